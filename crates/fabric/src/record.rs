@@ -1,0 +1,159 @@
+//! What a run reports: plain records, one type per table. Probes receive them; writing them changes nothing.
+use backwater_units::{Bytes, Rate, Time};
+
+/// A detector marked a packet as it left an egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkRecord {
+    /// When the packet was dequeued.
+    pub time: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port at that node.
+    pub port: u16,
+    /// Priority of the packet.
+    pub priority: u8,
+    /// The code point after marking: 2 = UE, 3 = CE.
+    pub code: u8,
+    /// Flow index.
+    pub flow: u32,
+    /// Packet number within the flow, from 0.
+    pub seq: u32,
+    /// Egress queue of that priority after the dequeue.
+    pub queue: Bytes,
+}
+
+/// A PFC gate of an egress port closed or opened (seen at the paused side).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// When the gate changed.
+    pub time: Time,
+    /// Node index of the paused side (switch or host).
+    pub node: u32,
+    /// Egress port that is gated.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// True: PAUSE took effect. False: RESUME, or the pause expired.
+    pub paused: bool,
+    /// True if the gate opened because the pause time ran out.
+    pub expired: bool,
+}
+
+/// The detector's verdict on a port changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateRecord {
+    /// When the verdict was reached (always at a dequeue).
+    pub time: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// 0 non-congestion, 1 congestion, 2 undetermined, 3 released and being judged.
+    pub state: u8,
+}
+
+/// One egress queue at a sampling instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleRecord {
+    /// The sampling instant.
+    pub time: Time,
+    /// Node index.
+    pub node: u32,
+    /// Egress port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Whether PFC holds this queue.
+    pub paused: bool,
+    /// Detector state as in [`StateRecord::state`].
+    pub state: u8,
+    /// Bytes waiting.
+    pub queue: Bytes,
+    /// Bytes of this priority sent by this port since the start.
+    pub sent: Bytes,
+}
+
+/// The sending rate that a reaction point allows, at a sampling instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateRecord {
+    /// The sampling instant.
+    pub time: Time,
+    /// Flow index.
+    pub flow: u32,
+    /// The rate.
+    pub rate: Rate,
+}
+
+/// What became of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Flow index.
+    pub flow: u32,
+    /// Index of its traffic entry in the scenario.
+    pub group: u16,
+    /// Source host (node index).
+    pub src: u32,
+    /// Destination host (node index).
+    pub dst: u32,
+    /// Priority.
+    pub priority: u8,
+    /// Bytes to send; `Bytes::MAX` for an endless flow.
+    pub size: Bytes,
+    /// When the flow was ready.
+    pub start: Time,
+    /// Last byte at the receiver; `Time::MAX` if not finished.
+    pub finish: Time,
+    /// Last ACK at the sender; `Time::MAX` if not finished or without ACKs.
+    pub acked: Time,
+    /// Data packets and bytes (without headers) that the receiver got.
+    pub packets: u64,
+    /// Payload bytes received.
+    pub received: Bytes,
+    /// Packets received with CE.
+    pub ce_packets: u64,
+    /// Packets received with UE.
+    pub ue_packets: u64,
+    /// CNPs the sender got that carried CE.
+    pub cnps_ce: u64,
+    /// CNPs the sender got that carried UE.
+    pub cnps_ue: u64,
+    /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless flows.
+    pub ideal_fct: backwater_units::Span,
+}
+
+/// Totals of one egress queue over the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRecord {
+    /// Node index.
+    pub node: u32,
+    /// Egress port.
+    pub port: u16,
+    /// Node index at the other end.
+    pub peer: u32,
+    /// Priority.
+    pub priority: u8,
+    /// Link rate.
+    pub rate: Rate,
+    /// Packets and bytes sent in this priority.
+    pub packets: u64,
+    /// Bytes sent on the wire in this priority.
+    pub bytes: Bytes,
+    /// Largest queue.
+    pub peak_queue: Bytes,
+    /// Largest ingress counter of this port and priority (0 at hosts).
+    pub peak_ingress: Bytes,
+    /// PAUSEs that took effect here (gate went from open to closed).
+    pub pauses: u64,
+    /// PAUSE frames this port sent upstream for this priority.
+    pub pauses_sent: u64,
+    /// Time the gate was closed.
+    pub paused: backwater_units::Span,
+    /// CE marks set here.
+    pub ce_marks: u64,
+    /// UE marks set here.
+    pub ue_marks: u64,
+    /// Time in non-congestion, congestion, undetermined, and released-being-judged.
+    pub in_state: [backwater_units::Span; 4],
+}

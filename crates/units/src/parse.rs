@@ -79,7 +79,7 @@ fn exact(
     };
     let scaled = value.checked_mul(scale).ok_or(ParseError::Overflow)?;
     let divisor = 10u128.pow(decimals);
-    if scaled % divisor != 0 {
+    if !scaled.is_multiple_of(divisor) {
         return Err(ParseError::Inexact(smallest));
     }
     u64::try_from(scaled / divisor).map_err(|_| ParseError::Overflow)

@@ -163,7 +163,7 @@ impl Rate {
     /// Picoseconds per byte if that is a whole number (10, 25, 40, 100, 200, 400 Gbps: yes; 54.5 Gbps: no).
     pub const fn exact_ps_per_byte(self) -> Option<u32> {
         let ps = 8 * PS_PER_S;
-        if self.0 > 0 && ps % self.0 == 0 && ps / self.0 <= u32::MAX as u64 {
+        if self.0 > 0 && ps.is_multiple_of(self.0) && ps / self.0 <= u32::MAX as u64 {
             Some((ps / self.0) as u32)
         } else {
             None

@@ -1,0 +1,70 @@
+# Everything a user or CI does, in one place. Needs git, Python 3.11 or newer, a C compiler and cargo; installs the rest into
+# .venv of this checkout. A second call redoes only what changed.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+# One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml
+
+.PHONY: help build demo test test-rust test-python bench lint format lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+build: $(STAMPS)/core ## build Backwater into .venv
+
+demo: build ## one congestion point under ECN and under TCD: a table, a picture, results folders
+	$(BIN)/backwater demo
+
+test: test-rust test-python ## run every test
+
+test-rust: $(STAMPS)/dev
+	cargo test --workspace --locked
+
+test-python: $(STAMPS)/core
+	$(BIN)/python -m pytest
+
+bench: $(STAMPS)/dev ## packet-hops per CPU-second, events and instructions per packet-hop, memory
+	cargo bench --workspace --locked
+
+lint: $(STAMPS)/core ## formatters, clippy, ruff, mypy, licences
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check python papers
+	$(BIN)/ruff check python papers
+	$(BIN)/mypy
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; \
+	else echo "cargo-deny is not installed: licences not checked"; fi
+
+format: $(STAMPS)/dev ## format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff format python papers
+	$(BIN)/ruff check --fix python papers
+
+lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 --upgrade \
+	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements.lock
+
+clean: ## remove the virtual environment and everything that was built
+	rm -rf $(VENV) target results python/backwater/_core*.so
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Backwater needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try make PYTHON=python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/dev: requirements.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)
+	source $(BIN)/activate && maturin develop --release --locked
+	@touch $@

@@ -1,1 +1,30 @@
-//! placeholder
+//! For model builders: the event core. It orders events by content, runs them node by node in windows of one
+//! lookahead, on any number of threads with the same result, and knows nothing about networks.
+//!
+//! ```text
+//!            window n                 window n+1
+//!   node 0   |e e  e    e |  --msg--> | e   e     |     a message sent in window n takes effect in n+1 or later,
+//!   node 1   |  e ee      |  --msg--> |ee       e |     so the nodes of one window do not see each other and may
+//!   node 2   |(idle: skipped)         |e          |     run one after the other, or on several threads
+//! ```
+//!
+//! A model implements [`Node`] and [`Message`]. [`Engine`] runs it either with [`Kind::Windows`] (fast) or with
+//! [`Kind::Heap`], a plain global priority queue kept as the reference that the fast one is tested against.
+//! Both give the same [`Trajectory`] digest.
+
+mod barrier;
+mod engine;
+mod heap;
+mod inbox;
+mod key;
+mod model;
+mod shard;
+mod stream;
+mod trajectory;
+mod window;
+
+pub use engine::{Engine, Kind, Limits, Stats, Stop};
+pub use key::{Class, Key, Ties};
+pub use model::{Message, Node, Post};
+pub use stream::{Stream, mix, stream, uniform};
+pub use trajectory::Trajectory;

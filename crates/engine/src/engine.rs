@@ -1,0 +1,239 @@
+//! The front of both engines: build, run in stretches, look at the nodes in between.
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use backwater_units::{Span, Time};
+
+use crate::heap::Heap;
+use crate::shard::{Place, Shard, place, widest};
+use crate::window::Windows;
+use crate::{Node, Trajectory};
+
+/// Which engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Node windows on `threads` threads.
+    Windows {
+        /// Threads, at least 1; more than nodes are not used.
+        threads: usize,
+    },
+    /// The reference: a global heap.
+    Heap,
+}
+
+/// Where a stretch of a run ends at the latest.
+pub struct Limits<'a> {
+    /// No event at or after this picosecond is run.
+    pub until: u64,
+    /// Stop at the end of the window in which this many [`crate::Post::complete`] were counted since the start.
+    pub goal: u64,
+    /// Stop at the end of the window in which this many records have been stored since the last stop.
+    pub records: u64,
+    /// Set from outside to stop at the end of the current window.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Where the current time is shown (picoseconds), for progress displays.
+    pub now: Option<&'a AtomicU64>,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self {
+            until: u64::MAX,
+            goal: u64::MAX,
+            records: u64::MAX,
+            interrupt: None,
+            now: None,
+        }
+    }
+}
+
+impl Limits<'_> {
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|flag| flag.load(Relaxed))
+    }
+    pub(crate) fn report(&self, now: u64) {
+        if let Some(shown) = self.now {
+            shown.store(now, Relaxed);
+        }
+    }
+}
+
+/// Why a stretch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// `limits.until` was reached.
+    Until,
+    /// `limits.goal` was reached.
+    Goal,
+    /// `limits.records` was reached: take the records and call [`Engine::run`] again.
+    Records,
+    /// `limits.interrupt` was set.
+    Interrupted,
+    /// A node called [`crate::Post::fail`].
+    Failed,
+    /// No event is pending anywhere.
+    Idle,
+}
+
+/// Figures about the engine itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Stats {
+    /// Windows run (0 for the heap).
+    pub windows: u64,
+    /// Length of a window.
+    pub window: Span,
+    /// Bytes held for messages under way.
+    pub message_bytes: usize,
+}
+
+enum Inner<N: Node> {
+    Windows(Windows<N>),
+    Heap(Heap<N>),
+}
+
+/// A model being run.
+pub struct Engine<N: Node> {
+    inner: Inner<N>,
+    now: u64,
+}
+
+impl<N: Node> Engine<N> {
+    /// An engine over `nodes` (node 0, 1, …). No message takes effect sooner than `lookahead` after it is sent
+    /// and, typically, not later than `reach`. `groups[i]` says what node `i` belongs to (a pod, a rack): nodes of
+    /// one group stay on one thread where that balances.
+    ///
+    /// # Panics
+    /// If `lookahead` is zero, there is no node, or there are more than 2²⁴ nodes.
+    pub fn new(kind: Kind, nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
+        assert!(lookahead > Span::ZERO, "the lookahead must be positive");
+        assert!(
+            !nodes.is_empty() && nodes.len() < 1 << 24,
+            "between 1 and 2^24 nodes"
+        );
+        let width = lookahead.as_ps().min(widest());
+        let inner = match kind {
+            Kind::Heap => Inner::Heap(Heap::new(nodes, width)),
+            Kind::Windows { threads } => {
+                let slots = (reach.as_ps() / width + 2).next_power_of_two().clamp(4, 64) as usize;
+                let (shards, places) = divide(nodes, groups, threads.clamp(1, 255), slots);
+                Inner::Windows(Windows::new(shards, places, width))
+            }
+        };
+        Self { inner, now: 0 }
+    }
+
+    /// Runs on until one of the limits is met.
+    pub fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
+        let reached = AtomicU64::new(self.now);
+        let shown = limits.now.unwrap_or(&reached);
+        let limits = Limits {
+            now: Some(shown),
+            ..*limits
+        };
+        let stop = match &mut self.inner {
+            Inner::Windows(windows) => windows.run(world, &limits),
+            Inner::Heap(heap) => heap.run(world, &limits),
+        };
+        self.now = match stop {
+            Stop::Until => limits.until,
+            _ => self.now.max(shown.load(Relaxed)),
+        };
+        stop
+    }
+
+    /// The time reached: the end of the last window run, or `until`.
+    pub fn now(&self) -> Time {
+        Time::from_ps(self.now)
+    }
+
+    /// All nodes, in node order.
+    pub fn nodes(&self) -> Vec<&N> {
+        match &self.inner {
+            Inner::Heap(heap) => heap.nodes.iter().collect(),
+            Inner::Windows(windows) => windows
+                .places
+                .iter()
+                .map(|p| &windows.shards[shard_of(*p)].nodes[index_of(*p)])
+                .collect(),
+        }
+    }
+
+    /// Calls `f` with every node, in node order, between two stretches.
+    pub fn each_node(&mut self, mut f: impl FnMut(u32, &mut N)) {
+        match &mut self.inner {
+            Inner::Heap(heap) => heap
+                .nodes
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, node)| f(i as u32, node)),
+            Inner::Windows(windows) => {
+                for (i, &p) in windows.places.iter().enumerate() {
+                    f(i as u32, &mut windows.shards[shard_of(p)].nodes[index_of(p)]);
+                }
+            }
+        }
+    }
+
+    /// The digest of what happened so far.
+    pub fn digest(&self) -> u64 {
+        Trajectory::fold(self.nodes().iter().map(|node| node.trajectory()))
+    }
+
+    /// Events noted in the trajectory so far.
+    pub fn events(&self) -> u64 {
+        self.nodes().iter().map(|node| node.trajectory().events()).sum()
+    }
+
+    /// Figures about the engine.
+    pub fn stats(&self) -> Stats {
+        match &self.inner {
+            Inner::Heap(heap) => Stats {
+                windows: 0,
+                window: Span::from_ps(heap.width),
+                message_bytes: heap.message_bytes(),
+            },
+            Inner::Windows(windows) => Stats {
+                windows: windows.windows,
+                window: Span::from_ps(windows.width),
+                message_bytes: windows.shards.iter().map(|shard| shard.inbox.memory()).sum(),
+            },
+        }
+    }
+}
+
+const fn shard_of(place: Place) -> usize {
+    (place >> 24) as usize
+}
+
+const fn index_of(place: Place) -> usize {
+    (place & 0xff_ffff) as usize
+}
+
+/// Deals the groups out to the shards, in order of size of group number, filling one shard after the other.
+fn divide<N: Node>(
+    nodes: Vec<N>,
+    groups: &[u32],
+    threads: usize,
+    slots: usize,
+) -> (Vec<Shard<N>>, Vec<Place>) {
+    assert_eq!(groups.len(), nodes.len(), "one group per node");
+    let shards = threads.min(nodes.len());
+    let total = nodes.len();
+    let mut order: Vec<usize> = (0..total).collect();
+    order.sort_by_key(|&i| (groups[i], i));
+    let mut shard_for = vec![0; total];
+    for (rank, &i) in order.iter().enumerate() {
+        shard_for[i] = rank * shards / total;
+    }
+    let mut dealt: Vec<Vec<N>> = (0..shards).map(|_| Vec::new()).collect();
+    let mut places = Vec::with_capacity(total);
+    for (node, &shard) in nodes.into_iter().zip(&shard_for) {
+        places.push(place(shard, dealt[shard].len()));
+        dealt[shard].push(node);
+    }
+    let shards_made = dealt
+        .into_iter()
+        .enumerate()
+        .map(|(i, nodes)| Shard::new(i, shards, nodes, slots))
+        .collect();
+    (shards_made, places)
+}

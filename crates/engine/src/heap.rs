@@ -1,0 +1,143 @@
+//! The reference engine: one global priority queue, the textbook way. Slow and short; the fast engine must give
+//! the same trajectory.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::engine::{Limits, Stop};
+use crate::shard::Tally;
+use crate::{Key, Message, Node, Post};
+
+/// (time, order inside the node, node, message or `LOCAL`)
+type Entry = Reverse<(u64, u16, u32, u32)>;
+const LOCAL: u32 = u32::MAX;
+
+pub(crate) struct Heap<N: Node> {
+    pub(crate) nodes: Vec<N>,
+    entries: BinaryHeap<Entry>,
+    messages: Vec<N::Message>,
+    free: Vec<u32>,
+    pub(crate) tally: Tally,
+    recorded: u64,
+    pub(crate) width: u64,
+}
+
+struct HeapPost<'a, M> {
+    sent: &'a mut Vec<(u32, M)>,
+    tally: &'a mut Tally,
+    earliest: u64,
+}
+
+impl<M: Message> Post<M> for HeapPost<'_, M> {
+    fn send(&mut self, node: u32, message: M) {
+        assert!(
+            message.time() >= self.earliest,
+            "a message takes effect sooner than the lookahead allows"
+        );
+        self.sent.push((node, message));
+    }
+    fn complete(&mut self) {
+        self.tally.completed += 1;
+    }
+    fn fail(&mut self) {
+        self.tally.failed = true;
+    }
+    fn recorded(&mut self, records: u64) {
+        self.tally.recorded += records;
+    }
+}
+
+impl<N: Node> Heap<N> {
+    pub(crate) fn new(nodes: Vec<N>, width: u64) -> Self {
+        let mut heap = Self {
+            entries: BinaryHeap::new(),
+            messages: Vec::new(),
+            free: Vec::new(),
+            tally: Tally::default(),
+            recorded: 0,
+            width,
+            nodes,
+        };
+        for node in 0..heap.nodes.len() {
+            heap.announce(node as u32);
+        }
+        heap
+    }
+
+    /// Bytes held for messages under way.
+    pub(crate) fn message_bytes(&self) -> usize {
+        self.messages.capacity() * size_of::<N::Message>() + self.entries.capacity() * size_of::<Entry>()
+    }
+
+    fn announce(&mut self, node: u32) {
+        let key = self.nodes[node as usize].local_key();
+        if key != Key::NEVER {
+            self.entries.push(Reverse((key.time, key.order, node, LOCAL)));
+        }
+    }
+
+    /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
+    pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
+        loop {
+            let Some(Reverse((time, ..))) = self.entries.peek() else {
+                return Stop::Idle;
+            };
+            if *time >= limits.until {
+                return Stop::Until;
+            }
+            let grid_end = (time / self.width + 1) * self.width;
+            let end = grid_end.min(limits.until);
+            self.run_to(end, world);
+            limits.report(end);
+            if self.tally.failed {
+                return Stop::Failed;
+            } else if self.tally.completed >= limits.goal {
+                return Stop::Goal;
+            } else if end < grid_end {
+                return Stop::Until;
+            } else if limits.interrupted() {
+                return Stop::Interrupted;
+            } else if self.tally.recorded - self.recorded >= limits.records {
+                self.recorded = self.tally.recorded;
+                return Stop::Records;
+            }
+        }
+    }
+
+    fn run_to(&mut self, end: u64, world: &N::World) {
+        let mut sent = Vec::new();
+        while let Some(&Reverse((time, order, node, message))) = self.entries.peek() {
+            if time >= end {
+                return;
+            }
+            self.entries.pop();
+            let state = &mut self.nodes[node as usize];
+            let mut post = HeapPost {
+                sent: &mut sent,
+                tally: &mut self.tally,
+                earliest: (time / self.width + 1) * self.width,
+            };
+            if message == LOCAL {
+                let key = Key { time, order };
+                if state.local_key() != key {
+                    continue; // moved or gone since it was announced
+                }
+                state.fire(key, world, &mut post);
+            } else {
+                let payload = self.messages[message as usize];
+                self.free.push(message);
+                state.receive(&payload, world, &mut post);
+            }
+            for (to, message) in sent.drain(..) {
+                let order = Key::new(0, message.class(), self.nodes[to as usize].rank(message.port())).order;
+                let slot = self.free.pop().unwrap_or(self.messages.len() as u32);
+                if slot as usize == self.messages.len() {
+                    self.messages.push(message);
+                } else {
+                    self.messages[slot as usize] = message;
+                }
+                self.entries.push(Reverse((message.time(), order, to, slot)));
+            }
+            self.announce(node);
+        }
+    }
+}

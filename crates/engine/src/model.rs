@@ -1,0 +1,54 @@
+//! What a model tells the engine: its messages and its nodes.
+use crate::{Class, Key, Trajectory};
+
+/// Something that one node sends to another and that takes effect there later.
+pub trait Message: Copy + Send {
+    /// When it takes effect, in picoseconds since the start of the run.
+    fn time(&self) -> u64;
+    /// [`Class::FlowControl`] or [`Class::Arrival`].
+    fn class(&self) -> Class;
+    /// The port of the receiving node; with time and class it identifies the message there.
+    fn port(&self) -> u16;
+}
+
+/// Where a node's handlers put what leaves the node.
+pub trait Post<M> {
+    /// Sends `message` to `node`. It must take effect at least one lookahead after the current event.
+    fn send(&mut self, node: u32, message: M);
+    /// Counts one step towards the goal of [`crate::Limits`].
+    fn complete(&mut self);
+    /// The node met a broken invariant and keeps the reason: the run stops at the end of the window.
+    fn fail(&mut self);
+    /// The node stored records; the run pauses when there are many, so that they can be taken out.
+    fn recorded(&mut self, records: u64);
+}
+
+/// A part of the model with state of its own, which others reach only by messages.
+pub trait Node: Send {
+    /// Its messages.
+    type Message: Message;
+    /// Facts that all nodes share and none changes.
+    type World: Sync;
+
+    /// The earliest pending event of the node's own (wake or timer), or [`Key::NEVER`].
+    fn local_key(&self) -> Key;
+    /// Runs the event announced by [`Node::local_key`].
+    fn fire<P: Post<Self::Message>>(&mut self, key: Key, world: &Self::World, post: &mut P);
+    /// A message takes effect.
+    fn receive<P: Post<Self::Message>>(&mut self, message: &Self::Message, world: &Self::World, post: &mut P);
+    /// The rank of a port among those with an event at the same time (see [`crate::Ties`]).
+    fn rank(&self, port: u16) -> u16;
+    /// What happened here so far.
+    fn trajectory(&self) -> &Trajectory;
+    /// May run a whole window at once if the node can prove that the outcome is that of the events in order.
+    /// `arrivals` come in no particular order. Returns false, having changed nothing, if it cannot.
+    fn run_batch<P: Post<Self::Message>>(
+        &mut self,
+        _arrivals: &[Self::Message],
+        _end: u64,
+        _world: &Self::World,
+        _post: &mut P,
+    ) -> bool {
+        false
+    }
+}

@@ -1,0 +1,194 @@
+//! The nodes that one thread runs, and how it runs them through a window.
+use crate::inbox::Inbox;
+use crate::{Key, Message, Node, Post};
+
+/// What has happened on a shard since the run began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) completed: u64,
+    pub(crate) recorded: u64,
+    pub(crate) failed: bool,
+}
+
+/// A message on its way to another shard: (window, node index there, message).
+pub(crate) type Mail<M> = Vec<(u64, u32, M)>;
+
+/// Where each node lives: shard in the upper 8 bits, index in the shard in the lower 24.
+pub(crate) type Place = u32;
+const INDEX_BITS: u32 = 24;
+
+pub(crate) const fn place(shard: usize, index: usize) -> Place {
+    (shard as u32) << INDEX_BITS | index as u32
+}
+
+pub(crate) struct Shard<N: Node> {
+    pub(crate) nodes: Vec<N>,
+    /// Time of each node's earliest local event.
+    pub(crate) next: Vec<u64>,
+    pub(crate) inbox: Inbox<N::Message>,
+    pub(crate) mail: Vec<Mail<N::Message>>,
+    pub(crate) tally: Tally,
+    me: u32,
+    keys: Vec<u64>,
+}
+
+/// One window: `[start, grid_end)` on the grid, of which the part before `end` is run.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) index: u64,
+    pub(crate) start: u64,
+    pub(crate) grid_end: u64,
+    pub(crate) end: u64,
+}
+
+struct WindowPost<'a, M> {
+    inbox: &'a mut Inbox<M>,
+    mail: &'a mut [Mail<M>],
+    tally: &'a mut Tally,
+    places: &'a [Place],
+    me: u32,
+    index: u64,
+    end: u64,
+    width: u64,
+}
+
+impl<M: Message> Post<M> for WindowPost<'_, M> {
+    #[inline]
+    fn send(&mut self, node: u32, message: M) {
+        let time = message.time();
+        assert!(
+            time >= self.end,
+            "a message takes effect sooner than the lookahead allows"
+        );
+        let late = time - self.end;
+        let ahead = if late < self.width {
+            1
+        } else if late < 2 * self.width {
+            2
+        } else {
+            1 + late / self.width
+        };
+        let place = self.places[node as usize];
+        let (shard, local) = (place >> INDEX_BITS, place & ((1 << INDEX_BITS) - 1));
+        if shard == self.me {
+            self.inbox.put(self.index + ahead, ahead, local, message);
+        } else {
+            self.mail[shard as usize].push((self.index + ahead, local, message));
+        }
+    }
+    #[inline]
+    fn complete(&mut self) {
+        self.tally.completed += 1;
+    }
+    fn fail(&mut self) {
+        self.tally.failed = true;
+    }
+    #[inline]
+    fn recorded(&mut self, records: u64) {
+        self.tally.recorded += records;
+    }
+}
+
+impl<N: Node> Shard<N> {
+    pub(crate) fn new(me: usize, shards: usize, nodes: Vec<N>, slots: usize) -> Self {
+        Self {
+            next: nodes.iter().map(|node| node.local_key().time).collect(),
+            inbox: Inbox::new(nodes.len(), slots),
+            mail: (0..shards).map(|_| Vec::new()).collect(),
+            tally: Tally::default(),
+            me: me as u32,
+            keys: Vec::new(),
+            nodes,
+        }
+    }
+
+    /// Runs every node that has something to do in `window`.
+    pub(crate) fn run(&mut self, window: Window, places: &[Place], world: &N::World) {
+        self.inbox.open(window.index);
+        for i in 0..self.nodes.len() {
+            let quiet = self.inbox.is_empty(window.index, i);
+            if quiet && self.next[i] >= window.end {
+                continue;
+            }
+            let arrivals = self.inbox.take(window.index, i);
+            let node = &mut self.nodes[i];
+            let mut post = WindowPost {
+                inbox: &mut self.inbox,
+                mail: &mut self.mail,
+                tally: &mut self.tally,
+                places,
+                me: self.me,
+                index: window.index,
+                end: window.grid_end,
+                width: window.grid_end - window.start,
+            };
+            let whole = window.end == window.grid_end;
+            if !(whole && node.run_batch(&arrivals, window.end, world, &mut post)) {
+                in_order(node, &arrivals, &mut self.keys, window, world, &mut post);
+            }
+            self.next[i] = node.local_key().time;
+            self.inbox.give_back(window.index, i, arrivals);
+        }
+    }
+
+    /// The first window after `current` in which something is due here.
+    pub(crate) fn next_window(&self, current: u64, width: u64) -> u64 {
+        let local = self.next.iter().copied().min().unwrap_or(u64::MAX);
+        let local = if local == u64::MAX {
+            u64::MAX
+        } else {
+            local / width
+        };
+        local.min(self.inbox.next_window(current))
+    }
+}
+
+const INDEX: u32 = 24;
+const LONGEST_WINDOW: u64 = 1 << (64 - INDEX - Key::ORDER_BITS);
+
+/// The widest window whose arrivals can be put in order with one 64-bit key each (268 µs).
+pub(crate) const fn widest() -> u64 {
+    LONGEST_WINDOW
+}
+
+/// Runs the node's arrivals and local events of the window in key order.
+fn in_order<N: Node, P: Post<N::Message>>(
+    node: &mut N,
+    arrivals: &[N::Message],
+    keys: &mut Vec<u64>,
+    window: Window,
+    world: &N::World,
+    post: &mut P,
+) {
+    assert!(
+        arrivals.len() < 1 << INDEX,
+        "more messages for one node in one window than a key can number"
+    );
+    keys.clear();
+    keys.extend(arrivals.iter().enumerate().map(|(i, message)| {
+        let order = Key::new(0, message.class(), node.rank(message.port())).order;
+        (message.time() - window.start) << (INDEX + Key::ORDER_BITS) | u64::from(order) << INDEX | i as u64
+    }));
+    keys.sort_unstable();
+    let mut local = node.local_key();
+    for &key in &*keys {
+        let message = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
+        let at = Key {
+            time: message.time(),
+            order: (key >> INDEX) as u16 & ((1 << Key::ORDER_BITS) - 1),
+        };
+        if at.time >= window.end {
+            break;
+        }
+        while local < at {
+            node.fire(local, world, post);
+            local = node.local_key();
+        }
+        node.receive(message, world, post);
+        local = node.local_key();
+    }
+    while local.time < window.end {
+        node.fire(local, world, post);
+        local = node.local_key();
+    }
+}

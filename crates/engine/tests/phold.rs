@@ -1,0 +1,188 @@
+//! PHOLD, the classical benchmark of discrete-event cores, on the engine: it knows no networking, and both
+//! engines and any number of threads tell the same story.
+use backwater_engine::{
+    Class, Engine, Key, Kind, Limits, Message, Node, Post, Stop, Stream, Ties, Trajectory, stream, uniform,
+};
+use backwater_units::Span;
+use proptest::prelude::*;
+use rand_core::Rng;
+
+const LOOKAHEAD: u64 = 1000;
+
+#[derive(Clone, Copy)]
+struct Ball {
+    time: u64,
+    port: u16,
+}
+
+impl Message for Ball {
+    fn time(&self) -> u64 {
+        self.time
+    }
+    fn class(&self) -> Class {
+        Class::Arrival
+    }
+    fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// A node holds each ball for a random time and throws it to a random node. Port `i` is the line from node `i`;
+/// a line carries one ball at a time, so that keys are unique.
+struct Juggler {
+    id: u32,
+    nodes: u32,
+    ties: Ties,
+    random: Stream,
+    /// (release time, rank): what is held
+    held: Vec<Key>,
+    line_free: Vec<u64>,
+    throws_left: u64,
+    trajectory: Trajectory,
+}
+
+impl Juggler {
+    fn new(seed: u64, id: u32, nodes: u32, balls: u16, throws: u64) -> Self {
+        let ties = Ties::new(seed, id);
+        let held = (0..balls)
+            .map(|b| Key::new(u64::from(b) * 7, Class::Timer, ties.rank(b)))
+            .collect();
+        Self {
+            id,
+            nodes,
+            ties,
+            random: stream(seed, 1, u64::from(id)),
+            held,
+            line_free: vec![0; nodes as usize],
+            throws_left: throws,
+            trajectory: Trajectory::default(),
+        }
+    }
+}
+
+impl Node for Juggler {
+    type Message = Ball;
+    type World = ();
+
+    fn local_key(&self) -> Key {
+        self.held.iter().copied().min().unwrap_or(Key::NEVER)
+    }
+    fn fire<P: Post<Ball>>(&mut self, key: Key, (): &(), post: &mut P) {
+        let i = self.held.iter().position(|k| *k == key).expect("announced");
+        self.held.swap_remove(i);
+        self.trajectory
+            .note(key.time, u64::from(self.ties.port(key.rank())), 1);
+        post.complete();
+        if self.throws_left == 0 {
+            return;
+        }
+        self.throws_left -= 1;
+        let to = (u64::from(self.random.next_u32()) * u64::from(self.nodes) >> 32) as u32;
+        let far = if self.random.next_u32().is_multiple_of(50) {
+            200 * LOOKAHEAD
+        } else {
+            0
+        };
+        let delay = LOOKAHEAD + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
+        let time = (key.time + delay).max(self.line_free[to as usize] + 1);
+        self.line_free[to as usize] = time;
+        post.send(
+            to,
+            Ball {
+                time,
+                port: self.id as u16,
+            },
+        );
+    }
+    fn receive<P: Post<Ball>>(&mut self, ball: &Ball, (): &(), _post: &mut P) {
+        self.trajectory.note(ball.time, u64::from(ball.port), 2);
+        let rank = self.ties.rank(ball.port);
+        let mut hold = ball.time + u64::from(self.random.next_u32() % 500);
+        while self.held.contains(&Key::new(hold, Class::Timer, rank)) {
+            hold += 1;
+        }
+        self.held.push(Key::new(hold, Class::Timer, rank));
+    }
+    fn rank(&self, port: u16) -> u16 {
+        self.ties.rank(port)
+    }
+    fn trajectory(&self) -> &Trajectory {
+        &self.trajectory
+    }
+}
+
+fn jugglers(seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
+    (0..nodes)
+        .map(|id| Juggler::new(seed, id, nodes, balls, throws))
+        .collect()
+}
+
+fn engine(kind: Kind, nodes: Vec<Juggler>) -> Engine<Juggler> {
+    let groups: Vec<u32> = (0..nodes.len() as u32).collect();
+    Engine::new(
+        kind,
+        nodes,
+        &groups,
+        Span::from_ps(LOOKAHEAD),
+        Span::from_ps(4 * LOOKAHEAD),
+    )
+}
+
+fn outcome(kind: Kind, nodes: Vec<Juggler>, limits: &Limits<'_>) -> (Stop, u64, u64) {
+    let mut engine = engine(kind, nodes);
+    let stop = engine.run(&(), limits);
+    (stop, engine.digest(), engine.events())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn both_engines_and_any_thread_count_give_one_trajectory(
+        seed in any::<u64>(), nodes in 1u32..20, balls in 1u16..6, throws in 1u64..200, until in 1u64..400_000,
+    ) {
+        for limits in [Limits::default(), Limits { until, ..Limits::default() }] {
+            let make = || jugglers(seed, nodes, balls, throws);
+            let reference = outcome(Kind::Heap, make(), &limits);
+            for threads in [1, 2, 3] {
+                prop_assert_eq!(reference, outcome(Kind::Windows { threads }, make(), &limits));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_in_stretches_is_the_run_in_one_go() {
+    let whole = outcome(
+        Kind::Windows { threads: 1 },
+        jugglers(3, 10, 4, 100),
+        &Limits::default(),
+    );
+    let mut engine = engine(Kind::Windows { threads: 2 }, jugglers(3, 10, 4, 100));
+    for goal in (10..).step_by(37) {
+        if engine.run(
+            &(),
+            &Limits {
+                goal,
+                ..Limits::default()
+            },
+        ) == Stop::Idle
+        {
+            break;
+        }
+    }
+    assert_eq!((engine.digest(), engine.events()), (whole.1, whole.2));
+}
+
+#[test]
+fn every_ball_that_is_thrown_arrives() {
+    let (stop, _, events) = outcome(
+        Kind::Windows { threads: 1 },
+        jugglers(5, 8, 3, 50),
+        &Limits::default(),
+    );
+    assert_eq!(stop, Stop::Idle);
+    // 8·3 balls are released once at the start; each of the 8·50 throws makes one arrival and one release,
+    // unless a node ran out of balls before it ran out of throws.
+    assert!(events <= 8 * 3 + 2 * 8 * 50 && events >= 8 * 3);
+    assert_eq!((events - 24) % 2, 0);
+}

@@ -1,0 +1,32 @@
+//! Generators of flows, one file each. All of them are pure functions of their parameters and the seed.
+mod bursts;
+mod constant;
+mod incast;
+mod long_lived;
+mod message;
+mod permutation;
+mod poisson;
+mod synchronous;
+
+pub use bursts::Bursts;
+pub use constant::Constant;
+pub use incast::Incast;
+pub use long_lived::LongLived;
+pub use message::Message;
+pub use permutation::Permutation;
+pub use poisson::{Poisson, Stop};
+pub use synchronous::{Sizes, Synchronous};
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use backwater_units::Time;
+
+    use crate::flow::{Group, Pacing};
+
+    pub(crate) const GROUP: Group = Group {
+        id: 4,
+        priority: 3,
+        pacing: Pacing::Controlled,
+        start: Time::from_ps(1_000),
+    };
+}

@@ -1,1 +1,41 @@
-//! placeholder
+//! For whoever describes or asks about a fabric: graphs of hosts and switches, and the routes through them.
+//!
+//! Pure data, no simulation. A [`Network`] is a graph that has passed its checks; it comes from a generator
+//! ([`generate`]), from a file of another simulator ([`read`]) or from a [`Builder`]. [`Routes`] are its
+//! forwarding tables; [`deadlock`] tells whether they can lock a lossless fabric up, [`summary()`] how big it is.
+//!
+//! ```
+//! use backwater_topology::{Routes, Routing, generate};
+//! use backwater_units::{Rate, Span};
+//!
+//! let net = generate::fat_tree(4, Rate::from_gbps(100), Span::from_us(1))?;
+//! let routes = Routes::new(&net, Routing::Ecmp)?;
+//! assert_eq!(net.hosts().len(), 16);
+//! assert_eq!(routes.path(&net, 0, 15, |_switch| 0).len(), 6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+pub mod deadlock;
+mod error;
+pub mod generate;
+mod hash;
+mod network;
+pub mod read;
+mod routes;
+mod summary;
+mod table;
+
+pub use builder::Builder;
+pub use deadlock::BufferCycle;
+pub use error::{RouteError, TopologyError};
+pub use hash::flow_hash;
+pub use network::{Alias, Link, Network, Node, Port, Role};
+pub use routes::{Routes, Routing};
+pub use summary::{Summary, summary};
+
+/// Most nodes of one network. Forwarding tables take 2 B per switch and host, so the bound keeps a typing
+/// error in a generator's parameter from filling the memory.
+pub const MAX_NODES: usize = 65_536;
+/// Most ports of one node.
+pub const MAX_PORTS: usize = 1024;

@@ -1,0 +1,184 @@
+//! What can be wrong with a topology and with its routes, in the names that the user gave.
+use backwater_units::{Rate, Span};
+
+use crate::{MAX_NODES, MAX_PORTS};
+
+/// Why a list of nodes and links is not a network. Links are counted from 0 in the order of the list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// There is nobody to send.
+    #[error("the topology has no hosts; at least 1 is needed")]
+    NoHosts,
+    /// More than [`MAX_NODES`].
+    #[error("the topology has {nodes} nodes; at most {MAX_NODES} are supported: choose smaller parameters")]
+    TooManyNodes {
+        /// Hosts and switches together.
+        nodes: u64,
+    },
+    /// A node name that could not be told from a port name or a pattern.
+    #[error(
+        "\"{name}\" is no node name: use one or more characters other than white space and * ? [ ] : , >"
+    )]
+    Name {
+        /// The name as given.
+        name: String,
+    },
+    /// Two nodes of the same name.
+    #[error("the name \"{name}\" is given to two nodes; rename one")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A link that names a node which is not in the lists.
+    #[error("link {link} names the node \"{name}\", which is neither in hosts nor in switches; add it there")]
+    UnknownNode {
+        /// Index of the link.
+        link: usize,
+        /// The name (or, for links by index, the index).
+        name: String,
+    },
+    /// Both ends are the same node.
+    #[error("link {link} joins \"{name}\" to itself; give it two different ends")]
+    SelfLoop {
+        /// Index of the link.
+        link: usize,
+        /// The node.
+        name: String,
+    },
+    /// A second link between the same two nodes.
+    #[error(
+        "link {link} joins {a} and {b} again, as link {first} does; remove one, or give one link their summed rate"
+    )]
+    DuplicateLink {
+        /// Index of the second link.
+        link: usize,
+        /// Index of the first one.
+        first: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A rate at which the arithmetic of the simulator fails.
+    #[error(
+        "link {link} ({a} - {b}) has a rate of {rate}; give one from {} to {}",
+        Self::MIN_RATE,
+        Self::MAX_RATE
+    )]
+    Rate {
+        /// Index of the link.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+        /// The rate.
+        rate: Rate,
+    },
+    /// A propagation delay of nothing, or of more than [`TopologyError::MAX_DELAY`].
+    #[error(
+        "link {link} ({a} - {b}) has a propagation delay of {delay}; give one from 1ps to {} (light takes 5ns per metre of cable)",
+        Self::MAX_DELAY
+    )]
+    Delay {
+        /// Index of the link.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+        /// The delay.
+        delay: Span,
+    },
+    /// More than [`MAX_PORTS`] links at one node.
+    #[error("link {link} is one too many for {name}, which has {MAX_PORTS} ports already; split the node")]
+    TooManyPorts {
+        /// Index of the link.
+        link: usize,
+        /// The node.
+        name: String,
+    },
+    /// A host without a link, or with several: a host is one NIC port.
+    #[error(
+        "host {host} has {ports} links; a host has exactly 1 (list a forwarding node among the switches)"
+    )]
+    HostPorts {
+        /// The host.
+        host: String,
+        /// Its number of links.
+        ports: usize,
+        /// Index of its second link, if it has one.
+        link: Option<usize>,
+    },
+    /// A port alias between nodes that no link joins.
+    #[error("the alias {alias} names the port from node {from} to node {to}, but no link joins them")]
+    Alias {
+        /// The alias.
+        alias: String,
+        /// Node index at which the port would be.
+        from: u32,
+        /// Node index at the other end.
+        to: u32,
+    },
+    /// Two ports of the same alias.
+    #[error("the port alias {alias} is given twice; rename one")]
+    DuplicateAlias {
+        /// The alias.
+        alias: String,
+    },
+    /// A generator's parameter outside of its range.
+    #[error("topology {topology}: {parameter} = {value}; give {allowed}")]
+    Parameter {
+        /// The generator, by its name in scenarios.
+        topology: &'static str,
+        /// The parameter, by its name in scenarios.
+        parameter: &'static str,
+        /// What was given.
+        value: u64,
+        /// What is accepted.
+        allowed: &'static str,
+    },
+}
+
+impl TopologyError {
+    /// The slowest link: a frame of 9 KB takes 72 s, far from overflowing a `Span`.
+    pub const MIN_RATE: Rate = Rate::from_bps(1_000);
+    /// The fastest link: a byte takes 0.08 ps, the clock's resolution is still finer than any frame.
+    pub const MAX_RATE: Rate = Rate::from_gbps(100_000);
+    /// The longest link: sums over the longest path of the largest network still fit into a `Span`.
+    pub const MAX_DELAY: Span = Span::from_ms(1000);
+
+    /// Index of the link at fault, where one is.
+    pub const fn link(&self) -> Option<usize> {
+        match self {
+            Self::UnknownNode { link, .. }
+            | Self::SelfLoop { link, .. }
+            | Self::DuplicateLink { link, .. }
+            | Self::Rate { link, .. }
+            | Self::Delay { link, .. }
+            | Self::TooManyPorts { link, .. } => Some(*link),
+            Self::HostPorts { link, .. } => *link,
+            _ => None,
+        }
+    }
+}
+
+/// Why a network has no forwarding tables.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// The graph falls into parts.
+    #[error(
+        "no path leads from host {from} to host {to}; add the links that join their parts of the network"
+    )]
+    Unreachable {
+        /// One host.
+        from: String,
+        /// A host in another part.
+        to: String,
+    },
+    /// More distinct sets of equal-cost ports than a 16-bit id can tell apart (large random graphs).
+    #[error(
+        "the network has more than 65536 different sets of equal-cost ports; use the routing \"d-mod-k\""
+    )]
+    TooManyGroups,
+}

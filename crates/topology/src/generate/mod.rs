@@ -1,0 +1,35 @@
+//! Topologies made from a few parameters, one file each. Ends, rates and delays are checked by [`crate::Network::new`].
+
+mod dumbbell;
+mod edges;
+mod fat_tree;
+mod leaf_spine;
+mod star;
+mod tcd_figure_2;
+mod tcd_testbed;
+
+pub use dumbbell::dumbbell;
+pub use edges::{Edge, from_edges};
+pub use fat_tree::fat_tree;
+pub use leaf_spine::leaf_spine;
+pub use star::star;
+pub use tcd_figure_2::tcd_figure_2;
+pub use tcd_testbed::tcd_testbed;
+
+use crate::{MAX_PORTS, TopologyError};
+
+const COUNT: &str = "a number from 1 to 1024";
+
+/// A number of things that each take a port of one switch.
+fn count(topology: &'static str, parameter: &'static str, value: u32) -> Result<u32, TopologyError> {
+    if (1..=MAX_PORTS as u32).contains(&value) {
+        Ok(value)
+    } else {
+        Err(TopologyError::Parameter {
+            topology,
+            parameter,
+            value: value.into(),
+            allowed: COUNT,
+        })
+    }
+}

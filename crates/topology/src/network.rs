@@ -1,0 +1,364 @@
+//! The graph: named hosts and switches, full-duplex links, numbered ports.
+use std::collections::BTreeMap;
+
+use backwater_units::{Bytes, Rate, Span};
+
+use crate::{MAX_NODES, MAX_PORTS, TopologyError};
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends and receives; one NIC port; never forwards.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Unique name.
+    pub name: String,
+    /// Host or switch.
+    pub role: Role,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Node index of one end.
+    pub a: u32,
+    /// Node index of the other end.
+    pub b: u32,
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub delay: Span,
+}
+
+/// A port of a node: its egress side sends into the link, its ingress side receives from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Node index at the other end.
+    pub peer: u32,
+    /// Port number at the other end.
+    pub peer_port: u16,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// One-way propagation delay of the link.
+    pub delay: Span,
+    /// Index of the link.
+    pub link: u32,
+}
+
+/// A second name for an egress port, such as `P2` of the TCD paper's Figure 2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: String,
+    /// Node index at which the port is.
+    pub from: u32,
+    /// Node index to which it leads.
+    pub to: u32,
+}
+
+/// A graph that has passed every check of [`Network::new`].
+///
+/// Nodes have indices in the order given. Hosts have, besides, a *host index* that counts hosts only; flows and
+/// forwarding tables speak of host indices. The ports of a node are numbered from 0 in the order in which its
+/// links stand in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    /// Ports of node n: `ports[first_port[n]..first_port[n + 1]]`.
+    first_port: Vec<u32>,
+    ports: Vec<Port>,
+    hosts: Vec<u32>,
+    host_index: Vec<Option<u32>>,
+    by_name: BTreeMap<String, u32>,
+    aliases: BTreeMap<String, (u32, u16)>,
+}
+
+impl Network {
+    /// Checks the graph and numbers the ports.
+    ///
+    /// # Errors
+    /// Unusable or duplicate names, links with missing or equal ends, a second link between the same nodes, rates and
+    /// delays out of range, more than [`MAX_NODES`] or [`MAX_PORTS`], hosts that do not have exactly one link,
+    /// no host at all, aliases of no port. Reachability is checked by [`crate::Routes::new`].
+    pub fn new(nodes: Vec<Node>, links: Vec<Link>, aliases: Vec<Alias>) -> Result<Self, TopologyError> {
+        if nodes.len() > MAX_NODES {
+            return Err(TopologyError::TooManyNodes {
+                nodes: nodes.len() as u64,
+            });
+        }
+        let by_name = names(&nodes)?;
+        check_links(&nodes, &links)?;
+        let (first_port, ports) = number_ports(&nodes, &links)?;
+        let hosts: Vec<u32> = (0..nodes.len() as u32)
+            .filter(|&n| nodes[n as usize].role == Role::Host)
+            .collect();
+        if hosts.is_empty() {
+            return Err(TopologyError::NoHosts);
+        }
+        let mut host_index = vec![None; nodes.len()];
+        for (index, &node) in hosts.iter().enumerate() {
+            host_index[node as usize] = Some(index as u32);
+        }
+        let mut network = Self {
+            nodes,
+            links,
+            first_port,
+            ports,
+            hosts,
+            host_index,
+            by_name,
+            aliases: BTreeMap::new(),
+        };
+        for &host in &network.hosts {
+            let ports = network.ports(host);
+            if ports.len() != 1 {
+                let host = network.name(host).to_owned();
+                let link = ports.get(1).map(|port| port.link as usize);
+                return Err(TopologyError::HostPorts {
+                    host,
+                    ports: ports.len(),
+                    link,
+                });
+            }
+        }
+        for alias in aliases {
+            network.add_alias(alias)?;
+        }
+        Ok(network)
+    }
+
+    fn add_alias(&mut self, alias: Alias) -> Result<(), TopologyError> {
+        let Alias { name, from, to } = alias;
+        let known = (from as usize) < self.nodes.len();
+        let Some(port) = known.then(|| self.port_to(from, to)).flatten() else {
+            return Err(TopologyError::Alias {
+                alias: name,
+                from,
+                to,
+            });
+        };
+        if self.aliases.contains_key(&name) {
+            return Err(TopologyError::DuplicateAlias { alias: name });
+        }
+        self.aliases.insert(name, (from, port));
+        Ok(())
+    }
+
+    /// All nodes, by node index.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All links, in the order given.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The ports of a node, by port number.
+    pub fn ports(&self, node: u32) -> &[Port] {
+        let node = node as usize;
+        &self.ports[self.first_port[node] as usize..self.first_port[node + 1] as usize]
+    }
+
+    /// Number of ports of all nodes: twice the number of links.
+    pub const fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// A dense index of a port over the whole network, from 0 to [`Network::port_count`] − 1.
+    pub fn port_id(&self, node: u32, port: u16) -> u32 {
+        self.first_port[node as usize] + u32::from(port)
+    }
+
+    /// Node indices of the hosts, by host index.
+    pub fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
+    /// Host index of a node; `None` for a switch.
+    pub fn host_index(&self, node: u32) -> Option<u32> {
+        self.host_index[node as usize]
+    }
+
+    /// True for a switch.
+    pub fn is_switch(&self, node: u32) -> bool {
+        self.nodes[node as usize].role == Role::Switch
+    }
+
+    /// Node index of a name.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Name of a node.
+    pub fn name(&self, node: u32) -> &str {
+        &self.nodes[node as usize].name
+    }
+
+    /// The egress port behind an alias: node index and port number.
+    pub fn alias(&self, name: &str) -> Option<(u32, u16)> {
+        self.aliases.get(name).copied()
+    }
+
+    /// All aliases with their (node index, port number), in the order of their names.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, (u32, u16))> {
+        self.aliases.iter().map(|(name, port)| (name.as_str(), *port))
+    }
+
+    /// The port of `from` that leads straight to `to`.
+    pub fn port_to(&self, from: u32, to: u32) -> Option<u16> {
+        self.ports(from)
+            .iter()
+            .position(|port| port.peer == to)
+            .map(|port| port as u16)
+    }
+
+    /// A port as text: `T0->L0`. Unique, since no two links join the same nodes.
+    pub fn port_name(&self, node: u32, port: u16) -> String {
+        let peer = self.ports(node)[usize::from(port)].peer;
+        format!("{}->{}", self.name(node), self.name(peer))
+    }
+
+    /// The least propagation delay: how far ahead any node may run on its own.
+    pub fn least_delay(&self) -> Span {
+        self.links
+            .iter()
+            .map(|link| link.delay)
+            .min()
+            .unwrap_or(Span::MAX)
+    }
+
+    /// How long a lone frame of `size` needs along `path` (see [`crate::Routes::path`]), stored and forwarded at every
+    /// switch: propagation plus serialisation of every link.
+    pub fn one_way(&self, path: &[(u32, u16)], size: Bytes) -> Span {
+        path.iter()
+            .map(|&(node, port)| {
+                let port = &self.ports(node)[usize::from(port)];
+                port.delay + port.rate.serialize(size)
+            })
+            .sum()
+    }
+
+    /// The slowest link of `path`; `None` for the empty path.
+    pub fn bottleneck(&self, path: &[(u32, u16)]) -> Option<Rate> {
+        path.iter()
+            .map(|&(node, port)| self.ports(node)[usize::from(port)].rate)
+            .min()
+    }
+}
+
+fn names(nodes: &[Node]) -> Result<BTreeMap<String, u32>, TopologyError> {
+    let reserved = |c: char| c.is_whitespace() || c.is_control() || "*?[]:,>".contains(c);
+    let mut by_name = BTreeMap::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let name = node.name.clone();
+        if name.is_empty() || name.contains(reserved) {
+            return Err(TopologyError::Name { name });
+        }
+        if by_name.contains_key(&name) {
+            return Err(TopologyError::DuplicateName { name });
+        }
+        by_name.insert(name, index as u32);
+    }
+    Ok(by_name)
+}
+
+fn check_links(nodes: &[Node], links: &[Link]) -> Result<(), TopologyError> {
+    let mut seen = BTreeMap::new();
+    for (index, &Link { a, b, rate, delay }) in links.iter().enumerate() {
+        if let Some(missing) = [a, b].into_iter().find(|&end| end as usize >= nodes.len()) {
+            return Err(TopologyError::UnknownNode {
+                link: index,
+                name: missing.to_string(),
+            });
+        }
+        let name = |node: u32| nodes[node as usize].name.clone();
+        if a == b {
+            return Err(TopologyError::SelfLoop {
+                link: index,
+                name: name(a),
+            });
+        }
+        if let Some(&first) = seen.get(&(a.min(b), a.max(b))) {
+            return Err(TopologyError::DuplicateLink {
+                link: index,
+                first,
+                a: name(a),
+                b: name(b),
+            });
+        }
+        if !(TopologyError::MIN_RATE..=TopologyError::MAX_RATE).contains(&rate) {
+            return Err(TopologyError::Rate {
+                link: index,
+                a: name(a),
+                b: name(b),
+                rate,
+            });
+        }
+        if delay == Span::ZERO || delay > TopologyError::MAX_DELAY {
+            return Err(TopologyError::Delay {
+                link: index,
+                a: name(a),
+                b: name(b),
+                delay,
+            });
+        }
+        seen.insert((a.min(b), a.max(b)), index);
+    }
+    Ok(())
+}
+
+/// Ports of all nodes, node after node, and where those of each node begin.
+fn number_ports(nodes: &[Node], links: &[Link]) -> Result<(Vec<u32>, Vec<Port>), TopologyError> {
+    let mut degree = vec![0usize; nodes.len()];
+    let mut numbers = Vec::with_capacity(links.len());
+    for (index, link) in links.iter().enumerate() {
+        for end in [link.a, link.b] {
+            if degree[end as usize] == MAX_PORTS {
+                let name = nodes[end as usize].name.clone();
+                return Err(TopologyError::TooManyPorts { link: index, name });
+            }
+        }
+        numbers.push((degree[link.a as usize] as u16, degree[link.b as usize] as u16));
+        degree[link.a as usize] += 1;
+        degree[link.b as usize] += 1;
+    }
+    let mut first_port = vec![0u32];
+    for d in degree {
+        first_port.push(first_port[first_port.len() - 1] + d as u32);
+    }
+    let blank = Port {
+        peer: 0,
+        peer_port: 0,
+        rate: Rate::ZERO,
+        delay: Span::ZERO,
+        link: 0,
+    };
+    let mut ports = vec![blank; 2 * links.len()];
+    for (index, (&Link { a, b, rate, delay }, &(port_a, port_b))) in links.iter().zip(&numbers).enumerate() {
+        let link = index as u32;
+        let id = |node: u32, port: u16| (first_port[node as usize] + u32::from(port)) as usize;
+        ports[id(a, port_a)] = Port {
+            peer: b,
+            peer_port: port_b,
+            rate,
+            delay,
+            link,
+        };
+        ports[id(b, port_b)] = Port {
+            peer: a,
+            peer_port: port_a,
+            rate,
+            delay,
+            link,
+        };
+    }
+    Ok((first_port, ports))
+}

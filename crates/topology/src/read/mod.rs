@@ -1,0 +1,5 @@
+//! Readers of other simulators' topology files.
+
+mod hpcc;
+
+pub use hpcc::{ReadError, ReadErrorKind, hpcc, hpcc_bytes};

@@ -1,0 +1,198 @@
+//! Forwarding: which ports lead from a switch to a host, and which of them a flow takes.
+use std::collections::VecDeque;
+
+use crate::table::{Table, TableBuilder};
+use crate::{Network, RouteError};
+
+/// How one of several equally short ways is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Routing {
+    /// Equal-cost multi-path: all shortest paths are in the table, the flow's hash chooses at every switch.
+    #[default]
+    Ecmp,
+    /// Static destination-modulo routing, as in InfiniBand subnets (Gomez et al., IPDPS 2007): one port per
+    /// destination. On the way up, a switch with w equally short ports takes number ⌊d / D⌋ mod w, where d is the
+    /// host index of the destination and D the product of the widths of the tiers below. In a k-ary fat tree
+    /// that is d mod k/2 at an edge switch and ⌊d / (k/2)⌋ mod k/2 above it, so destinations use all cores
+    /// evenly; in a leaf–spine d mod spines. Switches with hosts have D = 1: in a graph without tiers the choice
+    /// is d mod w everywhere.
+    DModK,
+}
+
+/// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    /// Row of the table by node; hosts have none.
+    row: Vec<Option<u32>>,
+    host_index: Vec<Option<u32>>,
+    table: Table,
+}
+
+impl Routes {
+    /// Computes the tables: 2 B per switch and host, one breadth-first search per switch that has hosts.
+    ///
+    /// # Errors
+    /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`].
+    pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
+        check_reachable(net)?;
+        let count = net.nodes().len() as u32;
+        let switches: Vec<u32> = (0..count).filter(|&node| net.is_switch(node)).collect();
+        let mut row = vec![None; count as usize];
+        for (index, &switch) in switches.iter().enumerate() {
+            row[switch as usize] = Some(index as u32);
+        }
+        let mut table = TableBuilder::new(switches.len(), net.hosts().len());
+        let divisors = divisors(net);
+        let mut group = Vec::new();
+        for (attachment, hosts) in hosts_by_attachment(net) {
+            let distance = distances(net, attachment);
+            for (&switch, row) in switches.iter().zip(0..) {
+                group.clear();
+                group.extend(closer(net, &distance, switch));
+                match routing {
+                    _ if switch == attachment => {
+                        for &host in &hosts {
+                            table.set(row, host, &[net.ports(net.hosts()[host as usize])[0].peer_port])?;
+                        }
+                    }
+                    Routing::DModK if !group.is_empty() => {
+                        for &host in &hosts {
+                            let turn = u64::from(host) / divisors[switch as usize] % group.len() as u64;
+                            table.set(row, host, &[group[turn as usize]])?;
+                        }
+                    }
+                    _ => table.set_all(row, &hosts, &group)?,
+                }
+            }
+        }
+        let host_index = (0..count).map(|node| net.host_index(node)).collect();
+        Ok(Self {
+            row,
+            host_index,
+            table: table.build(),
+        })
+    }
+
+    /// The ports of `node` on shortest paths to a host, ascending. Empty at that host itself, and at a switch that no
+    /// link joins to it.
+    pub fn next_ports(&self, node: u32, dst_host: u32) -> &[u16] {
+        match self.row[node as usize] {
+            Some(row) => self.table.group(row, dst_host),
+            None if self.host_index[node as usize] == Some(dst_host) => &[],
+            None => &[0],
+        }
+    }
+
+    /// The port that a flow with this hash takes: multiply-shift over the group, no division.
+    ///
+    /// # Panics
+    /// If `node` has no way to the host: it is the host itself, or a switch apart from the network.
+    pub fn choose(&self, node: u32, dst_host: u32, hash: u32) -> u16 {
+        let group = self.next_ports(node, dst_host);
+        group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
+    }
+
+    /// The way from one host to another: (node index, egress port) of every link, the source's NIC first.
+    /// `hash_of` gives the flow's hash at a switch. Empty if source and destination are the same.
+    pub fn path(
+        &self,
+        net: &Network,
+        src_host: u32,
+        dst_host: u32,
+        hash_of: impl Fn(u32) -> u32,
+    ) -> Vec<(u32, u16)> {
+        let destination = net.hosts()[dst_host as usize];
+        let mut node = net.hosts()[src_host as usize];
+        let mut path = Vec::new();
+        while node != destination {
+            let port = self.choose(node, dst_host, hash_of(node));
+            path.push((node, port));
+            node = net.ports(node)[usize::from(port)].peer;
+        }
+        path
+    }
+
+    /// Memory of the tables in bytes.
+    pub fn memory(&self) -> usize {
+        self.table.bytes() + 16 * self.row.len()
+    }
+}
+
+/// Links from every node to `from`; `None` where there is no way. Hosts are ends, never passed through: they have
+/// one port.
+pub(crate) fn distances(net: &Network, from: u32) -> Vec<Option<u32>> {
+    let mut distance = vec![None; net.nodes().len()];
+    distance[from as usize] = Some(0);
+    let mut queue = VecDeque::from([(from, 0)]);
+    while let Some((node, d)) = queue.pop_front() {
+        for port in net.ports(node) {
+            if distance[port.peer as usize].is_none() {
+                distance[port.peer as usize] = Some(d + 1);
+                queue.push_back((port.peer, d + 1));
+            }
+        }
+    }
+    distance
+}
+
+/// The ports of `node` whose peers are one link closer.
+fn closer<'a>(net: &'a Network, distance: &'a [Option<u32>], node: u32) -> impl Iterator<Item = u16> + 'a {
+    let wanted = distance[node as usize].and_then(|d| d.checked_sub(1));
+    let ports = net.ports(node).iter().enumerate();
+    ports
+        .filter(move |(_, port)| wanted.is_some() && distance[port.peer as usize] == wanted)
+        .map(|(number, _)| number as u16)
+}
+
+/// Links are full duplex, so a graph is in one piece if the first host reaches all others.
+fn check_reachable(net: &Network) -> Result<(), RouteError> {
+    let distance = distances(net, net.hosts()[0]);
+    match net
+        .hosts()
+        .iter()
+        .find(|&&host| distance[host as usize].is_none())
+    {
+        None => Ok(()),
+        Some(&host) => Err(RouteError::Unreachable {
+            from: net.name(net.hosts()[0]).to_owned(),
+            to: net.name(host).to_owned(),
+        }),
+    }
+}
+
+/// The nodes that have hosts, each with its host indices: hosts at one switch share all routes but the last hop.
+fn hosts_by_attachment(net: &Network) -> std::collections::BTreeMap<u32, Vec<u32>> {
+    let mut map = std::collections::BTreeMap::<u32, Vec<u32>>::new();
+    for (index, &host) in net.hosts().iter().enumerate() {
+        map.entry(net.ports(host)[0].peer).or_default().push(index as u32);
+    }
+    map
+}
+
+/// The D of [`Routing::DModK`] by node: tiers are counted from the hosts up, and a tier's width is the number of
+/// ports by which a switch below reaches it.
+fn divisors(net: &Network) -> Vec<u64> {
+    let count = net.nodes().len();
+    let mut tier: Vec<Option<u32>> = vec![None; count];
+    let mut divisor = vec![1u64; count];
+    let mut queue: VecDeque<u32> = net.hosts().iter().copied().collect();
+    for &host in net.hosts() {
+        tier[host as usize] = Some(0);
+    }
+    while let Some(node) = queue.pop_front() {
+        let above = tier[node as usize].map(|t| t + 1);
+        for port in net.ports(node) {
+            if tier[port.peer as usize].is_none() {
+                tier[port.peer as usize] = above;
+                queue.push_back(port.peer);
+            }
+        }
+        let up = |port: &&crate::Port| tier[port.peer as usize] == above;
+        let width = net.ports(node).iter().filter(up).count() as u64;
+        for port in net.ports(node).iter().filter(up) {
+            divisor[port.peer as usize] =
+                divisor[port.peer as usize].max(divisor[node as usize].saturating_mul(width));
+        }
+    }
+    divisor
+}

@@ -1,0 +1,198 @@
+//! The names behind the indices: nodes, egress ports, traffic entries.
+use arrow_array::{Array, StringArray};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A record or a caller used an index that has no name.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NameError {
+    /// A node index beyond the network.
+    #[error(
+        "a record names node {node}, but only nodes 0..{known} have names; pass every node to Names::new"
+    )]
+    Node {
+        /// The index in the record.
+        node: u32,
+        /// How many nodes have names.
+        known: usize,
+    },
+    /// A port index beyond the node's ports.
+    #[error(
+        "a record names port {port} of node {node} ({name}), which has {known} ports; pass every port to Names::new"
+    )]
+    Port {
+        /// The node.
+        node: u32,
+        /// Its name.
+        name: String,
+        /// The index in the record.
+        port: u16,
+        /// How many ports the node has.
+        known: usize,
+    },
+    /// A traffic index beyond the scenario's entries.
+    #[error(
+        "a record names traffic entry {entry}, but the scenario has {known}; pass every entry to Names::new"
+    )]
+    Traffic {
+        /// The index in the record.
+        entry: u16,
+        /// How many entries have names.
+        known: usize,
+    },
+    /// A flow index beyond the run's flows.
+    #[error("a record names flow {flow}, but only flows 0..{known} are known; pass every flow to Names::new")]
+    Flow {
+        /// The index in the record.
+        flow: u32,
+        /// How many flows are known.
+        known: usize,
+    },
+    /// A code that has no word.
+    #[error(
+        "a record has {column} = {code}, but only 0..{known} have a meaning; the model sent a wrong code"
+    )]
+    Word {
+        /// The code in the record.
+        code: u8,
+        /// The column.
+        column: &'static str,
+        /// How many codes there are.
+        known: usize,
+    },
+}
+
+/// Names of everything that records mention by index. Immutable for the length of a run.
+#[derive(Clone, Debug)]
+pub struct Names {
+    nodes: Arc<StringArray>,
+    /// All port labels, node after node.
+    ports: Arc<StringArray>,
+    /// Where a node's labels begin; one more entry than nodes.
+    first_port: Vec<usize>,
+    traffic: Arc<StringArray>,
+    flow_traffic: Vec<u16>,
+}
+
+impl Names {
+    /// `nodes`: node names by node index. `peers`: for each node, the node index at the far end of each of its
+    /// ports, in port order (a port's label is then `"L0->T2"`). `traffic`: names of the scenario's traffic
+    /// entries. `flow_traffic`: the traffic entry of each flow, by flow index.
+    ///
+    /// # Errors
+    /// If a peer, or the traffic entry of a flow, has no name, or `peers` lists other nodes than `nodes`.
+    pub fn new(
+        nodes: Vec<String>,
+        peers: &[Vec<u32>],
+        traffic: Vec<String>,
+        flow_traffic: Vec<u16>,
+    ) -> Result<Self, NameError> {
+        let known = nodes.len();
+        if peers.len() != known {
+            return Err(NameError::Node {
+                node: peers.len().saturating_sub(1) as u32,
+                known,
+            });
+        }
+        let mut labels = Vec::new();
+        let mut first_port = Vec::with_capacity(known + 1);
+        for (name, peers) in nodes.iter().zip(peers) {
+            first_port.push(labels.len());
+            for &peer in peers {
+                let to = nodes
+                    .get(peer as usize)
+                    .ok_or(NameError::Node { node: peer, known })?;
+                labels.push(format!("{name}->{to}"));
+            }
+        }
+        first_port.push(labels.len());
+        if let Some(&entry) = flow_traffic.iter().find(|&&t| usize::from(t) >= traffic.len()) {
+            return Err(NameError::Traffic {
+                entry,
+                known: traffic.len(),
+            });
+        }
+        Ok(Self {
+            nodes: Arc::new(StringArray::from(nodes)),
+            ports: Arc::new(StringArray::from(labels)),
+            first_port,
+            traffic: Arc::new(StringArray::from(traffic)),
+            flow_traffic,
+        })
+    }
+
+    /// Name of a node.
+    pub fn node(&self, node: u32) -> Result<&str, NameError> {
+        Ok(self.nodes.value(self.node_key(node)? as usize))
+    }
+
+    /// Label of an egress port, such as `"L0->T2"`.
+    pub fn port(&self, node: u32, port: u16) -> Result<&str, NameError> {
+        Ok(self.ports.value(self.port_key(node, port)? as usize))
+    }
+
+    /// Name of a traffic entry.
+    pub fn traffic(&self, entry: u16) -> Result<&str, NameError> {
+        Ok(self.traffic.value(self.traffic_key(entry)? as usize))
+    }
+
+    /// How many traffic entries there are.
+    pub fn traffic_entries(&self) -> usize {
+        self.traffic_names().len()
+    }
+
+    pub(crate) fn node_key(&self, node: u32) -> Result<u32, NameError> {
+        let known = self.first_port.len() - 1;
+        if (node as usize) < known {
+            Ok(node)
+        } else {
+            Err(NameError::Node { node, known })
+        }
+    }
+
+    pub(crate) fn port_key(&self, node: u32, port: u16) -> Result<u32, NameError> {
+        let name = self.node(node)?;
+        let first = self.first_port[node as usize];
+        let known = self.first_port[node as usize + 1] - first;
+        if usize::from(port) < known {
+            Ok((first + usize::from(port)) as u32)
+        } else {
+            Err(NameError::Port {
+                node,
+                name: name.to_owned(),
+                port,
+                known,
+            })
+        }
+    }
+
+    pub(crate) fn traffic_key(&self, entry: u16) -> Result<u32, NameError> {
+        let known = self.traffic_entries();
+        if usize::from(entry) < known {
+            Ok(u32::from(entry))
+        } else {
+            Err(NameError::Traffic { entry, known })
+        }
+    }
+
+    pub(crate) fn flow_traffic_key(&self, flow: u32) -> Result<u32, NameError> {
+        let known = self.flow_traffic.len();
+        let entry = self
+            .flow_traffic
+            .get(flow as usize)
+            .ok_or(NameError::Flow { flow, known })?;
+        Ok(u32::from(*entry))
+    }
+
+    pub(crate) fn node_names(&self) -> &Arc<StringArray> {
+        &self.nodes
+    }
+
+    pub(crate) fn port_labels(&self) -> &Arc<StringArray> {
+        &self.ports
+    }
+
+    pub(crate) fn traffic_names(&self) -> &Arc<StringArray> {
+        &self.traffic
+    }
+}

@@ -1,0 +1,227 @@
+//! What a terminal shows of a run: one row per traffic entry, one per egress queue that was used, and totals.
+use crate::columns::{fct, slowdown, throughput_bps};
+use crate::names::{NameError, Names};
+use crate::quantiles::Quantiles;
+use backwater_fabric::record::{FlowRecord, PortRecord};
+use backwater_units::{Bytes, Span, Time};
+use serde::Serialize;
+
+/// A run in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Sums over everything.
+    pub totals: Totals,
+    /// One per traffic entry, in scenario order.
+    pub traffic: Vec<TrafficSummary>,
+    /// One per egress queue that sent, queued or was paused, in record order.
+    pub ports: Vec<PortSummary>,
+}
+
+/// Sums over the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Flows.
+    pub flows: u64,
+    /// Flows whose last byte arrived.
+    pub finished: u64,
+    /// Data packets received.
+    pub packets: u64,
+    /// Packets received with CE.
+    pub ce_packets: u64,
+    /// Packets received with UE.
+    pub ue_packets: u64,
+    /// PAUSEs that took effect.
+    pub pauses: u64,
+    /// PAUSE frames sent.
+    pub pauses_sent: u64,
+    /// Where ingress came nearest to Xoff: "no pauses" is then explained by how far away that was.
+    pub peak_ingress: Option<PeakIngress>,
+}
+
+/// The fullest ingress counter of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PeakIngress {
+    /// Node name.
+    pub node: String,
+    /// Label of the port in its sending direction; the counter is of what it received.
+    pub port: String,
+    /// Priority.
+    pub priority: u8,
+    /// The counter at its largest.
+    pub bytes: u64,
+}
+
+/// The flows of one traffic entry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrafficSummary {
+    /// Name of the entry.
+    pub traffic: String,
+    /// Its flows.
+    pub flows: u64,
+    /// Those whose last byte arrived.
+    pub finished: u64,
+    /// Data packets received.
+    pub packets: u64,
+    /// Payload bytes received.
+    pub received_bytes: u64,
+    /// Packets received with CE.
+    pub ce_packets: u64,
+    /// Packets received with UE.
+    pub ue_packets: u64,
+    /// CNPs for CE that reached the senders.
+    pub cnps_ce: u64,
+    /// CNPs for UE that reached the senders.
+    pub cnps_ue: u64,
+    /// Mean over flows of payload received per time from a flow's start to its end (or the run's); flows that
+    /// had no time to send do not count. `None` if no flow had.
+    pub mean_throughput_bps: Option<f64>,
+    /// FCT of the finished flows, ps.
+    pub fct_ps: Option<Quantiles>,
+    /// Slowdown of the finished flows.
+    pub slowdown: Option<Quantiles>,
+}
+
+/// One egress queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PortSummary {
+    /// Node name.
+    pub node: String,
+    /// Label, such as `"L0->T2"`.
+    pub port: String,
+    /// Priority.
+    pub priority: u8,
+    /// Packets sent.
+    pub packets: u64,
+    /// Part of the run in which this priority occupied the wire, 0 to 1.
+    pub utilization: f64,
+    /// Time in non-congestion.
+    pub non_congestion_ps: u64,
+    /// Time in congestion.
+    pub congestion_ps: u64,
+    /// Time in undetermined.
+    pub undetermined_ps: u64,
+    /// Time released and being judged.
+    pub judging_ps: u64,
+    /// PAUSEs that took effect.
+    pub pauses: u64,
+    /// PAUSE frames sent upstream.
+    pub pauses_sent: u64,
+    /// Time the gate was closed.
+    pub paused_ps: u64,
+    /// Largest queue.
+    pub peak_queue_bytes: u64,
+    /// Packets marked CE.
+    pub ce_marks: u64,
+    /// Packets marked UE.
+    pub ue_marks: u64,
+}
+
+/// Sums up a run that ended at `end`.
+///
+/// # Errors
+/// If a record mentions something without a name.
+pub fn summarize(
+    flows: &[FlowRecord],
+    ports: &[PortRecord],
+    names: &Names,
+    end: Time,
+) -> Result<Summary, NameError> {
+    let mut by_entry = vec![Vec::new(); names.traffic_entries()];
+    for flow in flows {
+        by_entry[names.traffic_key(flow.group)? as usize].push(flow);
+    }
+    let traffic = by_entry.iter().zip(0u16..).map(|(flows, entry)| {
+        let name = names.traffic(entry)?.to_owned();
+        Ok(traffic_summary(name, flows, end))
+    });
+    let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+    let used = ports
+        .iter()
+        .filter(|p| p.packets > 0 || p.pauses > 0 || p.peak_queue > Bytes::new(0));
+    let ports_used = used
+        .map(|p| port_summary(p, names, end))
+        .collect::<Result<_, _>>()?;
+    Ok(Summary {
+        totals: totals(&traffic, ports, names)?,
+        traffic,
+        ports: ports_used,
+    })
+}
+
+fn traffic_summary(traffic: String, flows: &[&FlowRecord], end: Time) -> TrafficSummary {
+    let sum = |count: fn(&FlowRecord) -> u64| flows.iter().map(|f| count(f)).sum();
+    let throughputs = flows.iter().filter_map(|flow| {
+        let active = Span::from_ps(flow.finish.min(end).as_ps().saturating_sub(flow.start.as_ps()));
+        Some(throughput_bps(flow.received, active)? as f64)
+    });
+    TrafficSummary {
+        traffic,
+        flows: flows.len() as u64,
+        finished: sum(|f| u64::from(f.finish != Time::MAX)),
+        packets: sum(|f| f.packets),
+        received_bytes: sum(|f| f.received.get()),
+        ce_packets: sum(|f| f.ce_packets),
+        ue_packets: sum(|f| f.ue_packets),
+        cnps_ce: sum(|f| f.cnps_ce),
+        cnps_ue: sum(|f| f.cnps_ue),
+        mean_throughput_bps: Quantiles::of(throughputs.collect()).map(|q| q.mean),
+        fct_ps: Quantiles::of(
+            flows
+                .iter()
+                .filter_map(|f| Some(fct(f)?.as_ps() as f64))
+                .collect(),
+        ),
+        slowdown: Quantiles::of(flows.iter().filter_map(|f| slowdown(f)).collect()),
+    }
+}
+
+fn port_summary(p: &PortRecord, names: &Names, end: Time) -> Result<PortSummary, NameError> {
+    let sent_bps = throughput_bps(p.bytes, end - Time::ZERO).unwrap_or(0);
+    let [non_congestion_ps, congestion_ps, undetermined_ps, judging_ps] = p.in_state.map(Span::as_ps);
+    Ok(PortSummary {
+        node: names.node(p.node)?.to_owned(),
+        port: names.port(p.node, p.port)?.to_owned(),
+        priority: p.priority,
+        packets: p.packets,
+        utilization: sent_bps as f64 / p.rate.as_bps().max(1) as f64,
+        non_congestion_ps,
+        congestion_ps,
+        undetermined_ps,
+        judging_ps,
+        pauses: p.pauses,
+        pauses_sent: p.pauses_sent,
+        paused_ps: p.paused.as_ps(),
+        peak_queue_bytes: p.peak_queue.get(),
+        ce_marks: p.ce_marks,
+        ue_marks: p.ue_marks,
+    })
+}
+
+fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Result<Totals, NameError> {
+    let sum = |count: fn(&TrafficSummary) -> u64| traffic.iter().map(count).sum();
+    // The first of equals, so that ties do not depend on anything but the record order.
+    let fullest = ports.iter().rev().max_by_key(|p| p.peak_ingress);
+    let fullest = fullest.filter(|p| p.peak_ingress > Bytes::new(0));
+    let peak = |p: &PortRecord| {
+        let (node, port) = (
+            names.node(p.node)?.to_owned(),
+            names.port(p.node, p.port)?.to_owned(),
+        );
+        Ok(PeakIngress {
+            node,
+            port,
+            priority: p.priority,
+            bytes: p.peak_ingress.get(),
+        })
+    };
+    Ok(Totals {
+        flows: sum(|t| t.flows),
+        finished: sum(|t| t.finished),
+        packets: sum(|t| t.packets),
+        ce_packets: sum(|t| t.ce_packets),
+        ue_packets: sum(|t| t.ue_packets),
+        pauses: ports.iter().map(|p| p.pauses).sum(),
+        pauses_sent: ports.iter().map(|p| p.pauses_sent).sum(),
+        peak_ingress: fullest.map(peak).transpose()?,
+    })
+}

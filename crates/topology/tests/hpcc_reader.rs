@@ -1,0 +1,175 @@
+//! Topology files of the HPCC ns-3 simulator are read as that simulator means them, and bad ones fail by line.
+use backwater_topology::read::{ReadErrorKind, hpcc, hpcc_bytes};
+use backwater_topology::{Routes, Routing, deadlock, summary};
+use backwater_units::{Rate, Span};
+use proptest::prelude::*;
+
+const MICRO: &str = include_str!("data/hpcc/micro.txt");
+const K4: &str = include_str!("data/hpcc/k4.txt");
+const INCAST: &str = include_str!("data/hpcc/incast.txt");
+
+fn message(text: &str) -> String {
+    hpcc(text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_smallest_file_is_two_hosts_at_a_switch() {
+    let net = hpcc(MICRO).unwrap();
+    assert_eq!(net.hosts(), [0, 1]);
+    assert_eq!(net.find("n2"), Some(2));
+    assert!(net.is_switch(2));
+    let port = net.ports(2)[1];
+    assert_eq!(
+        (port.peer, port.rate, port.delay),
+        (1, Rate::from_gbps(100), Span::from_us(1))
+    );
+}
+
+#[test]
+fn the_k4_file_is_a_fat_tree_of_16_hosts() {
+    let net = hpcc(K4).unwrap();
+    let routes = Routes::new(&net, Routing::Ecmp).unwrap();
+    let s = summary(&net, &routes);
+    assert_eq!((s.hosts, s.switches, s.links, s.diameter), (16, 20, 48, 6));
+    assert_eq!(deadlock::check(&net, &routes), Ok(()));
+}
+
+#[test]
+fn the_incast_file_is_a_star_of_64_hosts() {
+    let net = hpcc(INCAST).unwrap();
+    assert_eq!(net.hosts().len(), 64);
+    assert_eq!(net.ports(64).len(), 64);
+}
+
+#[test]
+fn blank_lines_windows_line_ends_a_byte_order_mark_and_a_split_list_of_switches_are_fine() {
+    let text = "\u{feff}4 2 3\r\n2\r\n\r\n3\r\n0 2 10Gbps 0.001ms 0\r\n1 3 10Gbps 1us 0.0\r\n2 3 40Gbps 1us 0e0\r\n\r\n";
+    let net = hpcc(text).unwrap();
+    assert_eq!((net.hosts().len(), net.links().len()), (2, 3));
+}
+
+#[test]
+fn a_file_without_switches_joins_two_hosts() {
+    assert_eq!(hpcc("2 0 1\n\n0 1 10Gbps 1us 0\n").unwrap().hosts(), [0, 1]);
+}
+
+#[test]
+fn an_empty_file_is_no_topology() {
+    assert_eq!(hpcc("").unwrap_err().kind, ReadErrorKind::Empty);
+    assert_eq!(hpcc(" \n\n").unwrap_err().kind, ReadErrorKind::Empty);
+}
+
+#[test]
+fn a_truncated_file_says_how_much_is_missing() {
+    let cut = K4.lines().take(30).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        message(&cut),
+        "line 30: the file ends after 28 of the 48 links that the header announces"
+    );
+    let cut = &MICRO[..MICRO.trim_end().len() - 3];
+    assert!(
+        message(cut).starts_with("line 4: expected 5 fields"),
+        "{}",
+        message(cut)
+    );
+    assert!(message("3 1 2\n").contains("announces 1 switches, but 0 switch ids are listed"));
+}
+
+#[test]
+fn counts_that_do_not_match_are_errors_in_the_line_where_it_shows() {
+    let more = format!("{MICRO}\n1 2 100Gbps 1us 0\n");
+    assert!(message(&more).contains("the header announces 2 links, but here is another line"));
+    assert!(
+        message("3 2 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n")
+            .starts_with("line 3: the header announces 2 switches")
+    );
+    assert!(message("3 1 2\n1 2\n").starts_with("line 2: the header announces 1 switches, but 2 switch ids"));
+    assert!(message("3 4 2\n").starts_with("line 1: the number of switches is 4; expected at most 3"));
+    assert!(
+        message("4000000000 1 2\n").contains("the number of nodes is 4000000000; expected at most 65536")
+    );
+    assert!(
+        message("3 1\n").starts_with("line 1: expected 3 numbers (nodes, switches, links), found 2 fields")
+    );
+}
+
+#[test]
+fn a_bad_field_is_quoted_with_its_line() {
+    let file = |link: &str| message(&format!("3 1 2\n2\n0 2 100Gbps 1us 0\n{link}\n"));
+    assert!(
+        file("1 2 100Gbits 1us 0").starts_with("line 4: the rate \"100Gbits\": expected one of the units")
+    );
+    assert!(file("1 2 -1Gbps 1us 0").starts_with("line 4: the rate \"-1Gbps\": expected a non-negative"));
+    assert!(file("1 2 100Gbps 1 0").starts_with("line 4: the delay \"1\": expected one of the units"));
+    assert!(file("1 2 0Gbps 1us 0").starts_with("line 4: link 1 (n1 - n2) has a rate of 0bps"));
+    assert!(file("1 2 1Gbps 0us 0").starts_with("line 4: link 1 (n1 - n2) has a propagation delay of 0ps"));
+    assert!(file("x 2 1Gbps 1us 0").starts_with("line 4: the first node \"x\" is not a whole number"));
+    assert!(
+        file("1 3 1Gbps 1us 0")
+            .starts_with("line 4: the second node is 3, but the 3 nodes have ids from 0 to 2")
+    );
+    assert!(file("0 2 1Gbps 1us 0").starts_with("line 4: link 1 joins n0 and n2 again, as link 0 does"));
+    assert!(file("2 2 1Gbps 1us 0").starts_with("line 4: link 1 joins \"n2\" to itself"));
+    assert!(file("0 1 1Gbps 1us 0").starts_with("line 4: host n0 has 2 links"));
+    assert!(message("3 1 1\n2\n0 2 1Gbps 1us 0\n").starts_with("line 1: host n1 has 0 links"));
+    assert!(message("4 2 2\n2 2\n").starts_with("line 2: the switch id 2 is listed twice"));
+    assert!(message("3 1 2\n7\n").starts_with("line 2: the switch id is 7"));
+}
+
+#[test]
+fn links_that_lose_packets_are_refused_rather_than_made_lossless() {
+    let file = |loss: &str| message(&format!("3 1 2\n2\n0 2 100Gbps 1us {loss}\n1 2 100Gbps 1us 0\n"));
+    assert_eq!(
+        file("0.01"),
+        "line 3: the loss rate is 0.01, but links that lose packets are not supported; set it to 0"
+    );
+    assert!(file("NaN").starts_with("line 3: the loss rate \"NaN\" is not a number"));
+    assert!(file("none").starts_with("line 3: the loss rate \"none\" is not a number"));
+}
+
+#[test]
+fn a_file_that_is_no_text_says_where() {
+    let error = hpcc_bytes(b"3 1 2\n2\n0 2 \xff\n").unwrap_err();
+    assert_eq!((error.line, error.kind), (3, ReadErrorKind::NotUtf8));
+    assert!(hpcc_bytes(MICRO.as_bytes()).is_ok());
+}
+
+/// Numbers and words that bring a random file past the first checks.
+fn token() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => (0u32..6).prop_map(|n| n.to_string()),
+        2 => Just("10Gbps".to_owned()),
+        2 => Just("1us".to_owned()),
+        4 => Just("\n".to_owned()),
+        1 => "[0-9a-zA-Z.µ-]{0,12}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let lines = bytes.split(|&byte| byte == b'\n').count();
+        if let Err(error) = hpcc_bytes(&bytes) {
+            prop_assert!((1..=lines).contains(&error.line));
+        }
+    }
+
+    #[test]
+    fn no_sequence_of_plausible_fields_makes_the_reader_panic(tokens in prop::collection::vec(token(), 0..60)) {
+        let text = tokens.join(" ");
+        if let Err(error) = hpcc(&text) {
+            prop_assert!((1..=text.split('\n').count()).contains(&error.line));
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_read_or_refused_with_a_line_of_it(
+        at in 0..K4.len(), length in 0usize..40, insert in "[0-9 \nGbps.-]{0,8}",
+    ) {
+        let end = (at + length).min(K4.len());
+        let text = format!("{}{insert}{}", &K4[..at], &K4[end..]);
+        if let Err(error) = hpcc(&text) {
+            prop_assert!((1..=text.split('\n').count()).contains(&error.line));
+        }
+    }
+}

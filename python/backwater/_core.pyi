@@ -1,0 +1,35 @@
+from collections.abc import Callable
+from typing import TypedDict
+
+__version__: str
+
+class ScenarioError(ValueError):
+    """A scenario that cannot run; str() is the whole diagnostic with file, line, value, range and fix."""
+
+class InvariantError(RuntimeError):
+    """The model broke a promise, such as losslessness; str() explains the arithmetic."""
+
+class Progress(TypedDict):
+    """How far a run is."""
+
+    sim_time_ps: int
+    until_ps: int | None
+    flows: int
+    finished: int
+    events: int
+
+def validate(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
+def run(
+    text: str,
+    origin: str,
+    base_dir: str,
+    overrides: list[str],
+    out_dir: str | None,
+    threads: int | None,
+    seed: int | None,
+    progress: Callable[[Progress], None] | None,
+) -> str: ...
+def schema() -> str: ...
+def dictionary() -> str: ...
+def max_ton(rate: str, delay: str, mtu: str, epsilon: float, gap: str | None) -> str: ...
+def headroom(rate: str, delay: str, mtu: str, frame: str, response: str) -> str: ...

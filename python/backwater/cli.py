@@ -1,0 +1,70 @@
+"""The command line ``backwater``: which commands there are, and what their failures look like."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from cyclopts import App, CycloptsError
+
+from backwater import InvariantError, ScenarioError, __version__
+from backwater.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = App(
+    name="backwater",
+    help="Congestion in lossless networks: which ports are congested, and which are only held back.",
+    version=f"backwater {__version__}",
+    result_action="return_value",
+)
+for path, summary in (
+    ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
+    ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
+    ("describe:describe", "Print what a results folder holds, and what its columns mean."),
+    ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
+    ("schema:schema", "Print the JSON Schema of a scenario file."),
+):
+    # By path and with the summary given, so that --help imports no command.
+    app.command(f"backwater.commands.{path}", help=summary)
+
+tcd = App(name="tcd", help="Ternary congestion detection: what its parameters should be.")
+tcd.command("backwater.commands.calculate:max_ton", help="Print max(Ton), the longest ON period of a held-back port.")
+app.command(tcd)
+
+pfc = App(name="pfc", help="Priority flow control: what a port needs.")
+pfc.command("backwater.commands.calculate:headroom", help="Print the headroom that an ingress port needs.")
+app.command(pfc)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code (see :class:`Exit`)."""
+    try:
+        result = app(arguments, exit_on_error=False)
+    except CycloptsError:
+        return Exit.BAD_INPUT
+    except ScenarioError as error:
+        return _fail(str(error), Exit.BAD_INPUT)
+    except UsageError as error:
+        return _fail(f"error: {error}", Exit.BAD_INPUT)
+    except InvariantError as error:
+        return _fail(f"error: {error}", Exit.INVARIANT_BROKEN)
+    except BrokenPipeError:
+        # The reader of a pipe left, as `head` does.
+        sys.stderr.close()
+        return Exit.OK
+    except OSError as error:
+        return _fail(f"error: {error}", Exit.BAD_INPUT)
+    except KeyboardInterrupt:
+        return _fail("interrupted", Exit.CAVEATS)
+    return result if isinstance(result, int) else Exit.OK
+
+
+def _fail(message: str, code: Exit) -> int:
+    print(message, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

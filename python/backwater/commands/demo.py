@@ -1,0 +1,89 @@
+"""``backwater demo``: one congestion point, seen by ECN and by TCD."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backwater.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.results import Results
+    from backwater.running import Outcome
+
+_SCENARIO = "single-congestion-point.toml"
+_PORTS = ("P0", "P1", "P2", "P3")
+_SCHEMES = {"ECN": "red", "TCD": "tcd"}
+
+
+def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), picture: Path | None = None) -> int:
+    """Run one congestion point under ECN and under TCD, print a table of both and draw a picture.
+
+    Port P3 is congested: bursts of fifteen hosts meet there. PFC holds back the ports before it, P0, P1 and P2, whose
+    queues grow although nothing is wrong with them. ECN marks their packets as congested, so flows that never cross P3
+    slow down; TCD calls the ports undetermined and marks UE.
+
+    Parameters
+    ----------
+    scenario
+        Another scenario with ports P0 to P3; scenarios/single-congestion-point.toml of the checkout if not given.
+    out
+        Where the two results folders go.
+    picture
+        Where the picture goes; queue-and-state.png in the working folder if not given.
+    """
+    from backwater.progress import watching
+    from backwater.results import Results
+    from backwater.running import Job, Scenario, run_jobs
+
+    loaded = Scenario.load(scenario or _shipped())
+    jobs = [
+        Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
+        for name, kind in _SCHEMES.items()
+    ]
+    with watching(len(jobs)) as watcher:
+        outcomes = run_jobs(jobs, None, watcher)
+    _raise_failures(outcomes)
+    runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
+    _print(runs, _draw(runs, picture or Path("queue-and-state.png")))
+    return Exit.CAVEATS if any(run.meta["caveats"] for run in runs.values()) else Exit.OK
+
+
+def _shipped() -> Path:
+    """The scenario in the checkout that this package was built from, or below the working folder."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        if (root / "scenarios" / _SCENARIO).is_file():
+            return root / "scenarios" / _SCENARIO
+    raise UsageError(f"scenarios/{_SCENARIO} was not found; run this in the checkout, or name a file with --scenario")
+
+
+def _raise_failures(outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+
+
+def _draw(runs: Mapping[str, Results], file: Path) -> Path:
+    from backwater import congestion_point
+
+    return congestion_point.draw(
+        runs, _PORTS[1:], file, title="One congestion point, at P3: the ports before it under ECN and under TCD"
+    )
+
+
+def _print(runs: Mapping[str, Results], picture: Path) -> None:
+    from rich.console import Console
+
+    from backwater import tables
+
+    console = Console()
+    for name, run in runs.items():
+        for line in tables.run_lines(run):
+            console.print(f"{name}: {line}", highlight=False, markup=False)
+    console.print(tables.traffic_table(runs, "Per flow"))
+    console.print(tables.port_table(runs, _PORTS, "Per port"))
+    folders = ", ".join(str(run.folder) for run in runs.values())
+    console.print(f"picture: {picture}\nresults: {folders}", highlight=False, markup=False)
+    console.print("next: backwater run scenarios/single-congestion-point.toml --seeds 5", highlight=False, markup=False)

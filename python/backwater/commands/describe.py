@@ -1,0 +1,59 @@
+"""``backwater describe``: what a results folder holds, and what its columns mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from backwater.results import Results
+
+
+def describe(
+    results: Path,
+    /,
+    *,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Print what a results folder holds, table by table, with the type, unit and meaning of every column.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    json_
+        Print JSON.
+    """
+    from backwater import _core
+    from backwater.results import Results
+
+    run = Results(results)
+    columns = [entry for entry in json.loads(_core.dictionary()) if entry["table"] in run.tables]
+    if json_:
+        print(json.dumps({"run": run.meta, "columns": columns}, indent=2))
+    else:
+        _print(run, columns)
+
+
+def _print(run: Results, columns: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from backwater import quantity, tables
+
+    console = Console()
+    console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
+    for line in tables.run_lines(run):
+        console.print(line, highlight=False, markup=False)
+    for name, info in run.tables.items():
+        title = f"{info['file']}: {quantity.count(info['rows'])} rows, {quantity.size(info['bytes'])}"
+        table = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
+        for heading in ("column", "type", "unit", "meaning"):
+            table.add_column(heading, overflow="fold")
+        for entry in columns:
+            if entry["table"] == name:
+                table.add_row(entry["column"], entry["type"], entry["unit"], entry["doc"])
+        console.print(table)

@@ -1,0 +1,107 @@
+"""``backwater reproduce``: the figures of a paper, over several seeds on all cores, and which of its claims hold."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.experiment import Figure
+    from backwater.reproduce import Plan, Reproduced
+    from backwater.running import Outcome
+
+_PROFILES = {"authors": ("authors",), "ideal": ("ideal",), "both": ("authors", "ideal")}
+
+
+def reproduce(
+    system: str,
+    /,
+    *,
+    figure: Annotated[list[str] | None, Parameter(negative="")] = None,
+    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    profile: Literal["authors", "ideal", "both"] = "authors",
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
+
+    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md, a
+    picture per figure and report.html.
+
+    Parameters
+    ----------
+    system
+        Which paper: tcd.
+    figure
+        Only this figure, such as fig03. May be given more than once.
+    seeds
+        How many seeds; what each figure asks for if not given.
+    jobs
+        How many runs at the same time; one per core if not given.
+    quick
+        One seed and shorter runs, to see whether everything works.
+    profile
+        The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both.
+    out
+        Where results go; results/reproduce/SYSTEM if not given.
+    json_
+        Print only the verdicts, as JSON.
+    """
+    from backwater import experiment
+    from backwater import reproduce as machinery
+    from backwater.progress import watching
+
+    root = out or Path("results/reproduce") / system
+    figures = experiment.discover(system, figure or ())
+    profiles = _PROFILES[profile]
+    made = machinery.plan(figures, profiles, seeds, root, quick=quick)
+    todo = made.open_jobs()
+    if not json_:
+        print(f"{len(made.jobs)} runs, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
+    with watching(len(todo), quiet=json_) as watcher:
+        outcomes = machinery.run(made, jobs, watcher)
+    return _report(system, figures, profiles, made, outcomes, root, as_json=json_)
+
+
+def _report(
+    system: str,
+    figures: Sequence[Figure],
+    profiles: Sequence[str],
+    made: Plan,
+    outcomes: Sequence[Outcome],
+    root: Path,
+    *,
+    as_json: bool,
+) -> int:
+    from rich.console import Console
+
+    from backwater import report
+    from backwater.reproduce import evaluate
+
+    found: list[Reproduced] = [evaluate(figure, profile, made, root) for figure in figures for profile in profiles]
+    written = report.write(found, root, f"Reproducing {system.upper()}")
+    if as_json:
+        print((root / "claims.json").read_text(encoding="utf-8"), end="")
+    else:
+        console = Console()
+        console.print(report.claims_table(found))
+        console.print(report.tally(found), highlight=False)
+        console.print("written: " + ", ".join(map(str, written)), highlight=False, markup=False)
+    failed = [outcome for outcome in outcomes if outcome.error is not None and not outcome.interrupted]
+    for outcome in failed:
+        print(f"{outcome.job.label}: {outcome.error}", file=sys.stderr)
+    if failed and failed[0].error is not None:
+        raise failed[0].error
+    if any(outcome.interrupted for outcome in outcomes):
+        print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.OK

@@ -1,0 +1,128 @@
+"""``backwater run``: one scenario, over one seed or several."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.results import Results
+    from backwater.running import Job, Outcome
+
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def run(
+    scenario: Path,
+    /,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    jobs: _AtLeastOne = None,
+    threads: _AtLeastOne = None,
+    engine: Literal["windows", "heap"] | None = None,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run a scenario file and print what happened to its traffic and its ports.
+
+    Writes one results folder per seed: run.json and Parquet tables, whose columns `backwater describe` explains.
+
+    Parameters
+    ----------
+    scenario
+        The TOML file.
+    set_
+        Change a key: `--set switch.detector.kind=red`. May be given more than once.
+    seeds
+        How many seeds to run, counting up from the first; prints means with 95 % confidence intervals.
+    seed
+        The (first) seed, instead of the file's.
+    jobs
+        How many runs at the same time; one per core if not given.
+    threads
+        How many threads for each run; the trajectory is the same for any number.
+    engine
+        The fast one, windows, or the reference, heap; the trajectory is the same.
+    out
+        The folder for the results folders; `results` if not given.
+    json_
+        Print only JSON, one object for each run.
+    """
+    from backwater.progress import watching
+    from backwater.running import run_jobs
+
+    overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
+    todo = _jobs(scenario, overrides, seed, seeds, threads, out or Path("results"))
+    with watching(len(todo), quiet=json_) as watcher:
+        outcomes = run_jobs(todo, jobs, watcher)
+    return _report(outcomes, json_)
+
+
+def _jobs(
+    file: Path, overrides: Sequence[str], seed: int | None, seeds: int, threads: int | None, out: Path
+) -> list[Job]:
+    from backwater.running import Job, Scenario, folder_name
+
+    scenario = Scenario.load(file)
+    first = seed if seed is not None else int(scenario.resolve(overrides)["run"]["seed"])
+    return [
+        Job(
+            label=f"{Path(scenario.origin).stem} seed {number}",
+            scenario=scenario,
+            overrides=tuple(overrides),
+            seed=number,
+            out=out / folder_name(scenario, overrides, number),
+            threads=threads,
+        )
+        for number in range(first, first + seeds)
+    ]
+
+
+def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
+    """Print what there is, then raise the first failure or return the exit code."""
+    from backwater.results import Results
+
+    folders = [outcome.job.out for outcome in outcomes if outcome.summary is not None]
+    found = [Results(folder) for folder in folders if folder is not None]
+    if as_json:
+        texts = [outcome.summary for outcome in outcomes if outcome.summary is not None]
+        print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
+    elif found:
+        _print_tables(found)
+    for outcome in outcomes:
+        if outcome.error is not None and not outcome.interrupted:
+            raise outcome.error
+    if any(outcome.interrupted for outcome in outcomes):
+        kept = f"; kept: {', '.join(map(str, folders))}" if folders else ""
+        print(f"interrupted{kept}", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.CAVEATS if any(run.meta["caveats"] for run in found) else Exit.OK
+
+
+def _print_tables(runs: Sequence[Results]) -> None:
+    from rich.console import Console
+
+    from backwater import tables
+
+    console = Console()
+    last = runs[-1]
+    for run in runs:
+        for line in tables.run_lines(run):
+            console.print(line, highlight=False, markup=False)
+    if len(runs) > 1:
+        console.print(tables.seeds_table(runs))
+    else:
+        console.print(tables.traffic_table({"": last}))
+        console.print(tables.port_table({"": last}, tables.busiest_ports(last, 12), "Egress ports (most paused first)"))
+    for run in runs:
+        console.print(f"results: {run.folder}", highlight=False, markup=False)

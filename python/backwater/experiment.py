@@ -1,0 +1,155 @@
+"""One figure or table of a paper: which scenarios it runs, what it measures, what it draws.
+
+A figure is a folder with ``experiment.toml`` (the runs), ``claims.toml`` (what the paper claims) and ``figure.py`` with
+two functions::
+
+    def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]   # one seed's runs by name
+    def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None         # every seed's runs
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from backwater import claims
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from backwater.results import Results
+
+
+class RunSpec(BaseModel):
+    """One run of a figure, or several: `sweep` lists values for keys and stands for one run of each combination."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    scenario: str = Field(description="Path of the scenario file, relative to the figure's folder.")
+    set: tuple[str, ...] = ()
+    sweep: dict[str, list[str | int | float]] = Field(default_factory=dict)
+
+    def expand(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Name and overrides of every single run: ``tcd`` or, swept, ``tcd 97us``."""
+        for values in itertools.product(*self.sweep.values()):
+            name = " ".join([self.name, *map(str, values)])
+            yield name, (*self.set, *(f"{key}={_toml(value)}" for key, value in zip(self.sweep, values, strict=True)))
+
+
+class Changes(BaseModel):
+    """Overrides that apply to every run of a figure."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: tuple[str, ...] = ()
+
+
+class Assumption(BaseModel):
+    """A parameter that the paper does not give."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameter: str
+    value: str
+    why: str
+    sensitivity: str = Field("not varied", description="How far the result moves when it is varied.")
+
+
+class Experiment(BaseModel):
+    """The whole of an experiment.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
+    about: str = Field("", description="What is set up and what is looked at, in a sentence or two.")
+    seeds: int = Field(5, ge=1)
+    run: tuple[RunSpec, ...] = ()
+    profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
+    quick: Changes = Field(default_factory=Changes, description="Further overrides of a quick look.")
+    assumption: tuple[Assumption, ...] = ()
+
+
+class Module(Protocol):
+    """What a figure.py offers."""
+
+    def metrics(self, runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+        """What one seed's runs measured."""
+
+    def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+        """Draw the figure to a file."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure's folder, read and checked."""
+
+    folder: Path
+    experiment: Experiment
+    claims: tuple[claims.Claim, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's name, such as fig03."""
+        return self.folder.name
+
+    def module(self) -> Module:
+        """Its figure.py, imported."""
+        file = self.folder / "figure.py"
+        spec = importlib.util.spec_from_file_location(f"papers.{self.folder.parent.name}.{self.name}", file)
+        if spec is None or spec.loader is None or not file.is_file():
+            raise UsageError(f"{file} is missing")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return cast("Module", module)
+
+    def overrides(self, profile: str, *, quick: bool) -> tuple[str, ...]:
+        """What applies to every run under a profile."""
+        own = self.experiment.profile.get(profile, Changes()).set
+        return (f'profile="{profile}"', *own, *(self.experiment.quick.set if quick else ()))
+
+
+def load(folder: Path) -> Figure:
+    """Read one figure's folder."""
+    file = folder / "experiment.toml"
+    try:
+        experiment = Experiment.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    return Figure(folder, experiment, claims.load(folder / "claims.toml"))
+
+
+def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:
+    """The figures of a system, by name; `only` picks some of them."""
+    papers = root or _papers()
+    home = papers / system
+    if not home.is_dir():
+        known = ", ".join(sorted(path.name for path in papers.iterdir() if path.is_dir()))
+        raise UsageError(f"there is no paper {system!r}; there are: {known}")
+    names = sorted(path.parent.name for path in home.glob("*/experiment.toml"))
+    for name in only:
+        if name not in names:
+            raise UsageError(f"there is no figure {name!r} of {system}; there are: {', '.join(names)}")
+    return [load(home / name) for name in names if not only or name in only]
+
+
+def _papers() -> Path:
+    """The folder ``papers`` of the checkout that this package was built from, or of the working folder."""
+    for root in (Path(__file__).parents[2], Path.cwd()):
+        if (root / "papers").is_dir():
+            return root / "papers"
+    raise UsageError("no folder `papers` was found; run this in a checkout of Backwater")
+
+
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,175 @@
+"""What tables and figures read from a results folder: totals per traffic entry and port, intervals, rates over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from backwater.results import Results
+
+#: The words of the `state` columns, in the order in which they are drawn and listed.
+STATES = ("non-congestion", "undetermined", "judging", "congestion")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time; times in picoseconds since the start of the run."""
+
+    time_ps: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A stretch of time, in picoseconds, and what holds during it."""
+
+    start_ps: int
+    end_ps: int
+    what: str
+
+
+def end_ps(results: Results) -> int:
+    """When the run ended."""
+    return int(results.meta["sim_time_ps"])
+
+
+def by_traffic(results: Results) -> pl.DataFrame:
+    """One row per traffic entry, in the order of the scenario.
+
+    `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
+    finish (the end of the run, if one did not finish).
+    """
+    end = end_ps(results)
+    span = pl.col("finish_ps").fill_null(end).max() - pl.col("start_ps").min()
+    return (
+        results.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
+        .agg(
+            flows=pl.len(),
+            finished=pl.col("finish_ps").count(),
+            packets=pl.col("packets").sum(),
+            ce_packets=pl.col("ce_packets").sum(),
+            ue_packets=pl.col("ue_packets").sum(),
+            received_bytes=pl.col("received_bytes").sum(),
+            throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
+            mean_fct_ps=pl.col("fct_ps").mean(),
+            p99_slowdown=pl.col("slowdown").quantile(0.99),
+        )
+        .sort("traffic_index")
+        .collect()
+    )
+
+
+def busiest_priority(results: Results) -> int:
+    """The priority that put most bytes on the wires: the one that a figure shows if nothing else is said."""
+    ranked = (
+        results.ports.group_by("priority")
+        .agg(pl.col("sent_bytes").sum())
+        .sort("sent_bytes", "priority", descending=True)
+    )
+    return int(ranked.select(pl.col("priority").first()).collect().item())
+
+
+def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:
+    """One row per named egress port at one priority, in the order of `ports`; `name` is the name that was asked for."""
+    labels = {results.port(name): name for name in ports}
+    order = {label: index for index, label in enumerate(labels)}
+    label = pl.col("port").cast(pl.String)
+    return (
+        results.ports.filter(label.is_in(list(labels)), pl.col("priority") == priority)
+        .with_columns(
+            port=label,
+            name=label.replace_strict(labels, return_dtype=pl.String),
+            order=label.replace_strict(order, return_dtype=pl.Int64),
+        )
+        .sort("order")
+        .drop("order")
+        .collect()
+    )
+
+
+def _at(frame: pl.LazyFrame, results: Results, port: str, priority: int) -> pl.LazyFrame:
+    here = pl.col("port").cast(pl.String) == results.port(port)
+    return frame.filter(here, pl.col("priority") == priority).sort("time_ps", maintain_order=True)
+
+
+def queue(results: Results, port: str, priority: int) -> Series:
+    """The egress queue of a port in bytes, as sampled."""
+    frame = _at(results.samples, results, port, priority).select("time_ps", "queue_bytes").collect()
+    return Series(_int64(frame["time_ps"]), frame["queue_bytes"].to_numpy().astype(np.float64))
+
+
+def send_rate(results: Results, port: str, priority: int, bin_ps: int) -> Series:
+    """The rate at which a port put bytes on the wire, in bit/s, over bins of `bin_ps`; from the samples.
+
+    Each value stands at the end of its bin.
+    """
+    frame = _at(results.samples, results, port, priority).select("time_ps", "sent_bytes").collect()
+    times, sent = _int64(frame["time_ps"]), frame["sent_bytes"].to_numpy().astype(np.float64)
+    if len(times) < 2:
+        return Series(np.empty(0, np.int64), np.empty(0))
+    edges = np.arange(times[0], times[-1] + 1, bin_ps)
+    at_edges = np.interp(edges, times, sent)
+    return Series(edges[1:], np.diff(at_edges) * 8e12 / bin_ps)
+
+
+def allowed_rate(results: Results, traffic: str) -> Series:
+    """The rate that the reaction point of a traffic entry's first flow allows, in bit/s."""
+    frame = (
+        results.rates.filter(pl.col("traffic").cast(pl.String) == traffic)
+        .filter(pl.col("flow") == pl.col("flow").min())
+        .sort("time_ps")
+        .select("time_ps", "rate_bps")
+        .collect()
+    )
+    return Series(_int64(frame["time_ps"]), frame["rate_bps"].to_numpy().astype(np.float64))
+
+
+def off_intervals(results: Results, port: str, priority: int) -> list[Interval]:
+    """When PFC held a port."""
+    frame = _at(results.pauses, results, port, priority).select("time_ps", "paused").collect()
+    return [
+        interval
+        for interval in _intervals(frame["time_ps"], frame["paused"], False, end_ps(results))
+        if interval.what == "True"
+    ]
+
+
+def state_intervals(results: Results, port: str, priority: int) -> list[Interval]:
+    """What the detector of a port thought, from the start of the run to its end."""
+    frame = _at(results.states, results, port, priority).select("time_ps", pl.col("state").cast(pl.String)).collect()
+    return _intervals(frame["time_ps"], frame["state"], STATES[0], end_ps(results))
+
+
+def mark_times(results: Results, port: str, priority: int, code: str, traffic: str | None = None) -> NDArray[np.int64]:
+    """When a port marked packets with `code` ("CE" or "UE"), of one traffic entry or of all; in picoseconds."""
+    frame = _at(results.marks, results, port, priority).filter(pl.col("code").cast(pl.String) == code)
+    if traffic is not None:
+        frame = frame.filter(pl.col("traffic").cast(pl.String) == traffic)
+    return _int64(frame.select("time_ps").collect()["time_ps"])
+
+
+def _intervals(times: pl.Series, values: pl.Series, before: object, end: int) -> list[Interval]:
+    """Stretches of equal value; before the first row it is `before`. Empty stretches are left out."""
+    found: list[Interval] = []
+    start, value = 0, before
+    for time, new in zip(times, values, strict=True):
+        if new == value:
+            continue
+        if time > start:
+            found.append(Interval(start, time, str(value)))
+        start, value = time, new
+    if end > start:
+        found.append(Interval(start, end, str(value)))
+    return found
+
+
+def _int64(series: pl.Series) -> NDArray[np.int64]:
+    return series.to_numpy().astype(np.int64)

@@ -1,0 +1,137 @@
+"""The house style of every figure: what is drawn in which colour, and how axes look.
+
+Colours are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart. A scheme, a detector
+state and a mark have the same colour in every figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from backwater.measures import STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import numpy as np
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from backwater.measures import Interval, Series
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#8A8A8A"
+
+#: One colour per way of detecting congestion.
+SCHEME_COLOURS = {"ECN": BLUE, "TCD": PURPLE, "FECN": GREY, "none": BLACK}
+#: One colour per state of a port.
+STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
+#: One colour per mark.
+MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
+#: A port that PFC holds.
+OFF_COLOUR = BLACK
+#: For anything else that is counted off: flows, ports, sizes.
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK)
+
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.dpi": 150,
+    "figure.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.alpha": 0.6,
+    "grid.color": "#D9D9D9",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 150,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+def style() -> AbstractContextManager[None]:
+    """A context in which figures are made in the house style."""
+    from cycler import cycler
+
+    return rc_context({**_STYLE, "axes.prop_cycle": cycler(color=CYCLE)})
+
+
+def figure(width: float = 7.0, height: float = 4.0) -> Figure:
+    """An empty figure of that size in inches, laid out so that nothing overlaps. Make it inside :func:`style`."""
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def save(made: Figure, file: Path) -> Path:
+    """Write a figure to a file, whole or not at all; the ending chooses the format (.png, .pdf, .svg)."""
+    part = file.with_name(f".{file.name}.part{file.suffix}")
+    try:
+        # Without dates and versions inside, equal figures are equal files.
+        made.savefig(part, metadata={"Software": None} if file.suffix == ".png" else None)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return file
+
+
+def line(axes: Axes, series: Series, *, unit: float, origin_ps: int = 0, **kwargs: Any) -> None:
+    """A series over time in milliseconds since `origin_ps`; values are divided by `unit`."""
+    axes.plot((series.time_ps - origin_ps) / 1e9, series.value / unit, **kwargs)
+
+
+def band(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], *, origin_ps: int = 0) -> None:
+    """Intervals of detector states as coloured boxes between the two heights of `lane`."""
+    for state in STATES:
+        _boxes(axes, [i for i in intervals if i.what == state], lane, STATE_COLOURS[state], origin_ps)
+
+
+def off(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], *, origin_ps: int = 0) -> None:
+    """OFF times of a port as dark boxes between the two heights of `lane`."""
+    _boxes(axes, intervals, lane, OFF_COLOUR, origin_ps)
+
+
+def _boxes(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], colour: str, origin_ps: int) -> None:
+    low, high = lane
+    spans = [((i.start_ps - origin_ps) / 1e9, (i.end_ps - i.start_ps) / 1e9) for i in intervals]
+    axes.broken_barh(spans, (low, high - low), facecolors=colour, linewidth=0)
+
+
+def ticks(
+    axes: Axes, times_ps: NDArray[np.int64], lane: tuple[float, float], colour: str, *, origin_ps: int = 0
+) -> None:
+    """One thin line per mark between the two heights of `lane`."""
+    axes.vlines((times_ps - origin_ps) / 1e9, *lane, colors=colour, linewidth=0.35, alpha=0.7, rasterized=True)
+
+
+def state_legend() -> Iterator[tuple[Any, str]]:
+    """Handles and labels for the states, OFF and the two marks."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    for state in STATES:
+        yield Patch(facecolor=STATE_COLOURS[state]), state
+    yield Patch(facecolor=OFF_COLOUR), "OFF (paused)"
+    for mark, colour in MARK_COLOURS.items():
+        yield (
+            Line2D([], [], color=colour, marker="|", linestyle="none", markersize=8, markeredgewidth=1.5),
+            f"{mark} mark",
+        )

@@ -1,0 +1,112 @@
+"""Progress of runs on the terminal: bars with an ETA, or one plain line per run where there is no terminal."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from backwater import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from backwater import _core
+    from backwater.running import Job, Outcome, Watcher
+
+
+class Bars:
+    """One bar per run under way, and one for all of them where there are several."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._tasks: dict[int, TaskID] = {}
+        self._fractions: dict[int, float] = {}
+        self._lock = threading.Lock()
+        self._all = progress.add_task(f"{total} runs", total=total, detail="") if total > 1 else None
+
+    def started(self, job: Job) -> None:
+        """Show the run."""
+        with self._lock:
+            self._tasks[id(job)] = self._progress.add_task(job.label, total=1.0, detail="")
+
+    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
+        """Move its bar."""
+        detail = f"{quantity.time(progress['sim_time_ps'])} simulated"
+        self._progress.update(self._tasks[id(job)], completed=fraction, detail=detail)
+        self._move(job, fraction)
+
+    def finished(self, outcome: Outcome) -> None:
+        """Take its bar away when there are others, else leave it full."""
+        task = self._tasks[id(outcome.job)]
+        if self._all is None:
+            if outcome.error is None:
+                self._progress.update(task, completed=1.0)
+        else:
+            self._progress.remove_task(task)
+        self._move(outcome.job, 1.0)
+
+    def _move(self, job: Job, fraction: float) -> None:
+        if self._all is not None:
+            with self._lock:
+                self._fractions[id(job)] = fraction
+                done = sum(self._fractions.values())
+            self._progress.update(self._all, completed=done)
+
+
+class Lines:
+    """One line when a run ends, for logs and pipes."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console = console
+        self._total = total
+        self._done = 0
+        self._lock = threading.Lock()
+        self._start = time.monotonic()
+
+    def started(self, job: Job) -> None:
+        """Say nothing yet."""
+
+    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
+        """Say nothing yet."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """Count the run and say how long the rest will take."""
+        with self._lock:
+            self._done += 1
+            elapsed = time.monotonic() - self._start
+            left = elapsed / self._done * (self._total - self._done)
+            rest = f", about {left:.0f} s left" if self._done < self._total else ""
+            state = "interrupted" if outcome.interrupted else "failed" if outcome.error else "done"
+            self._console.print(
+                f"[{self._done}/{self._total}] {outcome.job.label}: {state} after {elapsed:.1f} s{rest}",
+                markup=False,
+                highlight=False,
+            )
+
+
+@contextmanager
+def watching(total: int, *, quiet: bool = False) -> Iterator[Watcher | None]:
+    """The right watcher for where stderr goes: bars on a terminal, lines elsewhere, nothing if `quiet`."""
+    console = Console(stderr=True)
+    if quiet:
+        yield None
+    elif console.is_terminal:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("[dim]{task.fields[detail]}"),
+        )
+        with Progress(*columns, console=console) as progress:
+            yield Bars(progress, total)
+    else:
+        yield Lines(console, total)

@@ -1,0 +1,67 @@
+"""How quantities are printed: three significant digits and a unit, the same everywhere."""
+
+from __future__ import annotations
+
+
+def _scaled(value: float, steps: list[tuple[float, str]]) -> str:
+    if value == 0:
+        return f"0 {steps[-1][1]}"
+    for size, unit in steps:
+        if abs(value) >= size * 0.9995:
+            return f"{three_digits(value / size)} {unit}"
+    size, unit = steps[-1]
+    return f"{three_digits(value / size)} {unit}"
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, without an exponent.
+
+    >>> three_digits(12.345), three_digits(0.5), three_digits(1234567.0)
+    ('12.3', '0.500', '1234567')
+    """
+    if value == 0:
+        return "0"
+    magnitude = abs(value)
+    if magnitude >= 99.95:
+        return f"{value:.0f}"
+    if magnitude >= 9.995:
+        return f"{value:.1f}"
+    if magnitude >= 0.9995:
+        return f"{value:.2f}"
+    return f"{value:.3g}" if magnitude < 0.0995 else f"{value:.3f}"
+
+
+def time(ps: float) -> str:
+    """A time in picoseconds, in the largest unit that leaves at least one.
+
+    >>> time(97_000_000), time(1_611_000_000), time(0)
+    ('97.0 µs', '1.61 ms', '0 ps')
+    """
+    return _scaled(ps, [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1, "ps")])
+
+
+def size(count: float) -> str:
+    """A number of bytes; a KB is 1000 bytes, as in the papers.
+
+    >>> size(743_000), size(64)
+    ('743 KB', '64.0 B')
+    """
+    return _scaled(count, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
+
+
+def rate(bps: float) -> str:
+    """A rate in bit/s.
+
+    >>> rate(10.04e9)
+    '10.0 Gbps'
+    """
+    return _scaled(bps, [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1, "bps")])
+
+
+def count(value: float) -> str:
+    """A count with its thousands apart.
+
+    >>> count(14800)
+    '14 800'
+    """
+    return f"{value:,.0f}".replace(",", " ")

@@ -1,0 +1,163 @@
+"""Reproducing a paper: every figure's runs over profiles and seeds, resumed where they stopped, judged by its claims.
+
+A run is named by the content of what it runs: resolved scenario, files that it reads, seed, and the build of the core.
+Equal runs of two figures are done once; a second call redoes only what changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+from backwater.claims import Judged, judge
+from backwater.results import Results
+from backwater.running import Job, Scenario, run_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from backwater.experiment import Figure
+    from backwater.running import Outcome, Watcher
+
+#: What does not change a trajectory, and so is no part of a run's name.
+_IMMATERIAL = ("threads", "engine")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a figure at one profile and seed, and the job that does it."""
+
+    figure: str
+    profile: str
+    seed: int
+    run: str
+    job: Job
+
+
+@dataclass
+class Plan:
+    """All runs of a reproduction; `jobs` holds each distinct run once."""
+
+    cells: list[Cell] = field(default_factory=list)
+    jobs: dict[Path, Job] = field(default_factory=dict)
+
+    def open_jobs(self) -> list[Job]:
+        """The runs that are not yet done."""
+        return [job for folder, job in self.jobs.items() if not finished(folder)]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """One figure under one profile: its verdicts and its picture."""
+
+    figure: Figure
+    profile: str
+    judged: tuple[Judged, ...]
+    picture: Path | None
+    runs: Mapping[int, Mapping[str, Results]]
+
+
+def finished(folder: Path) -> bool:
+    """Whether a results folder holds a complete run."""
+    file = folder / "run.json"
+    if not file.is_file():
+        return False
+    try:
+        return bool(json.loads(file.read_text(encoding="utf-8"))["status"] == "complete")
+    except (ValueError, KeyError):
+        return False
+
+
+def plan(figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool) -> Plan:
+    """What there is to run; checks every scenario, so that bad input is found before the first run starts."""
+    made = Plan()
+    for figure in figures:
+        count = seeds or (1 if quick else figure.experiment.seeds)
+        for profile in profiles:
+            for name, scenario, overrides in _single_runs(figure, profile, quick=quick):
+                content = _content(scenario, overrides)
+                for seed in range(1, count + 1):
+                    folder = root / "runs" / f"{Path(scenario.origin).stem}-{_name(content, seed)}"
+                    label = f"{figure.name} {profile} {name} seed {seed}"
+                    job = made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder))
+                    made.cells.append(Cell(figure.name, profile, seed, name, job))
+    return made
+
+
+def _single_runs(figure: Figure, profile: str, *, quick: bool) -> Iterator[tuple[str, Scenario, tuple[str, ...]]]:
+    common = figure.overrides(profile, quick=quick)
+    for spec in figure.experiment.run:
+        scenario = Scenario.load(figure.folder / spec.scenario)
+        for name, own in spec.expand():
+            yield name, scenario, (*common, *own)
+
+
+def _content(scenario: Scenario, overrides: Sequence[str]) -> str:
+    """What a run depends on besides its seed, hashed."""
+    resolved = scenario.resolve(overrides)
+    material = {key: value for key, value in resolved["run"].items() if key not in (*_IMMATERIAL, "seed")}
+    hasher = hashlib.sha256(_build().encode())
+    hasher.update(json.dumps(resolved | {"run": material}, sort_keys=True).encode())
+    for file in _files(resolved):
+        hasher.update((scenario.base_dir / file).read_bytes())
+    return hasher.hexdigest()
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Every file that a resolved scenario names."""
+    if isinstance(value, dict):
+        for key, inner in sorted(value.items()):
+            if key == "file" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _files(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _files(inner)
+
+
+def _name(content: str, seed: int) -> str:
+    return f"s{seed}-{hashlib.sha256(f'{content} {seed}'.encode()).hexdigest()[:12]}"
+
+
+@cache
+def _build() -> str:
+    """The build of the core: another build could give other results under the same version."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
+def run(made: Plan, workers: int | None, watcher: Watcher | None) -> list[Outcome]:
+    """Do the runs that are still open."""
+    return run_jobs(made.open_jobs(), workers, watcher)
+
+
+def evaluate(figure: Figure, profile: str, made: Plan, root: Path) -> Reproduced:
+    """Judge a figure's claims from its finished seeds, and draw it."""
+    by_seed = _complete_seeds(figure, profile, made)
+    module = figure.module()
+    analytic = not figure.experiment.run
+    per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
+    picture = None
+    if per_seed:
+        picture = root / f"{figure.name}-{profile}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        module.draw(list(by_seed.values()), picture)
+    judged = tuple(judge(claim, figure.name, profile, per_seed) for claim in figure.claims)
+    return Reproduced(figure, profile, judged, picture, by_seed)
+
+
+def _complete_seeds(figure: Figure, profile: str, made: Plan) -> dict[int, dict[str, Results]]:
+    """The runs by seed and name, of the seeds whose runs are all complete."""
+    cells = [cell for cell in made.cells if (cell.figure, cell.profile) == (figure.name, profile)]
+    seeds: dict[int, dict[str, Results]] = {cell.seed: {} for cell in cells}
+    for cell in cells:
+        folder = cell.job.out
+        if folder is not None and finished(folder):
+            seeds[cell.seed][cell.run] = Results(folder)
+    runs = {cell.run for cell in cells}
+    return {seed: found for seed, found in seeds.items() if found.keys() == runs}

@@ -1,0 +1,108 @@
+"""A results folder: run.json and its Parquet tables, read lazily."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+
+class Results:
+    """One finished (or interrupted) run.
+
+    `meta` is run.json: version, command, resolved scenario, seed, digest, caveats, totals. Every table is a lazy polars
+    frame; `backwater describe FOLDER` lists the columns with their units.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        file = self.folder / "run.json"
+        try:
+            self.meta: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(f"{self.folder} is not a results folder: it has no run.json") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file} is damaged ({error}); run the scenario again") from None
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r}, {self.meta.get('status')}, digest {self.digest})"
+
+    @classmethod
+    def find(cls, folder: str | Path) -> Iterator[Results]:
+        """Every results folder at or below `folder`, in the order of their names."""
+        for file in sorted(Path(folder).rglob("run.json")):
+            yield cls(file.parent)
+
+    @property
+    def digest(self) -> str:
+        """The trajectory digest: equal digests mean that the same things happened at every node."""
+        return str(self.meta["digest"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached its end; an interrupted one keeps what it had."""
+        return bool(self.meta["status"] == "complete")
+
+    @property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """The tables that this run wrote: file, rows, bytes."""
+        return dict(self.meta["tables"])
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """One table by name."""
+        import polars as pl
+
+        if name not in self.tables:
+            known = ", ".join(self.tables) or "none"
+            raise UsageError(f"{self.folder} has no table {name!r} (it has {known}); see [probe] in the scenario")
+        return pl.scan_parquet(self.folder / self.tables[name]["file"])
+
+    def has(self, name: str) -> bool:
+        """Whether the run wrote this table."""
+        return name in self.tables
+
+    def port(self, name: str) -> str:
+        """The label of an egress port, such as ``L0->T2``, from an alias such as ``P2``."""
+        return str(self.meta.get("aliases", {}).get(name, name))
+
+    @property
+    def flows(self) -> pl.LazyFrame:
+        """One row per flow: what became of it."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> pl.LazyFrame:
+        """One row per egress port and priority: totals over the run."""
+        return self.table("ports")
+
+    @property
+    def marks(self) -> pl.LazyFrame:
+        """One row per mark that a detector set."""
+        return self.table("marks")
+
+    @property
+    def pauses(self) -> pl.LazyFrame:
+        """One row per closing or opening of a PFC gate."""
+        return self.table("pauses")
+
+    @property
+    def states(self) -> pl.LazyFrame:
+        """One row per change of a detector's verdict."""
+        return self.table("states")
+
+    @property
+    def samples(self) -> pl.LazyFrame:
+        """Egress queues at the sampling instants."""
+        return self.table("samples")
+
+    @property
+    def rates(self) -> pl.LazyFrame:
+        """The rates that reaction points allow, at the sampling instants."""
+        return self.table("rates")

@@ -1,0 +1,226 @@
+"""Running scenarios: one, or many at once on all cores, with progress; what is finished is kept.
+
+The core releases the GIL while it runs, so threads are enough. A run that is interrupted writes what it has and says
+that it is partial.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from backwater import _core
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.results import Results
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The text of a scenario file and where it came from; paths in it are relative to `base_dir`."""
+
+    text: str
+    origin: str
+    base_dir: Path
+
+    @classmethod
+    def load(cls, file: str | Path) -> Scenario:
+        """Read a scenario file; its meaning is checked by :func:`validate` and at the start of a run."""
+        path = Path(file)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise UsageError(f"there is no scenario file {path.absolute()}") from None
+        except IsADirectoryError:
+            raise UsageError(f"{path.absolute()} is a folder, not a scenario file") from None
+        except PermissionError:
+            raise UsageError(f"{path.absolute()} may not be read") from None
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{path} is not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x}); save it as UTF-8"
+            ) from None
+        return cls(text, str(path), path.absolute().parent)
+
+    def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
+        """The whole scenario with every default filled in; raises `ScenarioError` with a pointed message."""
+        resolved: dict[str, Any] = json.loads(
+            _core.validate(self.text, self.origin, str(self.base_dir), list(overrides))
+        )
+        return resolved
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do. `out` None keeps nothing on disk."""
+
+    label: str
+    scenario: Scenario
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    out: Path | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job: its run.json, or why there is none."""
+
+    job: Job
+    summary: dict[str, Any] | None
+    error: BaseException | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run, or it never started because others were stopped."""
+        return isinstance(self.error, KeyboardInterrupt)
+
+
+class Watcher(Protocol):
+    """Who is told how far the runs are; called from worker threads."""
+
+    def started(self, job: Job) -> None:
+        """A run begins."""
+
+    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
+        """A run is at `fraction` of its end (an estimate where the end is not a time)."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """A run ended, one way or the other."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def fraction_done(progress: _core.Progress) -> float:
+    """How much of a run is behind it: of its time if that is given, else of its flows."""
+    until = progress["until_ps"]
+    if until:
+        return min(1.0, progress["sim_time_ps"] / until)
+    return progress["finished"] / progress["flows"] if progress["flows"] else 0.0
+
+
+@dataclass
+class _Pool:
+    """Runs jobs in threads; `stop` makes every run end at its next report of progress."""
+
+    watcher: Watcher | None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, job: Job) -> Outcome:
+        """One job, start to end, in the calling thread."""
+        if self.stop.is_set():
+            return Outcome(job, None, KeyboardInterrupt())
+        if self.watcher:
+            self.watcher.started(job)
+        try:
+            text = _core.run(
+                job.scenario.text,
+                job.scenario.origin,
+                str(job.scenario.base_dir),
+                list(job.overrides),
+                None if job.out is None else str(job.out),
+                job.threads,
+                job.seed,
+                lambda progress: self._report(job, progress),
+            )
+            outcome = Outcome(job, json.loads(text))
+        except KeyboardInterrupt as interrupt:
+            outcome = Outcome(job, _kept(job), interrupt)
+        except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
+            outcome = Outcome(job, None, error)
+        if self.watcher:
+            self.watcher.finished(outcome)
+        return outcome
+
+    def _report(self, job: Job, progress: _core.Progress) -> None:
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        if self.watcher:
+            self.watcher.advanced(job, fraction_done(progress), progress)
+
+
+def _kept(job: Job) -> dict[str, Any] | None:
+    """The run.json that an interrupted run left behind."""
+    if job.out is None or not (job.out / "run.json").is_file():
+        return None
+    kept: dict[str, Any] = json.loads((job.out / "run.json").read_text(encoding="utf-8"))
+    return kept
+
+
+def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher | None = None) -> list[Outcome]:
+    """Run every job, `workers` at a time (default: one per core), and return their outcomes in the order of `jobs`.
+
+    Ctrl-C ends the running ones at once, keeping their results as partial, and starts no others.
+    """
+    pool = _Pool(watcher)
+    with ThreadPoolExecutor(max_workers=min(workers or cores(), len(jobs)) or 1) as executor:
+        futures = [executor.submit(pool.run, job) for job in jobs]
+        _wait(futures, pool.stop)
+    return [future.result() for future in futures]
+
+
+def _wait(futures: list[Future[Outcome]], stop: threading.Event) -> None:
+    pending = set(futures)
+    while pending:
+        try:
+            # A timeout lets Python look for Ctrl-C, also where waiting for a lock cannot be interrupted.
+            _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+        except KeyboardInterrupt:
+            stop.set()
+
+
+def run(
+    scenario: str | Path,
+    *,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+) -> Results:
+    """Run one scenario file and return its results.
+
+    `overrides` are ``"key=value"`` texts as of ``--set``. Results go to `out`, by default to
+    ``results/<scenario>-s<seed>`` in the working folder. Raises `ScenarioError` for bad input and `InvariantError` if
+    the model broke a promise.
+    """
+    from backwater.results import Results
+
+    loaded = Scenario.load(scenario)
+    folder = Path(out) if out is not None else Path("results") / folder_name(loaded, overrides, seed)
+    job = Job(loaded.origin, loaded, tuple(overrides), seed, folder, threads)
+    outcome = run_jobs([job], workers=1)[0]
+    if outcome.error is not None:
+        raise outcome.error
+    return Results(folder)
+
+
+def validate(scenario: str | Path, *, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Check a scenario file and return it with every default filled in."""
+    return Scenario.load(scenario).resolve(overrides)
+
+
+def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None) -> str:
+    """Name of a run's results folder: the file's stem, what was overridden, the seed."""
+    changes = "".join("-" + _slug(override) for override in overrides)
+    if len(changes) > 60:
+        import hashlib
+
+        changes = "-" + hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:8]
+    shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
+    return f"{Path(scenario.origin).stem}{changes}-s{shown}"
+
+
+def _slug(override: str) -> str:
+    key, _, value = override.partition("=")
+    words = f"{key.strip().rsplit('.', 1)[-1]}-{value.strip()}"
+    return "".join(c if c.isalnum() or c in ".-" else "" for c in words)

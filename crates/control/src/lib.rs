@@ -1,1 +1,26 @@
-//! placeholder
+//! For whoever builds a switch, a NIC or a simulator of one: the algorithms of lossless fabrics, one file each.
+//!
+//! Everything here is sans-IO: a value with a few methods that take `now` and facts and return a decision. There
+//! is no clock, no queue, no allocation and no simulator in this crate, so the same code runs per packet in a
+//! simulation, behind a C interface in a data plane, and from a script in a test.
+//!
+//! | family | question | files |
+//! |---|---|---|
+//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `tcd`, `max_ton` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc` |
+//! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
+//! | [`flow_control`] | link: may this port send now, and when is the upstream port paused? | `pfc`, `threshold`, `headroom` |
+//!
+//! Arithmetic is deterministic: integers, or floats with `+ - * /` only. Parameters (shared, `Copy`) are kept
+//! apart from registers (one per port, priority or flow, small).
+#![cfg_attr(not(test), no_std)]
+
+mod code;
+pub mod detector;
+mod error;
+pub mod flow_control;
+pub mod notify;
+pub mod reaction;
+
+pub use code::{CodePoint, PortState};
+pub use error::{ConfigError, Value};

@@ -1,0 +1,122 @@
+//! Congestion point: in what state is this egress port, and is this packet marked?
+//!
+//! A detector is asked once per dequeued packet, after the packet was taken out of the queue's counter. Its
+//! parameters are shared by all ports that use them; what it remembers is one [`Registers`] per egress port and
+//! priority, and nothing else.
+use backwater_units::Time;
+
+use crate::{CodePoint, ConfigError, PortState};
+
+mod max_ton;
+mod red;
+mod tcd;
+
+pub use max_ton::{MaxTon, Step, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau};
+pub use red::Red;
+pub use tcd::{Tcd, Trend};
+
+/// Everything a detector remembers about one egress port and priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// The ON-OFF pattern is held to last until here: the end of the last OFF period plus max(Ton).
+    release: Time,
+    /// End of the period T whose trend is being watched.
+    window_end: Time,
+    /// Bytes queued when the last OFF period ended.
+    queue_at_resume: u32,
+    /// Bytes queued at the start of the period T.
+    queue_at_sample: u32,
+    state: PortState,
+}
+
+impl Registers {
+    /// The verdict of the latest dequeue.
+    pub const fn state(&self) -> PortState {
+        self.state
+    }
+}
+
+/// A packet has just been taken out of an egress queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The instant of the dequeue.
+    pub now: Time,
+    /// Bytes left in this egress queue (port and priority) without the packet.
+    pub queue: u64,
+    /// The packet's code point.
+    pub code: CodePoint,
+    /// Last instant at which this switch held a PAUSE over an upstream port of this priority; `now` if it does,
+    /// [`Time::ZERO`] if it never did. Read only if [`Detector::wants_last_hold`].
+    pub last_hold: Time,
+}
+
+/// The detectors, with their parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detector {
+    /// Nothing is ever marked.
+    None,
+    /// ECN by queue length.
+    Red(Red),
+    /// Ternary congestion detection.
+    Tcd(Tcd),
+}
+
+impl Detector {
+    /// The gate of the port closed: PAUSE took effect. TCD measures from the *end* of an OFF period (§4.1), so
+    /// no detector so far writes a register here.
+    #[inline]
+    pub fn on_pause(&self, registers: &mut Registers, now: Time) {
+        let _ = (self, registers, now);
+    }
+
+    /// The gate of the port opened: a RESUME arrived while paused, or the pause ran out. `queue` is the egress
+    /// queue in bytes before anything leaves it. A RESUME at an open gate is no such event.
+    #[inline]
+    pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64) {
+        if let Self::Tcd(tcd) = self {
+            tcd.on_resume(registers, now, queue);
+        }
+    }
+
+    /// Judges the port and returns the packet's new code point. `draw` gives 32 uniform random bits; it is called
+    /// at most once, and only where the outcome is random.
+    #[inline]
+    pub fn on_dequeue(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
+        match self {
+            Self::None => departure.code,
+            Self::Red(red) => red.on_dequeue(registers, departure, draw),
+            Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
+        }
+    }
+
+    /// Whether [`Departure::last_hold`] is read at all.
+    #[inline]
+    pub const fn wants_last_hold(&self) -> bool {
+        matches!(self, Self::Tcd(tcd) if matches!(tcd.trend, Trend::RiseBp))
+    }
+
+    /// Refuses parameters outside the ranges in which the algorithm is defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::None => Ok(()),
+            Self::Red(red) => red.validate(),
+            Self::Tcd(tcd) => tcd.validate(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_and_priority_costs_32_bytes_of_registers_and_a_plain_detector_none_of_them_more() {
+        // §4.5: one register for the end of OFF, one for LAST_STATE, one for the queue length; plus the window.
+        assert!(size_of::<Registers>() <= 32);
+    }
+}

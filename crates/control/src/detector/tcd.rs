@@ -1,0 +1,298 @@
+//! TCD, ternary congestion detection: a port that alternates ON and OFF under flow control is undetermined, and is
+//! judged again only once it has been ON for longer than max(Ton).
+//!
+//! Reference: Zhang, Liu, Meng, Ren: Congestion Detection in Lossless Networks (SIGCOMM 2021), §4 and Figs. 6 and
+//! 9; the rules of [`Trend::Authors`] are those of the authors' ns-3 release (2022).
+//!
+//! ```text
+//!                      ┌────────── dequeue within max(Ton) of OFF's end ──────────┐
+//!                      │ ③                    ⑥ │                                 │
+//!   ┌───────────────┐  │   ┌────────────────────▼─┐   released   ┌────────────────┴┐
+//!   │ non-congestion├──┴──▶│     undetermined     ├─────────────▶│     judging     │
+//!   └──┬─────────▲──┘      └────────────▲─────────┘              └──┬───────────┬──┘
+//!    ① │ q > K ② │ q ≤ K                │ ⑥              q ≤ low ④  │           │ ⑤ rising, over K
+//!   ┌──▼─────────┴──┐                   │                 (to non-  ▼           ▼ (to congestion)
+//!   │   congestion  ├───────────────────┘               congestion)
+//!   └───────────────┘
+//! ```
+//! Undetermined marks UE, congestion marks CE, judging marks nothing. "Judging" is the paper's `LAST_STATE` =
+//! undetermined after its release, made visible.
+//!
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | max(Ton) | ps | 97 µs (authors), 100.4 µs (Eqn 3 at 40G, 4 µs) | authors' release; paper §4.3 |
+//! | T | ps | max(Ton) | paper §4.3 |
+//! | K | B | RED as without TCD | paper §4.2 ("same as in the lossy network") |
+//! | low | B | 2 060 (authors), 1 MTU | authors' release: 2 units of 1030 B; the paper gives no value |
+//! | δ | B | 900 (authors), 2 MTU | authors' release: 0.9 MTU; the paper gives no value |
+//! | clock | ps | 1 µs (authors), 1 ps | authors' release keeps whole microseconds |
+//!
+//! Known deviations: the registers hold the end of the undetermined span (OFF's end + max(Ton)) where the paper
+//! holds OFF's end: the same test, one compare. In the authors' release a port's first 97 µs after the start of
+//! the simulated clock count as undetermined; here a port that was never paused is always released. UE is marked
+//! over 01 only (see [`CodePoint`]).
+use backwater_units::{Bytes, Span, Time};
+
+use super::{Departure, Red, Registers};
+use crate::error::require;
+use crate::{CodePoint, ConfigError, PortState};
+
+/// How the trend of the queue is judged after the release. The paper's prose and flowchart differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trend {
+    /// The authors' release: first verdict at the release, congested if the queue is not below what it was when
+    /// the last OFF ended; later ones every T, congested if it grew by δ or more. K is not looked at. The RED draw
+    /// decides state and mark of a port that is not held back.
+    Authors,
+    /// The flowchart's wording: congested if the queue grew by more than δ in a period T and exceeds K.
+    Rise,
+    /// The prose's "otherwise": congested unless the queue shrank in a period T, and if it exceeds K.
+    NoFall,
+    /// `Rise`, or a queue that is flat (within δ) because this switch itself held back an upstream port within
+    /// the last T. Not in the paper: under ideal PFC a congested port is pinned at the upstream ports' ceiling.
+    RiseBp,
+}
+
+/// Parameters of TCD at the ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tcd {
+    /// The rule of the port that is not held back; its kmax is K.
+    pub red: Red,
+    /// How the trend is judged.
+    pub trend: Trend,
+    /// Longest ON period of an ON-OFF pattern.
+    pub max_ton: Span,
+    /// T, the period after which the trend is judged.
+    pub period: Span,
+    /// At or below this many counted bytes a released port has drained.
+    pub low: Bytes,
+    /// Dead band of the trend.
+    pub delta: Bytes,
+    /// Resolution of the time registers.
+    pub clock: Span,
+}
+
+impl Tcd {
+    /// The authors' ns-3 release (2022).
+    pub fn authors() -> Self {
+        Self {
+            red: Red::authors(),
+            trend: Trend::Authors,
+            max_ton: Span::from_us(97),
+            period: Span::from_us(97),
+            low: Bytes::new(2_060),
+            delta: Bytes::new(900),
+            clock: Span::from_us(1),
+        }
+    }
+
+    /// The paper's text with a `trend` policy other than the authors': T = max(Ton), low 1 MTU, δ 2 MTU.
+    pub fn flowchart(trend: Trend, max_ton: Span, mtu: Bytes) -> Self {
+        Self {
+            red: Red::standard(),
+            trend,
+            max_ton,
+            period: max_ton,
+            low: mtu,
+            delta: mtu * 2,
+            clock: Span::from_ps(1),
+        }
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        self.red.validate()?;
+        let long = "longer than 0ps";
+        require(
+            self.max_ton > Span::ZERO,
+            "max-ton",
+            self.max_ton,
+            long,
+            "leave it out to have it computed",
+        )?;
+        require(
+            self.period > Span::ZERO,
+            "period",
+            self.period,
+            long,
+            "leave it out: T = max(Ton)",
+        )?;
+        require(
+            self.clock > Span::ZERO,
+            "truncate",
+            self.clock,
+            "at least 1ps",
+            "write 1ps for exact clocks",
+        )
+    }
+
+    /// `time` as a register of this clock holds it.
+    const fn truncated(&self, time: Time) -> u64 {
+        time.as_ps() - time.as_ps() % self.clock.as_ps()
+    }
+
+    /// First instant whose truncated value is at least `ps`.
+    const fn first_at(&self, ps: u64) -> Time {
+        Time::from_ps(match ps.checked_next_multiple_of(self.clock.as_ps()) {
+            Some(ps) => ps,
+            None => u64::MAX,
+        })
+    }
+
+    /// First instant at which a window of `span` that was opened at `start` is over.
+    const fn window_end(&self, start: Time, span: Span) -> Time {
+        self.first_at(self.truncated(start).saturating_add(span.as_ps()))
+    }
+
+    /// The end of an OFF period: the only event that starts (or prolongs) the undetermined span.
+    pub(super) fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64) {
+        // The authors stay undetermined for elapsed <= R, the paper for Ton < max(Ton).
+        registers.release = if matches!(self.trend, Trend::Authors) {
+            let last = self.truncated(now).saturating_add(self.max_ton.as_ps());
+            self.first_at(last.saturating_add(1))
+        } else {
+            self.window_end(now, self.max_ton)
+        };
+        registers.queue_at_resume = saturate(self.red.counted(queue));
+    }
+
+    #[inline]
+    pub(super) fn on_dequeue(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
+        if departure.now < registers.release {
+            registers.state = PortState::Undetermined;
+            return departure.code.mark_ue();
+        }
+        let queue = self.red.counted(departure.queue);
+        match registers.state {
+            PortState::NonCongestion | PortState::Congestion => {
+                self.judge_as_lossy(registers, departure, queue, draw)
+            }
+            PortState::Undetermined | PortState::Judging => {
+                self.judge_trend(registers, departure, queue, draw)
+            }
+        }
+    }
+
+    /// Transitions ① and ②: a port that is not held back is judged as in a lossy network.
+    #[inline]
+    fn judge_as_lossy(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        queue: u64,
+        draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
+        let hit = self.red.hits(queue, draw);
+        let congested = if matches!(self.trend, Trend::Authors) {
+            hit
+        } else {
+            self.red.above(queue)
+        };
+        registers.state = if congested {
+            PortState::Congestion
+        } else {
+            PortState::NonCongestion
+        };
+        if hit {
+            departure.code.mark_ce()
+        } else {
+            departure.code
+        }
+    }
+
+    /// Transitions ④ and ⑤: released from the ON-OFF pattern.
+    #[cold]
+    fn judge_trend(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        queue: u64,
+        draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
+        let congested = if matches!(self.trend, Trend::Authors) {
+            self.verdict_of_authors(registers, departure.now, queue)
+        } else {
+            self.verdict_of_flowchart(registers, departure, queue)
+        };
+        if !congested {
+            return departure.code;
+        }
+        registers.state = PortState::Congestion;
+        if self.red.hits(queue, draw) {
+            departure.code.mark_ce()
+        } else {
+            departure.code
+        }
+    }
+
+    fn open_window(&self, registers: &mut Registers, now: Time, queue: u64) {
+        registers.state = PortState::Judging;
+        registers.window_end = self.window_end(now, self.period);
+        registers.queue_at_sample = saturate(queue);
+    }
+
+    /// Whether the port is congested; leaves the registers for the case that it is not.
+    fn verdict_of_authors(&self, registers: &mut Registers, now: Time, queue: u64) -> bool {
+        if matches!(registers.state, PortState::Undetermined) {
+            // The first window ran from the RESUME to the release; only a fall opens a second one.
+            if queue >= u64::from(registers.queue_at_resume) {
+                return true;
+            }
+            self.open_window(registers, now, queue);
+            return false;
+        }
+        if now >= registers.window_end {
+            if queue >= u64::from(registers.queue_at_sample) + self.delta.get() {
+                return true;
+            }
+            self.open_window(registers, now, queue);
+        }
+        if queue <= self.low.get() {
+            registers.state = PortState::NonCongestion;
+        }
+        false
+    }
+
+    /// Whether the port is congested; leaves the registers for the case that it is not.
+    fn verdict_of_flowchart(&self, registers: &mut Registers, departure: &Departure, queue: u64) -> bool {
+        let now = departure.now;
+        if matches!(registers.state, PortState::Undetermined) {
+            self.open_window(registers, now, queue);
+        }
+        if queue <= self.low.get() {
+            registers.state = PortState::NonCongestion;
+            return false;
+        }
+        if now < registers.window_end {
+            return false;
+        }
+        let before = u64::from(registers.queue_at_sample);
+        let held_back = departure.last_hold > Time::ZERO && now.since(departure.last_hold) <= self.period;
+        let rising = match self.trend {
+            Trend::NoFall => queue >= before,
+            Trend::RiseBp if held_back && queue.abs_diff(before) <= self.delta.get() => true,
+            _ => queue > before + self.delta.get(),
+        };
+        registers.queue_at_sample = saturate(queue);
+        // Periods stay on the grid that began at the release, however long nothing was dequeued.
+        let period = self.period.as_ps();
+        let missed = now.since(registers.window_end).as_ps() / period;
+        registers.window_end = registers
+            .window_end
+            .saturating_add(Span::from_ps((missed + 1).saturating_mul(period)));
+        rising && self.red.above(queue)
+    }
+}
+
+/// Queues are far below 4 GiB; a register of 32 bits saturates rather than wraps.
+const fn saturate(queue: u64) -> u32 {
+    if queue > u32::MAX as u64 {
+        u32::MAX
+    } else {
+        queue as u32
+    }
+}

@@ -1,0 +1,205 @@
+//! When a receiver sends a congestion notification packet (CNP), and which of UE and CE it carries.
+//!
+//! Reference: DCQCN (SIGCOMM 2015) §3.1, the NP algorithm; TCD (SIGCOMM 2021) §5.2.1 (CE wins over UE); the grid
+//! is that of ns3-rdma and of the TCD authors' ns-3 release.
+//!
+//! ```text
+//!   Grid        │first packet    │               │               │    slots for ever; one CNP at the end of a
+//!               └ slot 50 µs ────┴───────────────┴───────────────┘    slot in which a marked packet came
+//!   FirstMark       ▼ marked: CNP at once  ▼ marked          ▼ CNP
+//!                   └──────── 50 µs ───────────────┘ CNP     at least 50 µs between two
+//! ```
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | interval | ps | 50 µs | DCQCN paper; TCD authors' configuration |
+//! | mode | – | grid | TCD authors' release; first-mark is the DCQCN paper |
+//!
+//! Known deviations: the grid's evaluations of slots without a mark send nothing and are therefore not armed.
+use backwater_units::{Span, Time};
+
+use crate::{CodePoint, ConfigError, error::require};
+
+/// When CNPs may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Only at the ends of slots that are counted from the flow's first packet (which is evaluated at once).
+    Grid,
+    /// At the first marked packet, then not before `interval` has passed.
+    FirstMark,
+}
+
+/// Parameters of the notification point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotifyConfig {
+    /// Least time between two CNPs of a flow.
+    pub interval: Span,
+    /// When they leave.
+    pub mode: Mode,
+}
+
+impl NotifyConfig {
+    /// The TCD authors' release: 50 µs grid.
+    pub const fn authors() -> Self {
+        Self {
+            interval: Span::from_us(50),
+            mode: Mode::Grid,
+        }
+    }
+    /// The DCQCN paper: at once, then at most one in 50 µs.
+    pub const fn standard() -> Self {
+        Self {
+            interval: Span::from_us(50),
+            mode: Mode::FirstMark,
+        }
+    }
+    /// Refuses an interval of zero.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        require(
+            self.interval > Span::ZERO,
+            "cnp-interval",
+            self.interval,
+            "longer than 0ps",
+            "DCQCN uses 50us",
+        )
+    }
+}
+
+/// What the caller has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    Nothing,
+    /// Send a CNP with this code point (UE or CE) now.
+    Send(CodePoint),
+    /// Call [`Notify::on_timer`] at this instant, which lies in the future; no other timer is pending.
+    Arm(Time),
+}
+
+/// What the receiver remembers about one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notify {
+    /// Grid: the flow's first packet. `FirstMark`: the earliest instant of the next CNP. `MAX`: no packet yet.
+    anchor: Time,
+    seen: CodePoint,
+    armed: bool,
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Self {
+            anchor: Time::MAX,
+            seen: CodePoint::Capable,
+            armed: false,
+        }
+    }
+}
+
+impl Notify {
+    /// A data packet of the flow arrived.
+    #[inline]
+    pub fn on_packet(&mut self, config: &NotifyConfig, now: Time, code: CodePoint) -> Action {
+        let first = self.anchor == Time::MAX;
+        if first {
+            self.anchor = now;
+        }
+        if code.is_marked() {
+            self.on_marked(config, now, code, first)
+        } else {
+            Action::Nothing
+        }
+    }
+
+    fn on_marked(&mut self, config: &NotifyConfig, now: Time, code: CodePoint, first: bool) -> Action {
+        if first || (config.mode == Mode::FirstMark && !self.armed && now >= self.anchor) {
+            if config.mode == Mode::FirstMark {
+                self.anchor = now.saturating_add(config.interval);
+            }
+            return Action::Send(code);
+        }
+        self.seen = self.seen.strongest(code);
+        if self.armed {
+            return Action::Nothing;
+        }
+        self.armed = true;
+        Action::Arm(match config.mode {
+            Mode::FirstMark => self.anchor,
+            Mode::Grid => {
+                let slots = now.since(self.anchor).as_ps() / config.interval.as_ps() + 1;
+                self.anchor
+                    .saturating_add(Span::from_ps(slots.saturating_mul(config.interval.as_ps())))
+            }
+        })
+    }
+
+    /// The armed instant has come: the code point of the CNP to send now.
+    pub fn on_timer(&mut self, config: &NotifyConfig, now: Time) -> Option<CodePoint> {
+        self.armed = false;
+        let seen = core::mem::replace(&mut self.seen, CodePoint::Capable);
+        if !seen.is_marked() {
+            return None;
+        }
+        if config.mode == Mode::FirstMark {
+            self.anchor = now.saturating_add(config.interval);
+        }
+        Some(seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CodePoint::{Capable, Congestion, Undetermined};
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn the_grid_of_a_flow_starts_at_its_first_packet_and_ignores_when_marks_come() {
+        let (config, mut np) = (NotifyConfig::authors(), Notify::default());
+        assert_eq!(np.on_packet(&config, us(7), Capable), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(120), Undetermined), Action::Arm(us(157)));
+        assert_eq!(np.on_packet(&config, us(130), Congestion), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(140), Undetermined), Action::Nothing);
+        assert_eq!(np.on_timer(&config, us(157)), Some(Congestion));
+        assert_eq!(np.on_packet(&config, us(157), Undetermined), Action::Arm(us(207)));
+        assert_eq!(np.on_timer(&config, us(207)), Some(Undetermined));
+    }
+
+    #[test]
+    fn a_marked_first_packet_is_notified_at_once() {
+        for config in [NotifyConfig::authors(), NotifyConfig::standard()] {
+            let mut np = Notify::default();
+            assert_eq!(np.on_packet(&config, us(3), Congestion), Action::Send(Congestion));
+            assert_eq!(np.on_packet(&config, us(4), Congestion), Action::Arm(us(53)));
+        }
+    }
+
+    #[test]
+    fn first_mark_sends_at_once_after_a_quiet_time_and_then_at_most_one_cnp_in_50_us() {
+        let (config, mut np) = (NotifyConfig::standard(), Notify::default());
+        assert_eq!(np.on_packet(&config, us(0), Capable), Action::Nothing);
+        assert_eq!(
+            np.on_packet(&config, us(10), Undetermined),
+            Action::Send(Undetermined)
+        );
+        assert_eq!(np.on_packet(&config, us(20), Congestion), Action::Arm(us(60)));
+        assert_eq!(np.on_timer(&config, us(60)), Some(Congestion));
+        assert_eq!(np.on_packet(&config, us(61), Undetermined), Action::Arm(us(110)));
+        assert_eq!(np.on_timer(&config, us(110)), Some(Undetermined));
+        assert_eq!(
+            np.on_packet(&config, us(300), Congestion),
+            Action::Send(Congestion)
+        );
+    }
+
+    #[test]
+    fn a_flow_that_is_never_marked_arms_no_timer() {
+        let (config, mut np) = (NotifyConfig::authors(), Notify::default());
+        assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable) == Action::Nothing));
+        assert_eq!(
+            np.on_packet(&config, us(1000), CodePoint::NotCapable),
+            Action::Nothing
+        );
+    }
+}

@@ -1,0 +1,384 @@
+//! DCQCN with rate timer and byte counter: multiplicative cuts on CNPs, three stages of increase.
+//!
+//! Reference: Zhu et al.: Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015), §3.1; details as in
+//! ns3-rdma and the TCD authors' ns-3 release (2022), which differ from the paper where the table says so.
+//!
+//! ```text
+//!   CNP(CE):  Rt := Rc;  α := (1−g)α + g;  Rc := Rc(1 − α/2);  both stage counts 0
+//!       │
+//!       ▼                 count >= F                   timer, both counts >= F
+//!   ┌────────────────┐  ───────────▶ ┌───────────────┐  ───────────▶ ┌──────────────────────────────┐
+//!   │ fast recovery  │               │   additive    │               │            hyper             │
+//!   │ Rt stays       │               │ Rt += RAI     │               │ Rt += RHAI·(min count − F+1) │
+//!   └────────────────┘               └───────────────┘               │ timer and byte counter halve │
+//!     every timer expiry and every B bytes: count += 1, Rc := (Rc+Rt)/2, at most line rate ──────────┘
+//! ```
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | α initial | 1 | 0.5 (1.2 with TCD) | authors' release and ns3-rdma; TCD §5.2.1. SIGCOMM 2015: 1 |
+//! | g | 1 | 1/256 | SIGCOMM 2015 |
+//! | α timer | ps | 55 µs | SIGCOMM 2015 |
+//! | rate timer | ps | 55 µs | SIGCOMM 2015 |
+//! | B | B | 10 MB | SIGCOMM 2015 |
+//! | F | – | 5 | SIGCOMM 2015 |
+//! | RAI | bit/s | 40 Mbps | SIGCOMM 2015 |
+//! | RHAI | bit/s | 200 Mbps | authors' configuration; SIGCOMM 2015 gives none |
+//! | Rmin | bit/s | 100 Mbps | authors' configuration; SIGCOMM 2015 gives none |
+//! | clamp target | – | yes | SIGCOMM 2015. No: only if B bytes were sent since the last CNP (QCN) |
+//! | cut first | – | no | ns3-rdma updates α before the cut, SIGCOMM 2015 after it |
+//! | /8 rule | – | yes | ns3-rdma: a count is 1 and Rt > 10·Rc: Rt := Rt/8 instead of an increase |
+//! | on UE | – | reset-hold | authors' release; TCD §5.2.1 |
+//!
+//! Nothing runs before the first CNP. Known deviations: none in the rates. Two things are computed differently with
+//! the same result: α decays in closed form when it is needed, and timers rest while Rc is at line rate and no event
+//! could be noticed.
+use backwater_units::{Bytes, Rate, Span, Time};
+
+use super::{OnUe, Pacer, power};
+use crate::{CodePoint, ConfigError, error::require};
+
+/// Parameters of [`Dcqcn`]; see the table above for sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DcqcnConfig {
+    /// α of a new flow.
+    pub alpha_initial: f64,
+    /// Weight of one CNP in α.
+    pub g: f64,
+    /// Time without CNP after which α decays by g.
+    pub alpha_timer: Span,
+    /// Time between two timer-driven increases.
+    pub rate_timer: Span,
+    /// Bytes between two byte-driven increases.
+    pub byte_counter: Bytes,
+    /// F: increases of one kind before the additive stage.
+    pub fast_recovery: u32,
+    /// RAI.
+    pub rate_ai: Rate,
+    /// RHAI.
+    pub rate_hai: Rate,
+    /// Rmin.
+    pub min_rate: Rate,
+    /// Every CNP sets the target to the current rate.
+    pub clamp_target: bool,
+    /// Cut with the α from before the CNP.
+    pub cut_first: bool,
+    /// Bring a target far above the rate down before increasing.
+    pub eighth_rule: bool,
+    /// Reaction to CNP(UE).
+    pub on_ue: OnUe,
+}
+
+impl DcqcnConfig {
+    /// The TCD authors' ns-3 release (2022).
+    pub const fn authors() -> Self {
+        Self {
+            alpha_initial: 0.5,
+            g: 1.0 / 256.0,
+            alpha_timer: Span::from_us(55),
+            rate_timer: Span::from_us(55),
+            byte_counter: Bytes::from_mb(10),
+            fast_recovery: 5,
+            rate_ai: Rate::from_mbps(40),
+            rate_hai: Rate::from_mbps(200),
+            min_rate: Rate::from_mbps(100),
+            clamp_target: true,
+            cut_first: false,
+            eighth_rule: true,
+            on_ue: OnUe::ResetHold,
+        }
+    }
+
+    /// SIGCOMM 2015, with the TCD paper's rule for UE: α starts at 1, the cut uses the old α, no /8 rule.
+    pub const fn standard() -> Self {
+        Self {
+            alpha_initial: 1.0,
+            cut_first: true,
+            eighth_rule: false,
+            on_ue: OnUe::TimerHold,
+            ..Self::authors()
+        }
+    }
+
+    /// Refuses parameters for which the algorithm is not defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let long = "longer than 0ps";
+        require(
+            (0.0..=2.0).contains(&self.alpha_initial),
+            "alpha-initial",
+            self.alpha_initial,
+            "0 to 2 (the cut is 1 - alpha/2)",
+            "DCQCN starts at 1, ns3-rdma at 0.5, TCD at 1.2",
+        )?;
+        require(
+            self.g > 0.0 && self.g <= 1.0,
+            "g",
+            self.g,
+            "above 0 and at most 1",
+            "DCQCN uses 0.00390625",
+        )?;
+        require(
+            self.alpha_timer > Span::ZERO,
+            "alpha-timer",
+            self.alpha_timer,
+            long,
+            "DCQCN uses 55us",
+        )?;
+        require(
+            self.rate_timer >= Span::from_ps(2),
+            "rate-timer",
+            self.rate_timer,
+            "at least 2ps",
+            "DCQCN uses 55us",
+        )?;
+        require(
+            self.byte_counter.get() >= 2,
+            "byte-counter",
+            self.byte_counter,
+            "at least 2B",
+            "DCQCN uses 10MB; a very large one switches it off",
+        )?;
+        require(
+            self.fast_recovery >= 1,
+            "fast-recovery",
+            f64::from(self.fast_recovery),
+            "at least 1",
+            "DCQCN uses 5",
+        )?;
+        require(
+            self.rate_ai > Rate::ZERO,
+            "rate-ai",
+            self.rate_ai,
+            "above 0bps",
+            "DCQCN uses 40Mbps",
+        )?;
+        require(
+            self.min_rate > Rate::ZERO,
+            "min-rate",
+            self.min_rate,
+            "above 0bps",
+            "a flow at 0bps never ends; use 100Mbps",
+        )
+    }
+}
+
+/// The stage of increase; it advances by events and falls back to recovery with a CNP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Recovery,
+    Additive,
+    Hyper,
+}
+
+/// Reaction point of one flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dcqcn {
+    pacer: Pacer,
+    /// Next expiry of the rate timer; `MAX` while it rests.
+    next: Time,
+    /// Bytes until the next byte-driven increase; so many that it never comes while the counter rests.
+    bytes_left: u64,
+    line: Rate,
+    target: Rate,
+    alpha: f64,
+    /// Since when `alpha` has been decaying; `MAX` before the first CNP.
+    alpha_since: Time,
+    time_count: u32,
+    byte_count: u32,
+    stage: Stage,
+}
+
+impl Dcqcn {
+    /// A new flow at line rate.
+    pub const fn new(config: &DcqcnConfig, line: Rate) -> Self {
+        Self {
+            pacer: Pacer::new(line),
+            next: Time::MAX,
+            bytes_left: u64::MAX,
+            line,
+            target: line,
+            alpha: config.alpha_initial,
+            alpha_since: Time::MAX,
+            time_count: 0,
+            byte_count: 0,
+            stage: Stage::Recovery,
+        }
+    }
+
+    /// Rc.
+    #[inline]
+    pub const fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// Rt.
+    pub const fn target(&self) -> Rate {
+        self.target
+    }
+
+    /// α at `now`, every decay up to then applied.
+    pub fn alpha(&self, config: &DcqcnConfig, now: Time) -> f64 {
+        if self.alpha_since == Time::MAX {
+            return self.alpha;
+        }
+        let ticks = now.since(self.alpha_since).as_ps() / config.alpha_timer.as_ps();
+        self.alpha * power(1.0 - config.g, ticks)
+    }
+
+    /// The pacing gap at Rc.
+    #[inline]
+    pub fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
+    }
+
+    /// The next timer-driven increase.
+    #[inline]
+    pub const fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    /// Applies the increases of all timer expiries up to and including `now`.
+    #[inline]
+    pub fn advance(&mut self, config: &DcqcnConfig, now: Time) -> bool {
+        now >= self.next && self.expire(config, now)
+    }
+
+    #[cold]
+    fn expire(&mut self, config: &DcqcnConfig, now: Time) -> bool {
+        let before = self.rate();
+        while self.next <= now && self.next < Time::MAX {
+            let period = if self.stage == Stage::Hyper {
+                config.rate_timer / 2
+            } else {
+                config.rate_timer
+            };
+            self.next = self.next.saturating_add(period);
+            self.time_count = self.time_count.saturating_add(1);
+            let counts = self.time_count.min(self.byte_count);
+            self.stage = match self.stage {
+                Stage::Recovery if self.time_count < config.fast_recovery => Stage::Recovery,
+                Stage::Hyper => Stage::Hyper,
+                _ if counts >= config.fast_recovery => Stage::Hyper,
+                _ => Stage::Additive,
+            };
+            self.increase(config);
+        }
+        self.rate() != before
+    }
+
+    /// A packet of `bytes` on the wire was handed to the link.
+    #[inline]
+    pub fn on_sent(&mut self, config: &DcqcnConfig, now: Time, bytes: u32) -> bool {
+        if u64::from(bytes) <= self.bytes_left {
+            self.bytes_left -= u64::from(bytes);
+            return false;
+        }
+        self.count_bytes(config, now)
+    }
+
+    #[cold]
+    fn count_bytes(&mut self, config: &DcqcnConfig, now: Time) -> bool {
+        let before = self.rate();
+        self.advance(config, now);
+        if self.bytes_left == u64::MAX {
+            // The rate timer has brought the flow to line rate: the counter rests.
+            return self.rate() != before;
+        }
+        let reload = config.byte_counter.get();
+        self.bytes_left = if self.stage == Stage::Hyper {
+            reload / 2
+        } else {
+            reload
+        };
+        self.byte_count = self.byte_count.saturating_add(1);
+        let counts = self.time_count.min(self.byte_count);
+        self.stage = match self.stage {
+            Stage::Recovery if self.byte_count < config.fast_recovery => Stage::Recovery,
+            Stage::Recovery if counts >= config.fast_recovery => Stage::Hyper,
+            // From the additive stage only the timer leads on.
+            Stage::Recovery | Stage::Additive => Stage::Additive,
+            Stage::Hyper => Stage::Hyper,
+        };
+        self.increase(config);
+        self.rate() != before
+    }
+
+    /// One increase of the present stage.
+    fn increase(&mut self, config: &DcqcnConfig) {
+        let (rate, target) = (self.rate().as_bps(), self.target.as_bps());
+        let just_cut = self.byte_count == 1 || self.time_count == 1;
+        let target = if config.eighth_rule && just_cut && target > rate.saturating_mul(10) {
+            target / 8
+        } else {
+            target.saturating_add(match self.stage {
+                Stage::Recovery => 0,
+                Stage::Additive => config.rate_ai.as_bps(),
+                Stage::Hyper => {
+                    let beyond = self.time_count.min(self.byte_count) + 1 - config.fast_recovery;
+                    config.rate_hai.as_bps().saturating_mul(u64::from(beyond))
+                }
+            })
+        };
+        self.target = Rate::from_bps(target);
+        self.pacer
+            .set(Rate::from_bps(rate / 2 + target / 2).min(self.line));
+        self.rest_at_line_rate(config);
+    }
+
+    /// At line rate a further increase shows only in the target and the counts. The next CNP overwrites both, unless
+    /// the target is not clamped and no byte-driven increase came yet: then the events have to go on.
+    fn rest_at_line_rate(&mut self, config: &DcqcnConfig) {
+        let overwritten = config.clamp_target || self.byte_count > 0;
+        if self.rate() == self.line && self.target >= self.line && overwritten {
+            self.next = Time::MAX;
+            self.bytes_left = u64::MAX;
+        }
+    }
+
+    /// A CNP arrived. True if the rate changed.
+    pub fn on_cnp(&mut self, config: &DcqcnConfig, now: Time, code: CodePoint) -> bool {
+        let before = self.rate();
+        self.advance(config, now);
+        match (code, config.on_ue) {
+            (CodePoint::Congestion, _) => {
+                self.restart(config, now);
+                self.cut(config);
+                self.rest_at_line_rate(config);
+            }
+            (CodePoint::Undetermined, OnUe::ResetHold) => {
+                self.restart(config, now);
+                self.rest_at_line_rate(config);
+            }
+            (CodePoint::Undetermined, OnUe::TimerHold) if self.next < Time::MAX => {
+                self.next = now.saturating_add(config.rate_timer);
+                self.bytes_left = config.byte_counter.get();
+            }
+            _ => {}
+        }
+        self.rate() != before
+    }
+
+    /// What a CNP does whether it cuts or holds: target, counts, timers.
+    fn restart(&mut self, config: &DcqcnConfig, now: Time) {
+        self.alpha = self.alpha(config, now);
+        self.alpha_since = now;
+        if config.clamp_target || self.byte_count > 0 {
+            self.target = self.rate();
+            self.bytes_left = config.byte_counter.get();
+        } else if self.bytes_left == u64::MAX {
+            self.bytes_left = config.byte_counter.get();
+        }
+        self.time_count = 0;
+        self.byte_count = 0;
+        self.stage = Stage::Recovery;
+        self.next = now.saturating_add(config.rate_timer);
+    }
+
+    fn cut(&mut self, config: &DcqcnConfig) {
+        let raised = (1.0 - config.g) * self.alpha + config.g;
+        let alpha = if config.cut_first { self.alpha } else { raised };
+        self.alpha = raised;
+        let rate = self.rate().as_bps() as f64 * (1.0 - alpha / 2.0);
+        let least = config.min_rate.min(self.line);
+        self.pacer.set(Rate::from_bps(rate as u64).max(least));
+    }
+}

@@ -1,13 +1,14 @@
 //! Can this routing lock a lossless fabric up?
 //!
-//! Under hop-by-hop flow control a frame that waits for egress port q keeps occupying the buffer that the upstream egress
-//! port p fills, so p may have to wait for q. If such waits can form a circle, every port of it may end up
-//! paused by the next, for ever. That cannot happen if the graph of the waits has no cycle (Dally and Seitz, IEEE
-//! Trans. Computers 1987; for PFC: Hu et al., `HotNets` 2016). The graph here holds only the waits of real paths: frames
-//! that arrive through p and leave through q on their way from some host to another.
+//! Under hop-by-hop flow control a frame that waits for egress port q keeps occupying the buffer that the
+//! upstream egress port p fills, so p may have to wait for q. If such waits can form a circle, every port of it may
+//! end up paused by the next, for ever. That cannot happen if the graph of the waits has no cycle (Dally and Seitz,
+//! IEEE Trans. Computers 1987; for PFC: Hu et al., `HotNets` 2016). The graph here holds only the waits of real paths:
+//! frames that arrive through p and leave through q on their way from some host to another.
 use std::collections::VecDeque;
 use std::fmt;
 
+use crate::routes::hosts_by_attachment;
 use crate::{Network, Routes};
 
 /// A circle of egress ports, each of which may wait for the next, and the last for the first.
@@ -19,6 +20,9 @@ pub struct BufferCycle {
     pub names: Vec<String>,
 }
 
+/// Names of a cycle that its message lists.
+const SHOWN: usize = 12;
+
 impl fmt::Display for BufferCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -26,14 +30,18 @@ impl fmt::Display for BufferCycle {
             "the routes form a cyclic buffer dependency of {} egress ports: ",
             self.names.len()
         )?;
-        for name in &self.names {
+        for name in self.names.iter().take(SHOWN) {
             write!(f, "{name}, ")?;
+        }
+        if self.names.len() > SHOWN {
+            write!(f, "… {} more …, ", self.names.len() - SHOWN)?;
         }
         let first = self.names.first().map_or("", String::as_str);
         write!(
             f,
             "and {first} again; under PFC these ports can pause each other for ever: \
-             use a topology whose shortest paths go up and then down (leaf-spine, fat-tree), or remove a link of the circle"
+             use a topology whose shortest paths go up and then down (leaf-spine, fat-tree), \
+             or remove a link of the circle"
         )
     }
 }
@@ -72,41 +80,71 @@ impl Waits {
         let port: Vec<(u32, u16)> = nodes
             .flat_map(|node| (0..net.ports(node).len() as u16).map(move |port| (node, port)))
             .collect();
-        let mut after = vec![Vec::new(); port.len()];
-        // Per ingress port of the switch behind an egress port: the egress ports already noted, as bits. The
-        // same wait turns up for most destinations.
-        let mut noted: Vec<Vec<u64>> = vec![Vec::new(); port.len()];
-        let mut visited = vec![u32::MAX; port.len()];
-        let mut pending = Vec::new();
-        for dst in 0..net.hosts().len() as u32 {
-            let sources = net
-                .hosts()
-                .iter()
-                .filter(|&&host| net.host_index(host) != Some(dst));
-            pending.extend(sources.map(|&host| net.port_id(host, 0)));
-            while let Some(id) = pending.pop() {
-                let (node, number) = port[id as usize];
-                let switch = net.ports(node)[usize::from(number)].peer;
-                if !net.is_switch(switch) {
-                    continue;
-                }
-                let bits = &mut noted[id as usize];
-                bits.resize(net.ports(switch).len().div_ceil(64), 0);
-                for &out in routes.next_ports(switch, dst) {
-                    let (word, bit) = (usize::from(out) / 64, 1 << (out % 64));
-                    let out = net.port_id(switch, out);
-                    if bits[word] & bit == 0 {
-                        bits[word] |= bit;
-                        after[id as usize].push(out);
-                    }
-                    if visited[out as usize] != dst {
-                        visited[out as usize] = dst;
-                        pending.push(out);
-                    }
+        let mut waits = Self {
+            after: vec![Vec::new(); port.len()],
+            port,
+        };
+        // Per egress port: which ports of the switch behind it have been noted, as bits. The same wait turns up for
+        // most destinations.
+        let mut noted: Vec<Vec<u64>> = vec![Vec::new(); waits.port.len()];
+        let mut visited = vec![u32::MAX; waits.port.len()];
+        let attachments = hosts_by_attachment(net);
+        let entries: Vec<u32> = attachments
+            .keys()
+            .copied()
+            .filter(|&node| net.is_switch(node))
+            .collect();
+        for hosts in attachments.values() {
+            for (index, &dst) in hosts.iter().enumerate() {
+                // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
+                if index == 0 || !routes.same_ways(net, hosts[index - 1], dst) {
+                    waits.note((net, routes), dst, &entries, &mut noted, &mut visited);
                 }
             }
         }
-        Self { port, after }
+        waits
+    }
+
+    /// Follows everything that may travel to one host. Frames enter at the switches that have hosts; the hosts' own
+    /// ports are left out, since no port waits for one of them to send.
+    fn note(
+        &mut self,
+        (net, routes): (&Network, &Routes),
+        dst: u32,
+        entries: &[u32],
+        noted: &mut [Vec<u64>],
+        visited: &mut [u32],
+    ) {
+        let mut pending = Vec::new();
+        for &entry in entries {
+            pending.extend(
+                routes
+                    .next_ports(entry, dst)
+                    .iter()
+                    .map(|&port| net.port_id(entry, port)),
+            );
+        }
+        while let Some(id) = pending.pop() {
+            if std::mem::replace(&mut visited[id as usize], dst) == dst {
+                continue;
+            }
+            let (node, number) = self.port[id as usize];
+            let switch = net.ports(node)[usize::from(number)].peer;
+            if !net.is_switch(switch) {
+                continue;
+            }
+            let bits = &mut noted[id as usize];
+            bits.resize(net.ports(switch).len().div_ceil(64), 0);
+            for &out in routes.next_ports(switch, dst) {
+                let (cell, bit) = (usize::from(out) / 64, 1 << (out % 64));
+                let out = net.port_id(switch, out);
+                if bits[cell] & bit == 0 {
+                    bits[cell] |= bit;
+                    self.after[id as usize].push(out);
+                }
+                pending.push(out);
+            }
+        }
     }
 }
 

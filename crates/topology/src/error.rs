@@ -77,7 +77,7 @@ pub enum TopologyError {
     },
     /// A propagation delay of nothing, or of more than [`TopologyError::MAX_DELAY`].
     #[error(
-        "link {link} ({a} - {b}) has a propagation delay of {delay}; give one from 1ps to {} (light takes 5ns per metre of cable)",
+        "link {link} ({a} - {b}) has a propagation delay of {delay}; give one from 1ps to {} (a metre of cable takes 5ns)",
         Self::MAX_DELAY
     )]
     Delay {

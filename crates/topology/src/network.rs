@@ -235,8 +235,8 @@ impl Network {
             .unwrap_or(Span::MAX)
     }
 
-    /// How long a lone frame of `size` needs along `path` (see [`crate::Routes::path`]), stored and forwarded at every
-    /// switch: propagation plus serialisation of every link.
+    /// How long a lone frame of `size` needs along `path` (see [`crate::Routes::path`]), stored and forwarded at
+    /// every switch: propagation plus serialisation of every link.
     pub fn one_way(&self, path: &[(u32, u16)], size: Bytes) -> Span {
         path.iter()
             .map(|&(node, port)| {

@@ -1,5 +1,5 @@
 //! Forwarding: which ports lead from a switch to a host, and which of them a flow takes.
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::table::{Table, TableBuilder};
 use crate::{Network, RouteError};
@@ -112,6 +112,13 @@ impl Routes {
         path
     }
 
+    /// True if two hosts at the same switch are reached by the same ports from everywhere else.
+    pub(crate) fn same_ways(&self, net: &Network, one: u32, other: u32) -> bool {
+        let attachment = net.ports(net.hosts()[one as usize])[0].peer;
+        self.table
+            .same_column_except(self.row[attachment as usize], one, other)
+    }
+
     /// Memory of the tables in bytes.
     pub fn memory(&self) -> usize {
         self.table.bytes() + 16 * self.row.len()
@@ -161,8 +168,8 @@ fn check_reachable(net: &Network) -> Result<(), RouteError> {
 }
 
 /// The nodes that have hosts, each with its host indices: hosts at one switch share all routes but the last hop.
-fn hosts_by_attachment(net: &Network) -> std::collections::BTreeMap<u32, Vec<u32>> {
-    let mut map = std::collections::BTreeMap::<u32, Vec<u32>>::new();
+pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<u32, Vec<u32>> {
+    let mut map = BTreeMap::<u32, Vec<u32>>::new();
     for (index, &host) in net.hosts().iter().enumerate() {
         map.entry(net.ports(host)[0].peer).or_default().push(index as u32);
     }

@@ -3,7 +3,7 @@ use std::fmt;
 
 use backwater_units::{Rate, Span};
 
-use crate::routes::distances;
+use crate::routes::{distances, hosts_by_attachment};
 use crate::{Network, Routes};
 
 /// Size and extent of a network. The extremes are over all pairs of different hosts; with one host they are 0.
@@ -59,9 +59,18 @@ pub fn summary(net: &Network, routes: &Routes) -> Summary {
         slowest: rates().min().unwrap_or_default(),
         fastest: rates().max().unwrap_or_default(),
     };
-    let mut extent: Vec<(Span, Span)> = vec![(Span::ZERO, Span::ZERO); net.nodes().len()];
-    for (dst, &node) in net.hosts().iter().enumerate() {
-        extend_to(net, routes, dst as u32, node, &mut extent, &mut summary);
+    let mut extent = vec![(Span::ZERO, Span::ZERO); net.nodes().len()];
+    for (attachment, hosts) in hosts_by_attachment(net) {
+        let distance = distances(net, attachment);
+        let mut order: Vec<(u32, u32)> = distance
+            .iter()
+            .zip(0..)
+            .filter_map(|(d, node)| d.map(|d| (d, node)))
+            .collect();
+        order.sort_unstable();
+        for dst in hosts {
+            extend_to(net, routes, dst, &order, &mut extent, &mut summary);
+        }
     }
     if hosts == 1 {
         summary.least_delay = Span::ZERO;
@@ -69,22 +78,19 @@ pub fn summary(net: &Network, routes: &Routes) -> Summary {
     summary
 }
 
-/// Least and greatest delay to one host from every node, nearest nodes first.
+/// Least and greatest delay to one host from every node. `order` holds (links to the switch of the host, node),
+/// nearest nodes first.
 fn extend_to(
     net: &Network,
     routes: &Routes,
     dst: u32,
-    destination: u32,
+    order: &[(u32, u32)],
     extent: &mut [(Span, Span)],
     summary: &mut Summary,
 ) {
-    let distance = distances(net, destination);
-    let mut order: Vec<u32> = (0..distance.len() as u32)
-        .filter(|&n| distance[n as usize].is_some())
-        .collect();
-    order.sort_by_key(|&node| distance[node as usize]);
+    let destination = net.hosts()[dst as usize];
     extent[destination as usize] = (Span::ZERO, Span::ZERO);
-    for node in order.into_iter().skip(1) {
+    for &(links, node) in order.iter().filter(|&&(_, node)| node != destination) {
         let (mut least, mut greatest) = (Span::MAX, Span::ZERO);
         for &port in routes.next_ports(node, dst) {
             let port = &net.ports(node)[usize::from(port)];
@@ -94,7 +100,7 @@ fn extend_to(
         }
         extent[node as usize] = (least, greatest);
         if net.host_index(node).is_some() {
-            summary.diameter = summary.diameter.max(distance[node as usize].unwrap_or(0));
+            summary.diameter = summary.diameter.max(links + 1);
             summary.least_delay = summary.least_delay.min(least);
             summary.greatest_delay = summary.greatest_delay.max(greatest);
         }

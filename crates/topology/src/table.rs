@@ -23,6 +23,13 @@ impl Table {
         &self.ports[self.start[group] as usize..self.start[group + 1] as usize]
     }
 
+    /// True if all switches but `except` have the same groups for both columns.
+    pub(crate) fn same_column_except(&self, except: Option<u32>, one: u32, other: u32) -> bool {
+        let rows = self.cells.chunks(self.columns).zip(0..);
+        rows.filter(|&(_, row)| Some(row) != except)
+            .all(|(cells, _)| cells[one as usize] == cells[other as usize])
+    }
+
     /// Heap memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         2 * self.cells.len() + 4 * self.start.len() + 2 * self.ports.len()

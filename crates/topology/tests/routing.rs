@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_topology::generate::{Edge, fat_tree, from_edges, leaf_spine, star};
-use backwater_topology::{Builder, Network, RouteError, Routes, Routing, flow_hash, summary};
+use backwater_topology::{Builder, Network, RouteError, Routes, Routing, deadlock, flow_hash, summary};
 use backwater_units::{Rate, Span};
 use proptest::prelude::*;
 
@@ -156,7 +156,7 @@ fn under_d_mod_k_each_core_serves_one_host_of_every_pod() {
 
 #[test]
 fn under_d_mod_k_a_shift_of_all_hosts_meets_on_no_link() {
-    // the property for which InfiniBand fabrics use it (Zahavi, Concurrency and Computation 2012)
+    // the property for which InfiniBand fabrics use it (Zahavi et al., Concurrency and Computation 2010)
     let net = tree(4);
     let routes = Routes::new(&net, Routing::DModK).unwrap();
     for shift in 1..16 {
@@ -247,6 +247,53 @@ fn hosts_on_one_switch_are_two_links_apart() {
         (2, DELAY * 2, DELAY * 2)
     );
     assert_eq!(routes.path(&net, 2, 2, |_| 0), []);
+}
+
+#[test]
+fn the_extremes_of_delay_look_at_all_equally_short_ways() {
+    let edge = |a: &str, b: &str, us: u64| Edge {
+        a: a.to_owned(),
+        b: b.to_owned(),
+        rate: RATE,
+        delay: Span::from_us(us),
+    };
+    // two ways of four links from a to b: 1 + 2 + 2 + 1 and 1 + 5 + 7 + 1
+    let edges = [
+        edge("a", "s", 1),
+        edge("b", "t", 1),
+        edge("s", "near", 2),
+        edge("near", "t", 2),
+        edge("s", "far", 5),
+        edge("far", "t", 7),
+    ];
+    let net = from_edges(&["a", "b"], &["s", "t", "near", "far"], &edges).unwrap();
+    let s = summary(&net, &Routes::new(&net, Routing::Ecmp).unwrap());
+    assert_eq!(
+        (s.least_delay, s.greatest_delay),
+        (Span::from_us(6), Span::from_us(14))
+    );
+    // destination a has index 0 and b index 1: one takes the first spine, the other the second
+    let s = summary(&net, &Routes::new(&net, Routing::DModK).unwrap());
+    assert_eq!(
+        (s.least_delay, s.greatest_delay),
+        (Span::from_us(6), Span::from_us(14))
+    );
+}
+
+#[test]
+fn two_hosts_on_one_cable_reach_each_other_without_a_table() {
+    let edge = Edge {
+        a: "a".to_owned(),
+        b: "b".to_owned(),
+        rate: RATE,
+        delay: DELAY,
+    };
+    let net = from_edges(&["a", "b"], &[], &[edge]).unwrap();
+    let routes = Routes::new(&net, Routing::Ecmp).unwrap();
+    assert_eq!(routes.path(&net, 0, 1, |_| 0), [(0, 0)]);
+    assert_eq!(deadlock::check(&net, &routes), Ok(()));
+    let s = summary(&net, &routes);
+    assert_eq!((s.diameter, s.least_delay, s.greatest_delay), (1, DELAY, DELAY));
 }
 
 #[test]

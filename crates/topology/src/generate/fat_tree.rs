@@ -3,8 +3,8 @@ use backwater_units::{Rate, Span};
 
 use crate::{Builder, Network, TopologyError};
 
-/// k³/4 hosts `h0`, `h1`, …, pod by pod and edge switch by edge switch; per pod p the switches `edge<p>.<i>` and `agg<p>.<i>`
-/// (i < k/2); (k/2)² switches `core<i>`. All links have the same rate and delay.
+/// k³/4 hosts `h0`, `h1`, …, pod by pod and edge switch by edge switch; per pod p the switches `edge<p>.<i>` and
+/// `agg<p>.<i>` (i < k/2); (k/2)² switches `core<i>`. All links have the same rate and delay.
 ///
 /// Ports 0 … k/2 − 1 of edge and aggregation switches lead down, the others up: port k/2 + j of an edge switch to
 /// aggregation switch j, port k/2 + m of aggregation switch j to core j·k/2 + m. Port p of a core leads to pod p.

@@ -1,4 +1,4 @@
-//! Topologies made from a few parameters, one file each. Ends, rates and delays are checked by [`crate::Network::new`].
+//! Topologies made from a few parameters, one file each. Rates and delays are checked by [`crate::Network::new`].
 
 mod dumbbell;
 mod edges;

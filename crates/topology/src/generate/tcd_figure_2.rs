@@ -1,12 +1,12 @@
-//! Figure 2 of the TCD paper (Zhang et al., SIGCOMM 2021), the unit of a multi-rooted fabric in which all of its
-//! scenarios of §3 and §5.1 run.
+//! Figure 2 of the TCD paper (Zhang et al., SIGCOMM 2021), the unit of a multi-rooted fabric in which its
+//! observations (§3), its victim-flow scenarios (§5) and the fairness experiment (§5.2.4) run.
 use backwater_units::{Rate, Span};
 
 use crate::{Builder, Network, TopologyError};
 
 /// The senders of bursts, A0 to A14 (§3.1.1).
 const BURST_HOSTS: u32 = 15;
-/// The senders of the fairness experiment, B0 to B3 (§5.1.2, Fig. 20).
+/// The senders of the fairness experiment, B0 to B3 (§5.2.4, Fig. 20).
 const FAIRNESS_HOSTS: u32 = 4;
 
 /// ```text
@@ -18,8 +18,8 @@ const FAIRNESS_HOSTS: u32 = 4;
 /// ```
 /// The aliases `P0` … `P3` are the egress ports `T0->L0`, `T1->L0`, `L0->T2` and `T2->R1`.
 ///
-/// The paper uses 40 Gbps and 4 µs on all links (§3.1.1); in its victim scenario (Table 3) the links of S0 and S1 have
-/// 20 Gbps, which is `source_rate`. `fairness_hosts` adds B0..B3 at L0.
+/// The paper uses 40 Gbps and 4 µs on all links (§3.1.1); in its victim scenario (Table 3) the links of S0 and S1
+/// have 20 Gbps, which is `source_rate`. `fairness_hosts` adds B0..B3 at L0.
 /// The wiring is that of the paper's text and of the node map in the authors' ns-3 release (2022).
 ///
 /// # Errors

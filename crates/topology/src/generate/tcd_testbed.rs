@@ -4,12 +4,12 @@ use backwater_units::{Rate, Span};
 use crate::{Builder, Network, TopologyError};
 
 /// ```text
-///   S0 ─┐            ┌── R0
+///   S0 ─┐             ┌── R0
 ///       T0 ──P0── T2 ─┼─P3── R1
-///   S1 ─┘            └── A0
+///   S1 ─┘             └── A0
 /// ```
-/// The aliases `P0` and `P3` are the egress ports `T0->T2` and `T2->R1`. The testbed ran at 10 Gbps with a response time
-/// τ of about 20 µs; its propagation delay is not given.
+/// The aliases `P0` and `P3` are the egress ports `T0->T2` and `T2->R1`. The testbed ran at 10 Gbps with a response
+/// time τ of about 20 µs; its propagation delay is not given.
 ///
 /// # Errors
 /// A rate or delay out of range.

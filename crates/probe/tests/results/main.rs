@@ -1,0 +1,5 @@
+//! A results folder, seen from outside: tables read back, budget kept, columns documented.
+mod budget;
+mod columns_page;
+mod common;
+mod tables;

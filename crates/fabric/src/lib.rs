@@ -1,2 +1,34 @@
 //! For model builders: the fabric itself — links, ports, switches, NICs and queue pairs on the event core.
+//!
+//! ```text
+//!   queue pair ─▶ NIC ─▶ link ─▶ ingress account ─▶ routing ─▶ egress queue ─▶ detector ─▶ arbiter & gate ─▶ link …
+//!      ▲                          │ Xoff / Xon                                               ▲
+//!      └── CNP, ACK ◀── receiver  └──▶ PAUSE / RESUME frame upstream ───────────────────────┘
+//! ```
+//! [`Spec`] says what to build, [`Simulation`] builds and runs it, [`record`] is what it reports. The algorithms
+//! come from `backwater-control`; this crate gives them clocks, queues and frames.
+mod audit;
+mod due;
+mod egress;
+mod explain;
+mod host;
+mod ideal;
+mod ingress;
+mod log;
+mod node;
+mod packet;
+mod pair;
+mod ports;
+mod queue;
 pub mod record;
+mod simulation;
+mod spec;
+mod switch;
+mod violation;
+mod world;
+
+pub use backwater_engine::Kind;
+pub use log::Records;
+pub use simulation::{Control, End, Simulation, Totals};
+pub use spec::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+pub use violation::Violation;

@@ -1,0 +1,66 @@
+//! Invariants checked at the end of every run: what came in and has not gone out is still there.
+use crate::node::FabricNode;
+use crate::switch::Switch;
+use crate::world::World;
+
+/// The first account that does not add up at this node, in words.
+pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
+    let ports = node.ports();
+    let mut held = 0;
+    for (at, queue) in ports.queues.iter().enumerate() {
+        let (mut bytes, mut packets) = (0, 0);
+        for packet in ports.pool.iter(queue.fifo) {
+            bytes += u64::from(packet.size);
+            packets += 1;
+        }
+        if bytes != u64::from(queue.bytes) {
+            return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes));
+        }
+        let (port, class) = (at / ports.classes, at % ports.classes);
+        if (packets > 0) != (ports.egress[port].waiting & (1 << class) != 0) {
+            return Err(format!(
+                "port {port} does not know that class {class} holds {packets} packets"
+            ));
+        }
+        held += packets;
+    }
+    if held + ports.pool.free_slots() != ports.pool.slots() {
+        return Err(format!(
+            "{held} packets wait, but {} slots are taken",
+            ports.pool.slots()
+        ));
+    }
+    match node {
+        FabricNode::Host(_) => Ok(()),
+        FabricNode::Switch(switch) => check_memory(switch, world),
+    }
+}
+
+fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
+    let ports = &switch.ports;
+    let mut by_ingress = vec![0u64; switch.memory.accounts.len()];
+    let mut used = 0;
+    for queue in &ports.queues {
+        for packet in ports.pool.iter(queue.fifo) {
+            used += u64::from(packet.size);
+            if world.lossless & (1 << packet.class) != 0 {
+                by_ingress[ports.at(packet.port, packet.class)] += u64::from(packet.size);
+            }
+        }
+    }
+    if used != switch.memory.used {
+        return Err(format!(
+            "the memory counts {} B and holds {used} B",
+            switch.memory.used
+        ));
+    }
+    for (at, (account, bytes)) in switch.memory.accounts.iter().zip(by_ingress).enumerate() {
+        if account.held.total() != bytes {
+            return Err(format!(
+                "ingress account {at} counts {} B, {bytes} B are there",
+                account.held.total()
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! The sending side of a link: when it is free, what gates it, where it leads.
+use backwater_topology::Port;
+use backwater_units::{Bytes, Rate};
+
+/// An egress port. One cache line; the queues stand beside it.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Egress {
+    /// When the frame on the wire has left completely.
+    pub(crate) busy_until: u64,
+    delay: u64,
+    rate: Rate,
+    /// Picoseconds per byte where that is whole, else 0.
+    ps_per_byte: u32,
+    pub(crate) peer: u32,
+    pub(crate) peer_port: u16,
+    /// Bit per class: packets wait.
+    pub(crate) waiting: u8,
+    /// Bit per class: the gate is closed.
+    pub(crate) paused: u8,
+    /// Classes that the next PFC frame pauses and resumes upstream.
+    pub(crate) pfc_pause: u8,
+    pub(crate) pfc_resume: u8,
+    /// Class served last, for round robin.
+    pub(crate) turn: u8,
+}
+
+impl Egress {
+    pub(crate) fn new(port: &Port) -> Self {
+        Self {
+            busy_until: 0,
+            delay: port.delay.as_ps(),
+            rate: port.rate,
+            ps_per_byte: port.rate.exact_ps_per_byte().unwrap_or(0),
+            peer: port.peer,
+            peer_port: port.peer_port,
+            waiting: 0,
+            paused: 0,
+            pfc_pause: 0,
+            pfc_resume: 0,
+            turn: 0,
+        }
+    }
+
+    /// Occupies the wire from `now` for a frame of `size` bytes; returns when the frame has arrived at the peer.
+    #[inline]
+    pub(crate) fn occupy(&mut self, now: u64, size: u16) -> u64 {
+        let span = if self.ps_per_byte != 0 {
+            u64::from(self.ps_per_byte) * u64::from(size)
+        } else {
+            self.rate.serialize(Bytes::new(u64::from(size))).as_ps()
+        };
+        self.busy_until = now + span;
+        self.busy_until + self.delay
+    }
+
+    #[inline]
+    pub(crate) const fn pfc_pending(&self) -> bool {
+        self.pfc_pause | self.pfc_resume != 0
+    }
+
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+/// Picks the class that sends: class 0 (control) strictly first, then by `turn` or by order. `ready` is not 0.
+#[inline]
+pub(crate) const fn pick(ready: u8, turn: u8, round_robin: bool) -> u8 {
+    if ready & 1 != 0 || !round_robin {
+        return ready.trailing_zeros() as u8;
+    }
+    // The first ready class after `turn`, wrapping.
+    let after = ready & (!0u8).unbounded_shl(turn as u32 + 1);
+    if after != 0 {
+        after.trailing_zeros() as u8
+    } else {
+        ready.trailing_zeros() as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_one_cache_line() {
+        assert_eq!(size_of::<Egress>(), 64);
+    }
+
+    #[test]
+    fn round_robin_serves_the_ready_classes_in_turn_and_control_always_first() {
+        assert_eq!(pick(0b0110, 1, true), 2);
+        assert_eq!(pick(0b0110, 2, true), 1);
+        assert_eq!(pick(0b0100, 2, true), 2);
+        assert_eq!(pick(0b0111, 1, true), 0);
+        assert_eq!(pick(0b1000_0010, 7, true), 1);
+        assert_eq!(pick(0b0110, 1, false), 1);
+    }
+}

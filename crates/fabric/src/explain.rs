@@ -1,0 +1,76 @@
+//! From indices and counters to a message that says what to change.
+use backwater_topology::Network;
+use backwater_units::{Bytes, Time};
+
+use crate::node::FabricNode;
+use crate::violation::{Breach, Violation, What};
+use crate::world::World;
+
+pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &FabricNode) -> Violation {
+    let time = Time::from_ps(breach.time);
+    let names = network.nodes();
+    let name = names[breach.node as usize].name.clone();
+    let port = &network.ports(breach.node)[usize::from(breach.port)];
+    let from = names[port.peer as usize].name.clone();
+    match breach.what {
+        What::Buffer(held, buffer) => Violation::BufferOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            buffer: Bytes::new(buffer),
+            arithmetic: occupancy(node, world),
+            fix: if world.pfc.is_some() {
+                "Raise switch.buffer or lower switch.pfc.xoff".into()
+            } else {
+                "Flow control is off: raise switch.buffer or set switch.pfc.form".into()
+            },
+        },
+        What::Headroom(used, headroom) => {
+            let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+            let loop_bytes = port.rate.bytes_in(port.delay * 2);
+            let need = loop_bytes + mtu * 2;
+            Violation::HeadroomOverflow {
+                time,
+                node: name,
+                from,
+                used: Bytes::new(used),
+                headroom: Bytes::new(headroom),
+                arithmetic: format!(
+                    "{need} = 2·delay·rate {loop_bytes} + 2·MTU {} (plus the PFC frame and the response time)",
+                    mtu * 2
+                ),
+            }
+        }
+        What::Order(flow, expected, got) => Violation::OutOfOrder {
+            time,
+            node: name,
+            flow,
+            expected,
+            got,
+        },
+    }
+}
+
+/// What the ingress ports of a switch hold, the largest first.
+fn occupancy(node: &FabricNode, world: &World) -> String {
+    let FabricNode::Switch(switch) = node else {
+        return String::new();
+    };
+    let classes = usize::from(world.classes.count);
+    let mut held: Vec<(u64, usize)> = switch
+        .memory
+        .accounts
+        .chunks(classes)
+        .enumerate()
+        .map(|(port, accounts)| (accounts.iter().map(|a| a.held.total()).sum(), port))
+        .collect();
+    held.sort_unstable_by(|a, b| b.cmp(a));
+    let busy = held.iter().filter(|(bytes, _)| *bytes > 0).count();
+    let worst = held.first().map_or(0, |(bytes, _)| *bytes);
+    format!(
+        "{busy} of {} ingress ports hold packets, the fullest {}; every one may hold Xoff plus headroom",
+        held.len(),
+        Bytes::new(worst)
+    )
+}

@@ -1,0 +1,352 @@
+//! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
+use backwater_control::CodePoint;
+use backwater_control::notify::Action;
+use backwater_engine::{Class, Key, Post};
+use backwater_units::{Bytes, Time};
+
+use crate::due::DueHeap;
+use crate::packet::{Kind, Packet};
+use crate::pair::{Receiver, Sender, Verdict};
+use crate::ports::{Ports, Purpose};
+use crate::record::RateRecord;
+use crate::spec::Spec;
+use crate::violation::What;
+use crate::world::World;
+
+/// A NIC has one port.
+const NIC: u16 = 0;
+
+pub(crate) struct Host {
+    pub(crate) ports: Ports,
+    pub(crate) senders: Vec<Sender>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// (start, sender) in order of start; those before `started` run.
+    starts: Vec<(u64, u32)>,
+    started: usize,
+    /// Per class the queue pairs that have something to send.
+    due: Vec<DueHeap>,
+    /// Bit per class: its heap is not empty.
+    sending: u8,
+    watched: Vec<u32>,
+}
+
+impl Host {
+    pub(crate) fn new(node: u32, spec: &Spec, ports: Ports, world: &World) -> Self {
+        let host = spec.network.host_index(node).expect("a host");
+        let line = ports.egress[usize::from(NIC)].rate();
+        let flows = || world.flows.iter().enumerate();
+        let senders: Vec<Sender> = flows()
+            .filter(|(_, flow)| flow.src == host)
+            .map(|(i, flow)| Sender::new(i as u32, flow, line, world))
+            .collect();
+        let receivers = flows()
+            .filter(|(_, flow)| flow.dst == host)
+            .map(|(i, flow)| Receiver::new(i as u32, world.packets(flow)))
+            .collect();
+        let mut starts: Vec<(u64, u32)> = (0..)
+            .zip(&senders)
+            .map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i))
+            .collect();
+        starts.sort_unstable();
+        let watched = (0..senders.len() as u32)
+            .filter(|i| spec.probe.rates.contains(&senders[*i as usize].flow))
+            .collect::<Vec<_>>();
+        let mut this = Self {
+            due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
+            sending: 0,
+            ports,
+            senders,
+            receivers,
+            starts,
+            started: 0,
+            watched,
+        };
+        if !this.watched.is_empty() {
+            this.ports.next_sample = 0;
+        }
+        if let Some((start, _)) = this.starts.first() {
+            this.ports.set_timer(*start, NIC, Purpose::Start, 0);
+        }
+        this
+    }
+
+    pub(crate) fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.sample_until(packet.time, world, post);
+        self.ports.note(packet);
+        let now = packet.time;
+        match packet.kind {
+            Kind::Pfc => {
+                if self.ports.obey(packet, world, post) != 0 {
+                    self.send_next(now, world, post);
+                } else {
+                    self.rearm(now);
+                }
+                return;
+            }
+            Kind::Data => self.on_data(packet, world, post),
+            Kind::Ack => {
+                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
+                if sender.acknowledged(packet.seq, packet.echo, now, world) {
+                    post.complete();
+                }
+            }
+            Kind::Cnp => {
+                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
+                sender.notified(packet.echo, now, world);
+            }
+        }
+        self.ports.hops += 1;
+    }
+
+    pub(crate) fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.sample_until(key.time, world, post);
+        if key.class() == Class::Wake {
+            self.ports.take_wake();
+            self.send_next(key.time, world, post);
+            return;
+        }
+        let (timer, _) = self.ports.take_timer();
+        match timer.purpose {
+            Purpose::PauseExpiry => {
+                if self
+                    .ports
+                    .pause_expired(NIC, timer.argument as u8, timer.time, world, post)
+                {
+                    self.send_next(timer.time, world, post);
+                }
+            }
+            Purpose::Notify => {
+                let receiver = &mut self.receivers[timer.argument as usize];
+                let config = world
+                    .notify
+                    .as_ref()
+                    .expect("CNP timers are set only with a notification point");
+                let (flow, code) = (
+                    receiver.flow,
+                    receiver.notify.on_timer(config, Time::from_ps(timer.time)),
+                );
+                if let Some(code) = code {
+                    self.send_cnp(flow, code, timer.time, world, post);
+                }
+            }
+            Purpose::Start => self.start(timer.time, world, post),
+            Purpose::Poll => unreachable!("a host does not pause its switch"),
+        }
+    }
+
+    /// Starts the queue pairs that are due now.
+    fn start<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        while let Some(&(start, pair)) = self.starts.get(self.started) {
+            if start > now {
+                self.ports.set_timer(start, NIC, Purpose::Start, 0);
+                break;
+            }
+            let class = self.senders[pair as usize].class;
+            self.due[usize::from(class)].push(now, pair);
+            self.sending |= 1 << class;
+            self.started += 1;
+        }
+        self.send_next(now, world, post);
+    }
+
+    #[inline]
+    fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let slot = world.receiver_slot[packet.flow as usize];
+        let receiver = &mut self.receivers[slot as usize];
+        let now = packet.time;
+        match receiver.on_data(packet.seq, packet.code, packet.size, now, world) {
+            Verdict::OutOfOrder => {
+                let what = What::Order(packet.flow, receiver.packets, packet.seq);
+                self.ports.fail(now, packet.port, what, post);
+            }
+            Verdict::Fine { last, ack } => {
+                if last {
+                    post.complete();
+                }
+                let seq = receiver.packets;
+                if let Some(config) = &world.notify {
+                    match receiver.notify.on_packet(config, Time::from_ps(now), packet.code) {
+                        Action::Nothing => {}
+                        Action::Send(code) => self.send_cnp(packet.flow, code, now, world, post),
+                        Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
+                    }
+                }
+                if let (Some(echo), Some(ack)) = (ack, &world.ack) {
+                    let class = ack
+                        .priority
+                        .map_or(packet.class, |priority| world.classes.class(priority));
+                    let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
+                    self.send_control(&frame, now, world, post);
+                }
+            }
+        }
+    }
+
+    fn send_cnp<P: Post<Packet>>(
+        &mut self,
+        flow: u32,
+        code: CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let size = Bytes::new(u64::from(world.cnp_size));
+        let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, world);
+        self.send_control(&frame, now, world, post);
+    }
+
+    /// ACKs and CNPs go before data.
+    fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
+        self.ports.enqueue(NIC, frame);
+        self.send_next(now, world, post);
+    }
+
+    /// Sends what the port may send now, and arranges to be woken for what comes after it.
+    #[inline]
+    fn send_next<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.ports.egress[usize::from(NIC)].busy_until <= now {
+            if let Some(class) = self.ports.choose(NIC, world.round_robin) {
+                let packet = self.ports.dequeue(NIC, class);
+                self.count_sent(&packet);
+                self.ports.transmit(NIC, packet, now, post);
+            } else if let Some((class, due, pair)) = self.next_pair()
+                && due <= now
+            {
+                self.send_data(class, due, pair, now, world, post);
+            }
+        }
+        self.rearm(now);
+    }
+
+    /// The queue pair that has been due for longest among those whose gate is open.
+    #[inline]
+    fn next_pair(&self) -> Option<(u8, u64, u32)> {
+        let mut ready = self.sending & !self.ports.egress[usize::from(NIC)].paused;
+        let mut first: Option<(u8, u64, u32)> = None;
+        while ready != 0 {
+            let class = ready.trailing_zeros() as u8;
+            ready &= ready - 1;
+            if let Some((due, pair)) = self.due[usize::from(class)].first()
+                && first.is_none_or(|(_, earliest, _)| due < earliest)
+            {
+                first = Some((class, due, pair));
+            }
+        }
+        first
+    }
+
+    #[inline]
+    fn send_data<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        due: u64,
+        pair: u32,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let sender = &mut self.senders[pair as usize];
+        let (seq, dst, size) = sender.next_packet(world);
+        let packet = Packet {
+            time: 0,
+            flow: sender.flow,
+            seq,
+            dst,
+            next: 0,
+            port: 0,
+            size,
+            kind: Kind::Data,
+            code: CodePoint::Capable,
+            class,
+            echo: CodePoint::NotCapable,
+        };
+        let heap = &mut self.due[usize::from(class)];
+        match sender.sent(due, now, size, world) {
+            Some(next) => heap.replace_first(next),
+            None => {
+                heap.remove_first();
+                if heap.first().is_none() {
+                    self.sending &= !(1 << class);
+                }
+            }
+        }
+        self.count_sent(&packet);
+        self.ports.transmit(NIC, packet, now, post);
+    }
+
+    #[inline]
+    fn count_sent(&mut self, packet: &Packet) {
+        let queue = &mut self.ports.queues[usize::from(packet.class)];
+        queue.sent_bytes += u64::from(packet.size);
+        queue.sent_packets += 1;
+    }
+
+    /// Sets the wake to the next instant at which the port can send something.
+    #[inline]
+    fn rearm(&mut self, now: u64) {
+        let egress = &self.ports.egress[usize::from(NIC)];
+        let free = egress.busy_until.max(now);
+        if egress.waiting & !egress.paused != 0 {
+            self.ports.set_wake(NIC, free);
+        } else if let Some((_, due, _)) = self.next_pair() {
+            self.ports.set_wake(NIC, due.max(free));
+        } else {
+            self.ports.clear_wake(NIC);
+        }
+    }
+
+    /// Samples of the NIC's queues and of the watched queue pairs that are due before an event at `now`.
+    #[inline]
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.ports.next_sample <= now {
+            self.sample_rates(now, world, post);
+            self.ports.sample_until(now, world, post);
+        }
+    }
+
+    #[cold]
+    fn sample_rates<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        for &slot in &self.watched {
+            let sender = &self.senders[slot as usize];
+            let start = world.flows[sender.flow as usize].start.as_ps();
+            let mut at = self.ports.next_sample;
+            while at <= now {
+                if at >= start {
+                    let (time, rate) = (Time::from_ps(at), sender.rate(at, world));
+                    self.ports.records.rates.push(RateRecord {
+                        time,
+                        flow: sender.flow,
+                        rate,
+                    });
+                    post.recorded(1);
+                }
+                at += world.sample;
+            }
+        }
+    }
+}
+
+/// An ACK or CNP for a flow: it goes back to the flow's source and is not itself markable.
+fn control_frame(
+    kind: Kind,
+    flow: u32,
+    seq: u32,
+    echo: CodePoint,
+    class: u8,
+    size: Bytes,
+    world: &World,
+) -> Packet {
+    Packet {
+        time: 0,
+        flow,
+        seq,
+        dst: world.flows[flow as usize].src,
+        next: 0,
+        port: 0,
+        size: size.get() as u16,
+        kind,
+        code: CodePoint::NotCapable,
+        class,
+        echo,
+    }
+}

@@ -1,0 +1,43 @@
+//! The flow completion time of a flow that has the network to itself: exact store-and-forward arithmetic.
+use backwater_topology::{Network, flow_hash};
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Rate, Span};
+
+use crate::switch::salt;
+use crate::world::World;
+
+/// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for endless flows.
+///
+/// With `s(i)` the serialisation time of a full packet on link `i`, `d(i)` its delay and `n` packets, the last
+/// full packet but one of them is complete behind link `h` at `Σ s(i) + Σ d(i) + (n-2)·max s(i)`, i ≤ h (equal jobs
+/// in a permutation flow shop); the last, shorter one follows `C(h) = max(C(h-1), full(h)) + s'(h) + d(h)`.
+pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
+    if flow.is_endless() {
+        return Span::ZERO;
+    }
+    let hash_of = |node| flow_hash(index, false, salt(world.seed, node));
+    let path = world.routes.path(network, flow.src, flow.dst, hash_of);
+    let packets = u64::from(world.packets(flow));
+    let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + u64::from(world.header);
+    let full = u64::from(world.payload) + u64::from(world.header);
+    let spaced = |rate: Rate, size: u64| rate.serialize(Bytes::new(size)).as_ps();
+    // When the source may start the last packet, if its application spaces the packets wider than the link.
+    let mut full_done = 0;
+    let mut last_done = match flow.pacing {
+        Pacing::Constant { rate, .. } => spaced(rate, full) * (packets - 1),
+        _ => 0,
+    };
+    let (mut sum, mut slowest) = (0, 0);
+    for (node, port) in path {
+        let link = &network.ports(node)[usize::from(port)];
+        let (s, delay) = (spaced(link.rate, full), link.delay.as_ps());
+        sum += s + delay;
+        slowest = slowest.max(s);
+        if packets > 1 {
+            full_done = sum - delay + (packets - 2) * slowest;
+        }
+        last_done = last_done.max(full_done) + spaced(link.rate, last) + delay;
+        full_done += delay;
+    }
+    Span::from_ps(last_done)
+}

@@ -1,0 +1,135 @@
+//! The receiving side of a switch port: what it holds of the packet memory, and the PAUSEs it has sent for it.
+use backwater_control::flow_control::{Admission, Decision, Ingress, Level, Threshold};
+use backwater_units::Span;
+
+/// One ingress port and class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) held: Ingress,
+    pub(crate) peak: u32,
+    pub(crate) pauses_sent: u32,
+    /// Timed pauses: when to look again.
+    pub(crate) poll_at: u64,
+    pub(crate) poll_armed: bool,
+    pub(crate) outstanding: bool,
+}
+
+/// The packet memory of a switch with its ingress accounting.
+pub(crate) struct Memory {
+    classes: usize,
+    /// `accounts[port * classes + class]`
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) thresholds: Vec<Threshold>,
+    /// Below this much held by a port and class no threshold can be crossed, whatever the others hold.
+    pub(crate) quiet: Vec<u32>,
+    /// Bytes of all packets held.
+    pub(crate) used: u64,
+    /// What the thresholds call shared: all memory (static), the pool (dynamic).
+    pub(crate) shared: u64,
+    pub(crate) capacity: u64,
+    /// Ingress ports that each class holds paused, and when the last of them was let go.
+    pub(crate) holding: [u16; 8],
+    pub(crate) held_until: [u64; 8],
+}
+
+impl Memory {
+    pub(crate) fn new(classes: usize, thresholds: Vec<Threshold>, ports: usize, capacity: u64) -> Self {
+        let quiet = (0..ports)
+            .map(|port| thresholds.get(port).map_or(u32::MAX, |t| quiet(t, classes)))
+            .collect();
+        Self {
+            classes,
+            accounts: vec![Account::default(); ports * classes],
+            thresholds,
+            quiet,
+            used: 0,
+            shared: 0,
+            capacity,
+            holding: [0; 8],
+            held_until: [0; 8],
+        }
+    }
+
+    /// Where a port and class stands.
+    pub(crate) fn level(&self, port: u16, class: u8) -> Level {
+        let first = port as usize * self.classes;
+        let total = self.accounts[first..first + self.classes]
+            .iter()
+            .map(|a| a.held.total())
+            .sum();
+        let account = &self.accounts[first + class as usize];
+        self.thresholds[port as usize].level(&account.held, total, self.shared)
+    }
+
+    /// Books a packet; false if it does not fit.
+    #[inline]
+    pub(crate) fn admit(&mut self, port: u16, class: u8, size: u32) -> bool {
+        if self.used + u64::from(size) > self.capacity {
+            return false;
+        }
+        let account = &mut self.accounts[port as usize * self.classes + class as usize];
+        match self.thresholds[port as usize].admit(&mut account.held, self.shared, size) {
+            Admission::Overflow => false,
+            Admission::Admitted(shared) => {
+                self.used += u64::from(size);
+                self.shared += shared;
+                account.peak = account.peak.max(account.held.total() as u32);
+                true
+            }
+        }
+    }
+
+    /// Books a packet of a class without flow control.
+    #[inline]
+    pub(crate) fn admit_unpaused(&mut self, size: u32) -> bool {
+        self.used += u64::from(size);
+        self.used <= self.capacity
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, port: u16, class: u8, size: u32) {
+        let account = &mut self.accounts[port as usize * self.classes + class as usize];
+        self.used -= u64::from(size);
+        self.shared -= self.thresholds[port as usize].release(&mut account.held, size);
+    }
+
+    #[inline]
+    pub(crate) fn release_unpaused(&mut self, size: u32) {
+        self.used -= u64::from(size);
+    }
+
+    /// Books that a PAUSE (of `pause`, or until RESUME) or a RESUME is sent for a port and class at `now`.
+    pub(crate) fn book(&mut self, port: u16, class: u8, decision: Decision, now: u64, pause: Option<Span>) {
+        let account = &mut self.accounts[port as usize * self.classes + class as usize];
+        let before = std::mem::replace(&mut account.outstanding, decision == Decision::Pause);
+        let held_until = &mut self.held_until[class as usize];
+        match (decision, pause) {
+            (Decision::Pause, None) => self.holding[class as usize] += u16::from(!before),
+            (Decision::Pause, Some(pause)) => *held_until = (*held_until).max(now + pause.as_ps()),
+            (_, None) if before => {
+                self.holding[class as usize] -= 1;
+                *held_until = now;
+            }
+            _ => {}
+        }
+        account.pauses_sent += u32::from(decision == Decision::Pause);
+    }
+
+    /// The last instant at which this switch held a PAUSE over an upstream port of `class`.
+    #[inline]
+    pub(crate) fn last_hold(&self, class: u8, now: u64) -> u64 {
+        if self.holding[class as usize] > 0 {
+            now
+        } else {
+            self.held_until[class as usize].min(now)
+        }
+    }
+}
+
+fn quiet(threshold: &Threshold, classes: usize) -> u32 {
+    let bytes = match *threshold {
+        Threshold::Static { xoff, port_xoff, .. } => xoff.min(port_xoff / classes as u64),
+        Threshold::Dynamic { reserve, .. } => reserve,
+    };
+    bytes.min(u64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,79 @@
+//! A node of the fabric as the engine sees it.
+use backwater_engine::{Key, Node, Post, Trajectory};
+
+use crate::host::Host;
+use crate::packet::Packet;
+use crate::ports::Ports;
+use crate::switch::Switch;
+use crate::world::World;
+
+pub(crate) enum FabricNode {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+impl FabricNode {
+    #[inline]
+    pub(crate) fn ports(&self) -> &Ports {
+        match self {
+            Self::Host(host) => &host.ports,
+            Self::Switch(switch) => &switch.ports,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn ports_mut(&mut self) -> &mut Ports {
+        match self {
+            Self::Host(host) => &mut host.ports,
+            Self::Switch(switch) => &mut switch.ports,
+        }
+    }
+
+    /// Bytes of state for its ports: hot, cold, queues and accounts, without the packets.
+    pub(crate) fn state_bytes(&self) -> usize {
+        let ports = self.ports().state_bytes();
+        match self {
+            Self::Host(_) => ports,
+            Self::Switch(switch) => ports + switch.state_bytes(),
+        }
+    }
+
+    /// Takes the samples that are due up to and including `now`, although no event wakes the node.
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        match self {
+            Self::Host(host) => host.sample_until(now, world, post),
+            Self::Switch(switch) => switch.ports.sample_until(now, world, post),
+        }
+    }
+}
+
+impl Node for FabricNode {
+    type Message = Packet;
+    type World = World;
+
+    #[inline]
+    fn local_key(&self) -> Key {
+        self.ports().next
+    }
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        match self {
+            Self::Host(host) => host.fire(key, world, post),
+            Self::Switch(switch) => switch.fire(key, world, post),
+        }
+    }
+    #[inline]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        match self {
+            Self::Host(host) => host.receive(packet, world, post),
+            Self::Switch(switch) => switch.receive(packet, world, post),
+        }
+    }
+    #[inline]
+    fn rank(&self, port: u16) -> u16 {
+        self.ports().rank(port)
+    }
+    fn trajectory(&self) -> &Trajectory {
+        &self.ports().trajectory
+    }
+}

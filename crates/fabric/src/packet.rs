@@ -1,0 +1,77 @@
+//! A frame under way: 32 bytes, copied by value from inbox to queue to inbox.
+use backwater_control::CodePoint;
+use backwater_engine::{Class, Message};
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Data of a flow; `seq` is the packet's number.
+    Data,
+    /// Acknowledgement; `seq` is the number of packets received in order.
+    Ack,
+    /// Congestion notification packet; `echo` says which congestion.
+    Cnp,
+    /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
+    Pfc,
+}
+
+/// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Packet {
+    /// Picosecond of its complete arrival at the node it is going to.
+    pub(crate) time: u64,
+    pub(crate) flow: u32,
+    pub(crate) seq: u32,
+    /// Destination host index.
+    pub(crate) dst: u32,
+    pub(crate) next: u32,
+    pub(crate) port: u16,
+    /// Bytes on the wire.
+    pub(crate) size: u16,
+    pub(crate) kind: Kind,
+    pub(crate) code: CodePoint,
+    /// Queue class (see [`crate::world::Classes`]).
+    pub(crate) class: u8,
+    /// What an ACK or CNP reports about the data; such frames are not markable themselves.
+    pub(crate) echo: CodePoint,
+}
+
+impl Message for Packet {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+    #[inline]
+    fn class(&self) -> Class {
+        if self.kind == Kind::Pfc {
+            Class::FlowControl
+        } else {
+            Class::Arrival
+        }
+    }
+    #[inline]
+    fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Packet {
+    /// What the trajectory notes of its arrival.
+    #[inline]
+    pub(crate) fn fingerprint(&self) -> (u64, u64) {
+        let entity = u64::from(self.flow) << 32 | u64::from(self.seq);
+        let kind =
+            self.kind as u64 | (self.code as u64) << 4 | (self.echo as u64) << 6 | u64::from(self.port) << 8;
+        (entity, kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_frame_is_half_a_cache_line() {
+        assert_eq!(size_of::<super::Packet>(), 32);
+    }
+}

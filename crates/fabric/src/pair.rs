@@ -1,0 +1,247 @@
+//! The two ends of a flow: the sending and the receiving half of its queue pair.
+use backwater_control::CodePoint;
+use backwater_control::notify::{AckConfig, AckEcho, Notify};
+use backwater_control::reaction::{Reaction, ReactionConfig};
+use backwater_engine::{Stream, stream, uniform};
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Rate, Time};
+
+use crate::world::World;
+
+/// Purpose of the random streams of constant-rate sources; entity: flow.
+const JITTER: u64 = 0x1e77;
+
+/// What spaces the packets of a flow.
+#[derive(Clone, Debug)]
+enum Spacing {
+    /// A reaction point.
+    Reaction(Reaction),
+    /// An application with a rate of its own.
+    Constant {
+        rate: Rate,
+        jitter_ppm: u32,
+        catch_up: bool,
+        random: Stream,
+    },
+}
+
+/// The sending half.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) flow: u32,
+    pub(crate) class: u8,
+    dst: u32,
+    sent: u32,
+    packets: u32,
+    last_payload: u16,
+    /// Packets acknowledged.
+    acked: u32,
+    pub(crate) acked_at: u64,
+    pub(crate) cnps_ce: u32,
+    pub(crate) cnps_ue: u32,
+    spacing: Spacing,
+}
+
+impl Sender {
+    pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
+        let packets = world.packets(flow);
+        let before_last = u64::from(packets - 1) * u64::from(world.payload);
+        let spacing = match flow.pacing {
+            Pacing::Controlled => Spacing::Reaction(Reaction::new(&world.reaction, line)),
+            Pacing::LineRate => Spacing::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
+            Pacing::Constant {
+                rate,
+                jitter_ppm,
+                catch_up,
+            } => {
+                let random = stream(world.seed, JITTER, u64::from(index));
+                Spacing::Constant {
+                    rate,
+                    jitter_ppm,
+                    catch_up,
+                    random,
+                }
+            }
+        };
+        let last = if flow.is_endless() {
+            world.payload
+        } else {
+            (flow.size.get() - before_last) as u16
+        };
+        Self {
+            flow: index,
+            class: world.class_of(flow),
+            dst: flow.dst,
+            sent: 0,
+            packets,
+            last_payload: last,
+            acked: 0,
+            acked_at: u64::MAX,
+            cnps_ce: 0,
+            cnps_ue: 0,
+            spacing,
+        }
+    }
+
+    /// Number, destination and size on the wire of the next packet.
+    #[inline]
+    pub(crate) fn next_packet(&self, world: &World) -> (u32, u32, u16) {
+        let payload = if self.sent + 1 == self.packets {
+            self.last_payload
+        } else {
+            world.payload
+        };
+        (self.sent, self.dst, payload + world.header)
+    }
+
+    /// The next packet, of `size` bytes, was due at `due` and starts to leave now. When the one after it is due;
+    /// `None` after the last one.
+    #[inline]
+    pub(crate) fn sent(&mut self, due: u64, now: u64, size: u16, world: &World) -> Option<u64> {
+        self.sent += 1;
+        if self.sent == self.packets {
+            return None;
+        }
+        let wire = u32::from(size);
+        match &mut self.spacing {
+            Spacing::Reaction(reaction) => {
+                let time = Time::from_ps(now);
+                reaction.advance(&world.reaction, time);
+                reaction.on_sent(&world.reaction, time, wire);
+                Some(now + reaction.gap(wire).as_ps())
+            }
+            Spacing::Constant {
+                rate,
+                jitter_ppm,
+                catch_up,
+                random,
+            } => {
+                let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
+                let gap = jittered(exact, *jitter_ppm, random);
+                Some(if *catch_up { due + gap } else { now + gap })
+            }
+        }
+    }
+
+    /// An ACK for the first `packets` packets; true if it is the last one.
+    pub(crate) fn acknowledged(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) -> bool {
+        self.acked = self.acked.max(packets);
+        if let Spacing::Reaction(reaction) = &mut self.spacing
+            && echo.is_marked()
+        {
+            let time = Time::from_ps(now);
+            reaction.advance(&world.reaction, time);
+            reaction.on_ack(&world.reaction, time, echo);
+            self.count(echo);
+        }
+        if self.acked == self.packets && self.acked_at == u64::MAX {
+            self.acked_at = now;
+            return true;
+        }
+        false
+    }
+
+    /// A congestion notification.
+    pub(crate) fn notified(&mut self, code: CodePoint, now: u64, world: &World) {
+        self.count(code);
+        if let Spacing::Reaction(reaction) = &mut self.spacing {
+            let time = Time::from_ps(now);
+            reaction.advance(&world.reaction, time);
+            reaction.on_cnp(&world.reaction, time, code);
+        }
+    }
+
+    fn count(&mut self, code: CodePoint) {
+        match code {
+            CodePoint::Congestion => self.cnps_ce += 1,
+            CodePoint::Undetermined => self.cnps_ue += 1,
+            _ => {}
+        }
+    }
+
+    /// The rate that its reaction point allows at `now`, computed on a copy: observing changes nothing.
+    pub(crate) fn rate(&self, now: u64, world: &World) -> Rate {
+        match &self.spacing {
+            Spacing::Reaction(reaction) => {
+                let mut copy = *reaction;
+                copy.advance(&world.reaction, Time::from_ps(now));
+                copy.rate()
+            }
+            Spacing::Constant { rate, .. } => *rate,
+        }
+    }
+}
+
+/// `gap` times a uniform factor in 1 ± `jitter_ppm` / 10⁶.
+fn jittered(gap: u64, jitter_ppm: u32, random: &mut Stream) -> u64 {
+    if jitter_ppm == 0 {
+        return gap;
+    }
+    let spread = (2.0 * uniform(random) - 1.0) * f64::from(jitter_ppm) * 1e-6;
+    (gap as f64 * (1.0 + spread)) as u64
+}
+
+/// The receiving half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) flow: u32,
+    pub(crate) packets: u32,
+    expected: u32,
+    pub(crate) finish: u64,
+    pub(crate) received: u64,
+    pub(crate) ce_packets: u32,
+    pub(crate) ue_packets: u32,
+    pub(crate) notify: Notify,
+    echo: AckEcho,
+}
+
+/// What the receiver makes of a data packet.
+pub(crate) enum Verdict {
+    /// It is not the one expected.
+    OutOfOrder,
+    /// Fine; it is or is not the flow's last. An ACK with this echo is due.
+    Fine { last: bool, ack: Option<CodePoint> },
+}
+
+impl Receiver {
+    pub(crate) fn new(flow: u32, expected: u32) -> Self {
+        Self {
+            flow,
+            packets: 0,
+            expected,
+            finish: u64::MAX,
+            received: 0,
+            ce_packets: 0,
+            ue_packets: 0,
+            notify: Notify::default(),
+            echo: AckEcho::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        seq: u32,
+        code: CodePoint,
+        size: u16,
+        now: u64,
+        world: &World,
+    ) -> Verdict {
+        if seq != self.packets {
+            return Verdict::OutOfOrder;
+        }
+        self.packets += 1;
+        self.received += u64::from(size - world.header);
+        self.ce_packets += u32::from(code == CodePoint::Congestion);
+        self.ue_packets += u32::from(code == CodePoint::Undetermined);
+        let last = self.packets == self.expected;
+        if last {
+            self.finish = now;
+        }
+        let ack = match &world.ack {
+            Some(ack) => self.echo.on_packet(&AckConfig { every: ack.every }, code, last),
+            None => None,
+        };
+        Verdict::Fine { last, ack }
+    }
+}

@@ -1,0 +1,470 @@
+//! What switches and NICs have in common: ports with queues and gates, their wakes and timers, what they note.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use backwater_control::PortState;
+use backwater_control::detector::Registers;
+use backwater_control::flow_control::Form;
+use backwater_engine::{Class, Key, Post, Ties, Trajectory};
+use backwater_topology::Network;
+use backwater_units::{Bytes, Span, Time};
+
+use crate::egress::{Egress, pick};
+use crate::log::Records;
+use crate::packet::{Kind, Packet};
+use crate::queue::{Fifo, Pool};
+use crate::record::{PauseRecord, SampleRecord};
+use crate::violation::{Breach, What};
+use crate::world::World;
+
+/// One egress queue: a port's packets of one class, and the detector's registers for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) fifo: Fifo,
+    pub(crate) bytes: u32,
+    pub(crate) peak: u32,
+    pub(crate) sent_bytes: u64,
+    pub(crate) sent_packets: u64,
+    pub(crate) registers: Registers,
+}
+
+/// Gate and accounts of an egress queue that change only when it is paused, marked or judged anew.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gate {
+    /// Timed pauses: when the pause runs out.
+    until: u64,
+    since: u64,
+    pub(crate) paused_ps: u64,
+    pub(crate) state_since: u64,
+    pub(crate) in_state: [u64; 4],
+    pub(crate) pauses: u32,
+    pub(crate) ce_marks: u32,
+    pub(crate) ue_marks: u32,
+    /// An expiry timer is in the heap.
+    armed: bool,
+}
+
+/// What a timer is for; ties of time and port are broken in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    /// A timed pause runs out; argument: class.
+    PauseExpiry,
+    /// A switch looks at an ingress queue that it holds paused; argument: class.
+    Poll,
+    /// A CNP is due; argument: receiver slot.
+    Notify,
+    /// The next flow of this host starts.
+    Start,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timer {
+    pub(crate) time: u64,
+    pub(crate) rank: u16,
+    pub(crate) purpose: Purpose,
+    pub(crate) argument: u32,
+}
+
+/// Ports of a node and its bookkeeping.
+pub(crate) struct Ports {
+    pub(crate) node: u32,
+    ties: Ties,
+    pub(crate) classes: usize,
+    pub(crate) egress: Vec<Egress>,
+    /// `queues[port * classes + class]`, as are the gates.
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) gates: Vec<Gate>,
+    pub(crate) pool: Pool,
+    /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
+    wakes: Vec<u64>,
+    timers: BinaryHeap<Reverse<Timer>>,
+    pub(crate) next: Key,
+    pub(crate) trajectory: Trajectory,
+    /// Data, ACK and CNP frames that arrived here.
+    pub(crate) hops: u64,
+    pub(crate) records: Records,
+    pub(crate) breach: Option<Breach>,
+    sampled: Vec<u16>,
+    pub(crate) next_sample: u64,
+}
+
+const NO_WAKE: u64 = u64::MAX;
+const RANK_BITS: u32 = 10;
+/// The longest run: beyond it a wake no longer fits its 54 bits of picoseconds.
+pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
+
+impl Ports {
+    pub(crate) fn new(node: u32, network: &Network, sampled: Vec<u16>, world: &World) -> Self {
+        let ports = network.ports(node);
+        let classes = usize::from(world.classes.count);
+        Self {
+            node,
+            ties: Ties::new(world.seed, node),
+            classes,
+            egress: ports.iter().map(Egress::new).collect(),
+            queues: vec![Queue::default(); ports.len() * classes],
+            gates: vec![Gate::default(); ports.len() * classes],
+            pool: Pool::new(),
+            wakes: vec![NO_WAKE; ports.len()],
+            timers: BinaryHeap::new(),
+            next: Key::NEVER,
+            trajectory: Trajectory::default(),
+            hops: 0,
+            records: Records::default(),
+            breach: None,
+            next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
+            sampled,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn rank(&self, port: u16) -> u16 {
+        self.ties.rank(port)
+    }
+
+    #[inline]
+    pub(crate) const fn at(&self, port: u16, class: u8) -> usize {
+        port as usize * self.classes + class as usize
+    }
+
+    /// Wakes `port` at `time`, instead of when it was to be woken before.
+    #[inline]
+    pub(crate) fn set_wake(&mut self, port: u16, time: u64) {
+        let rank = self.ties.rank(port);
+        let wake = time << RANK_BITS | u64::from(rank);
+        let before = std::mem::replace(&mut self.wakes[port as usize], wake);
+        if before == wake {
+            return;
+        }
+        let key = Key::new(time, Class::Wake, rank);
+        if key < self.next {
+            self.next = key;
+        } else if before != NO_WAKE && before >> RANK_BITS == self.next.time {
+            self.refresh();
+        }
+    }
+
+    pub(crate) fn clear_wake(&mut self, port: u16) {
+        self.wakes[port as usize] = NO_WAKE;
+        self.refresh();
+    }
+
+    /// Takes the wake announced in `next` and returns its port.
+    #[inline]
+    pub(crate) fn take_wake(&mut self) -> u16 {
+        let port = self.ties.port(self.next.rank());
+        self.wakes[port as usize] = NO_WAKE;
+        self.refresh();
+        port
+    }
+
+    pub(crate) fn set_timer(&mut self, time: u64, port: u16, purpose: Purpose, argument: u32) {
+        let rank = self.ties.rank(port);
+        self.timers.push(Reverse(Timer {
+            time,
+            rank,
+            purpose,
+            argument,
+        }));
+        self.next = self.next.min(Key::new(time, Class::Timer, rank));
+    }
+
+    /// Takes the timer announced in `next`, with its port.
+    pub(crate) fn take_timer(&mut self) -> (Timer, u16) {
+        let Reverse(timer) = self.timers.pop().expect("a timer was announced");
+        self.refresh();
+        (timer, self.ties.port(timer.rank))
+    }
+
+    /// Finds the next local event anew.
+    #[inline]
+    fn refresh(&mut self) {
+        let wake = self.wakes.iter().fold(NO_WAKE, |least, wake| least.min(*wake));
+        let wake = match wake {
+            NO_WAKE => Key::NEVER,
+            wake => Key::new(
+                wake >> RANK_BITS,
+                Class::Wake,
+                (wake & ((1 << RANK_BITS) - 1)) as u16,
+            ),
+        };
+        self.next = match self.timers.peek() {
+            Some(Reverse(timer)) => wake.min(Key::new(timer.time, Class::Timer, timer.rank)),
+            None => wake,
+        };
+    }
+
+    /// Notes that a frame arrived.
+    #[inline]
+    pub(crate) fn note(&mut self, packet: &Packet) {
+        let (entity, kind) = packet.fingerprint();
+        self.trajectory.note(packet.time, entity, kind);
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, port: u16, packet: &Packet) {
+        let queue = &mut self.queues[port as usize * self.classes + packet.class as usize];
+        self.pool.push(&mut queue.fifo, packet);
+        queue.bytes += u32::from(packet.size);
+        queue.peak = queue.peak.max(queue.bytes);
+        self.egress[port as usize].waiting |= 1 << packet.class;
+    }
+
+    /// Takes the first packet of a queue that is not empty.
+    #[inline]
+    pub(crate) fn dequeue(&mut self, port: u16, class: u8) -> Packet {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        let packet = self.pool.pop(&mut queue.fifo);
+        queue.bytes -= u32::from(packet.size);
+        if queue.fifo.is_empty() {
+            self.egress[port as usize].waiting &= !(1 << class);
+        }
+        packet
+    }
+
+    /// Puts a frame on the wire of an idle port.
+    #[inline]
+    pub(crate) fn transmit<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        mut packet: Packet,
+        now: u64,
+        post: &mut P,
+    ) {
+        let egress = &mut self.egress[port as usize];
+        packet.time = egress.occupy(now, packet.size);
+        packet.port = egress.peer_port;
+        post.send(egress.peer, packet);
+    }
+
+    /// The class that an idle port sends now, if any may.
+    #[inline]
+    pub(crate) fn choose(&mut self, port: u16, round_robin: bool) -> Option<u8> {
+        let egress = &mut self.egress[port as usize];
+        let ready = egress.waiting & !egress.paused;
+        if ready == 0 {
+            return None;
+        }
+        let class = pick(ready, egress.turn, round_robin);
+        if class != 0 {
+            egress.turn = class;
+        }
+        Some(class)
+    }
+
+    /// Sends the pending PFC frame of an idle port.
+    pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &mut self.egress[port as usize];
+        let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
+        let resume = world
+            .classes
+            .to_priorities(std::mem::take(&mut egress.pfc_resume));
+        let size = world
+            .pfc
+            .as_ref()
+            .expect("only switches with PFC send PFC frames")
+            .frame;
+        self.transmit(port, Packet::pfc(pause, resume, size), now, post);
+    }
+
+    /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
+    pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
+        let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
+        let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
+        let mut opened = 0;
+        for class in 0..world.classes.count {
+            let bit = 1 << class;
+            if pause & bit != 0 {
+                self.close_gate(frame.port, class, frame.time, world, post);
+            } else if resume & bit != 0 && self.egress[frame.port as usize].paused & bit != 0 {
+                self.open_gate(frame.port, class, frame.time, false, world, post);
+                opened |= bit;
+            }
+        }
+        opened
+    }
+
+    fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        let at = self.at(port, class);
+        if let Some(Form::Timed { pause, .. }) = world.pfc.map(|pfc| pfc.form) {
+            let gate = &mut self.gates[at];
+            gate.until = now + pause.as_ps();
+            if !std::mem::replace(&mut gate.armed, true) {
+                let until = gate.until;
+                self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
+            }
+        }
+        let bit = 1 << class;
+        if self.egress[port as usize].paused & bit == 0 {
+            self.egress[port as usize].paused |= bit;
+            let gate = &mut self.gates[at];
+            gate.since = now;
+            gate.pauses += 1;
+            self.record_pause(port, class, now, true, false, world, post);
+        }
+    }
+
+    fn open_gate<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        expired: bool,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.egress[port as usize].paused &= !(1 << class);
+        let at = self.at(port, class);
+        self.gates[at].paused_ps += now - self.gates[at].since;
+        self.record_pause(port, class, now, false, expired, world, post);
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one flat record; every caller names all of its fields"
+    )]
+    fn record_pause<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        paused: bool,
+        expired: bool,
+        world: &World,
+        post: &mut P,
+    ) {
+        if world.pauses {
+            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            self.records.pauses.push(PauseRecord {
+                time,
+                node: self.node,
+                port,
+                priority,
+                paused,
+                expired,
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// The expiry timer of a gate fired. Returns whether the gate opened by it.
+    pub(crate) fn pause_expired<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let at = self.at(port, class);
+        if self.egress[port as usize].paused & (1 << class) == 0 {
+            self.gates[at].armed = false;
+            return false;
+        }
+        let until = self.gates[at].until;
+        if until > now {
+            self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
+            return false;
+        }
+        self.gates[at].armed = false;
+        self.open_gate(port, class, now, true, world, post);
+        true
+    }
+
+    /// Takes the samples that are due before an event at `now`: they see the state after all earlier events.
+    #[inline]
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.next_sample <= now {
+            self.sample(now, world, post);
+        }
+    }
+
+    #[cold]
+    fn sample<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        while self.next_sample <= now {
+            for i in 0..self.sampled.len() {
+                let port = self.sampled[i];
+                for class in 1..world.classes.count {
+                    let queue = &self.queues[self.at(port, class)];
+                    self.records.samples.push(SampleRecord {
+                        time: Time::from_ps(self.next_sample),
+                        node: self.node,
+                        port,
+                        priority: world.classes.priority(class),
+                        paused: self.egress[port as usize].paused & (1 << class) != 0,
+                        state: queue.registers.state() as u8,
+                        queue: Bytes::new(u64::from(queue.bytes)),
+                        sent: Bytes::new(queue.sent_bytes),
+                    });
+                    post.recorded(1);
+                }
+            }
+            self.next_sample += world.sample;
+        }
+    }
+
+    /// Bytes of state of all ports.
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.egress)
+            + size_of_val(&*self.queues)
+            + size_of_val(&*self.gates)
+            + size_of_val(&*self.wakes)
+    }
+
+    /// Keeps the first broken invariant and stops the run.
+    #[cold]
+    pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, post: &mut P) {
+        self.breach.get_or_insert(Breach {
+            time,
+            node: self.node,
+            port,
+            what,
+        });
+        post.fail();
+    }
+
+    /// Time in each state and paused, as of `now`.
+    pub(crate) fn accounts(&self, port: u16, class: u8, now: u64) -> (Span, [Span; 4]) {
+        let (gate, queue) = (
+            &self.gates[self.at(port, class)],
+            &self.queues[self.at(port, class)],
+        );
+        let open_ended = if self.egress[port as usize].paused & (1 << class) != 0 {
+            now - gate.since
+        } else {
+            0
+        };
+        let mut in_state = gate.in_state;
+        in_state[queue.registers.state() as usize] += now - gate.state_since;
+        (
+            Span::from_ps(gate.paused_ps + open_ended),
+            in_state.map(Span::from_ps),
+        )
+    }
+
+    /// Books the time spent in `before`, which ended `now`.
+    pub(crate) fn left_state(&mut self, at: usize, before: PortState, now: u64) {
+        let gate = &mut self.gates[at];
+        gate.in_state[before as usize] += now - gate.state_since;
+        gate.state_since = now;
+    }
+}
+
+impl Packet {
+    /// A PFC frame for sets of priorities.
+    fn pfc(pause: u8, resume: u8, size: u16) -> Self {
+        Self {
+            time: 0,
+            flow: u32::MAX,
+            seq: u32::from(pause) | u32::from(resume) << 8,
+            dst: u32::MAX,
+            next: 0,
+            port: 0,
+            size,
+            kind: Kind::Pfc,
+            code: backwater_control::CodePoint::NotCapable,
+            class: 0,
+            echo: backwater_control::CodePoint::NotCapable,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Packet memory of a node: one slab, in which every queue is a linked list.
+use crate::packet::Packet;
+
+const NONE: u32 = u32::MAX;
+
+/// First and last packet of a queue in the node's [`Pool`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+        }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// The slab. Freed slots are used again last in, first out, so that they are still in the cache.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    packets: Vec<Packet>,
+    free: u32,
+}
+
+impl Pool {
+    pub(crate) const fn new() -> Self {
+        Self {
+            packets: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, queue: &mut Fifo, packet: &Packet) {
+        let slot = if self.free == NONE {
+            self.packets.push(*packet);
+            self.packets.len() as u32 - 1
+        } else {
+            let slot = self.free;
+            let place = &mut self.packets[slot as usize];
+            self.free = place.next;
+            *place = *packet;
+            slot
+        };
+        self.packets[slot as usize].next = NONE;
+        if queue.head == NONE {
+            queue.head = slot;
+        } else {
+            self.packets[queue.tail as usize].next = slot;
+        }
+        queue.tail = slot;
+    }
+
+    /// Takes the first packet of a queue that is not empty.
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: &mut Fifo) -> Packet {
+        let slot = queue.head;
+        let place = &mut self.packets[slot as usize];
+        let packet = *place;
+        place.next = self.free;
+        self.free = slot;
+        queue.head = packet.next;
+        packet
+    }
+
+    /// The packets of a queue, first to last.
+    pub(crate) fn iter(&self, queue: Fifo) -> impl Iterator<Item = &Packet> {
+        let mut at = queue.head;
+        std::iter::from_fn(move || {
+            let packet = self.packets.get(at as usize)?;
+            at = packet.next;
+            Some(packet)
+        })
+    }
+
+    /// Slots not in use.
+    pub(crate) fn free_slots(&self) -> usize {
+        let mut at = self.free;
+        let mut count = 0;
+        while at != NONE {
+            count += 1;
+            at = self.packets[at as usize].next;
+        }
+        count
+    }
+
+    /// Slots in all; what was needed at the worst moment.
+    pub(crate) const fn slots(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Bytes held.
+    pub(crate) const fn memory(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>()
+    }
+}

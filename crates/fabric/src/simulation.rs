@@ -1,0 +1,390 @@
+//! A run from beginning to end.
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use backwater_engine::{Engine, Kind, Limits, Post, Stop};
+use backwater_topology::{Network, Role};
+use backwater_units::{Bytes, Span, Time};
+
+use crate::explain::explain;
+use crate::host::Host;
+use crate::log::Records;
+use crate::node::FabricNode;
+use crate::packet::Packet;
+use crate::ports::{LONGEST_RUN, Ports};
+use crate::record::{FlowRecord, PortRecord};
+use crate::spec::Spec;
+use crate::switch::Switch;
+use crate::violation::Violation;
+use crate::world::World;
+use crate::{audit, ideal};
+
+/// How a run is watched and ended from outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Control<'a> {
+    /// Simulated time at which the run ends; without it, when all finite flows are done.
+    pub until: Option<Time>,
+    /// Set to end the run early with what it has.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Shows the simulated time in picoseconds.
+    pub now: Option<&'a AtomicU64>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All finite flows are done (and acknowledged, if there are ACKs).
+    Finished,
+    /// `until` was reached.
+    Until,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    /// Why it ended.
+    pub end: End,
+    /// Simulated time at the end.
+    pub now: Time,
+    /// Trajectory digest.
+    pub digest: u64,
+    /// Frames and timers handled.
+    pub events: u64,
+    /// Data, ACK and CNP frames, counted once per link crossed.
+    pub packet_hops: u64,
+    /// Windows of the engine.
+    pub windows: u64,
+    /// Length of a window.
+    pub window: Span,
+    /// Bytes of hot and cold state per port, averaged over all ports.
+    pub port_bytes: u64,
+    /// Bytes reserved for packets under way or queued, at their worst.
+    pub packet_bytes: u64,
+}
+
+/// Records are handed over when so many have gathered.
+const BATCH: u64 = 1 << 18;
+
+/// A fabric ready to run.
+pub struct Simulation {
+    engine: Engine<FabricNode>,
+    world: World,
+    network: Network,
+    goal: u64,
+}
+
+impl Simulation {
+    /// Builds the fabric. `spec` has passed validation; what it still can get wrong are bugs.
+    pub fn new(spec: Spec, kind: Kind) -> Self {
+        let world = World::new(&spec);
+        let count = spec.network.nodes().len() as u32;
+        let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &world)).collect();
+        let network = spec.network;
+        let delays = || network.links().iter().map(|link| link.delay);
+        let lookahead = delays().min().expect("a network has links");
+        let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+        let serialise = network
+            .links()
+            .iter()
+            .map(|link| link.rate.serialize(biggest))
+            .max();
+        let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
+        let finite = world.flows.iter().filter(|flow| !flow.is_endless()).count() as u64;
+        let goal = finite * if world.ack.is_some() { 2 } else { 1 };
+        let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
+        Self {
+            engine,
+            world,
+            network,
+            goal,
+        }
+    }
+
+    /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
+    ///
+    /// # Errors
+    /// A [`Violation`] if an invariant breaks, or what the sink reports.
+    pub fn run(
+        &mut self,
+        control: &Control<'_>,
+        sink: &mut dyn FnMut(&Records) -> Result<(), String>,
+    ) -> Result<Totals, Violation> {
+        let limits = Limits {
+            until: control
+                .until
+                .map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN)),
+            goal: if control.until.is_none() {
+                self.goal.max(1)
+            } else {
+                u64::MAX
+            },
+            records: BATCH,
+            interrupt: control.interrupt,
+            now: control.now,
+        };
+        let mut batch = Records::default();
+        let end = loop {
+            let stop = self.engine.run(&self.world, &limits);
+            let end = match stop {
+                Stop::Records => None,
+                Stop::Goal => Some(End::Finished),
+                Stop::Until => Some(End::Until),
+                Stop::Interrupted => Some(End::Interrupted),
+                Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
+                Stop::Idle => return Err(self.deadlock()),
+                Stop::Failed => return Err(self.failure()),
+            };
+            if end.is_some() {
+                self.last_samples();
+            }
+            self.engine
+                .each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
+            batch.sort();
+            sink(&batch).map_err(Violation::Sink)?;
+            batch.clear();
+            if let Some(end) = end {
+                break end;
+            }
+        };
+        self.audit()?;
+        Ok(self.totals(end))
+    }
+
+    /// One record per flow, in flow order.
+    pub fn flows(&self) -> Vec<FlowRecord> {
+        let mut records: Vec<FlowRecord> = (0..)
+            .zip(&self.world.flows)
+            .map(|(i, flow)| FlowRecord {
+                flow: i,
+                group: flow.group,
+                src: self.network.hosts()[flow.src as usize],
+                dst: self.network.hosts()[flow.dst as usize],
+                priority: flow.priority,
+                size: flow.size,
+                start: flow.start,
+                finish: Time::MAX,
+                acked: Time::MAX,
+                packets: 0,
+                received: Bytes::ZERO,
+                ce_packets: 0,
+                ue_packets: 0,
+                cnps_ce: 0,
+                cnps_ue: 0,
+                ideal_fct: ideal::fct(i, flow, &self.network, &self.world),
+            })
+            .collect();
+        for node in self.engine.nodes() {
+            let FabricNode::Host(host) = node else { continue };
+            for sender in &host.senders {
+                let record = &mut records[sender.flow as usize];
+                record.acked = Time::from_ps(sender.acked_at);
+                record.cnps_ce = u64::from(sender.cnps_ce);
+                record.cnps_ue = u64::from(sender.cnps_ue);
+            }
+            for receiver in &host.receivers {
+                let record = &mut records[receiver.flow as usize];
+                record.finish = Time::from_ps(receiver.finish);
+                record.packets = u64::from(receiver.packets);
+                record.received = Bytes::new(receiver.received);
+                record.ce_packets = u64::from(receiver.ce_packets);
+                record.ue_packets = u64::from(receiver.ue_packets);
+            }
+        }
+        records
+    }
+
+    /// One record per node, port and priority in use.
+    pub fn ports(&self) -> Vec<PortRecord> {
+        let now = self.engine.now().as_ps();
+        let mut records = Vec::new();
+        for node in self.engine.nodes() {
+            let ports = node.ports();
+            for (number, port) in (0..).zip(self.network.ports(ports.node)) {
+                for class in 0..self.world.classes.count {
+                    records.push(port_record(node, number, class, port, now, &self.world));
+                }
+            }
+        }
+        records
+    }
+
+    /// The nodes and links.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    fn totals(&self, end: End) -> Totals {
+        let stats = self.engine.stats();
+        let nodes = self.engine.nodes();
+        let ports: u64 = nodes.iter().map(|node| node.ports().egress.len() as u64).sum();
+        Totals {
+            end,
+            now: self.engine.now(),
+            digest: self.engine.digest(),
+            events: self.engine.events(),
+            packet_hops: nodes.iter().map(|node| node.ports().hops).sum(),
+            windows: stats.windows,
+            window: stats.window,
+            port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
+            packet_bytes: nodes
+                .iter()
+                .map(|node| node.ports().pool.memory() as u64)
+                .sum::<u64>()
+                + stats.message_bytes as u64,
+        }
+    }
+
+    fn unfinished(&self) -> u64 {
+        let finite = |flow: u32| !self.world.flows[flow as usize].is_endless();
+        let mut unfinished = 0;
+        for node in self.engine.nodes() {
+            if let FabricNode::Host(host) = node {
+                unfinished += host
+                    .receivers
+                    .iter()
+                    .filter(|r| finite(r.flow) && r.finish == u64::MAX)
+                    .count();
+            }
+        }
+        unfinished as u64
+    }
+
+    /// Nodes that slept through the end of the run still owe their samples.
+    fn last_samples(&mut self) {
+        struct Nowhere;
+        impl Post<Packet> for Nowhere {
+            fn send(&mut self, _: u32, _: Packet) {
+                unreachable!("sampling sends nothing");
+            }
+            fn complete(&mut self) {}
+            fn fail(&mut self) {}
+            fn recorded(&mut self, _: u64) {}
+        }
+        let (now, world) = (self.engine.now().as_ps(), &self.world);
+        self.engine.each_node(|_, node| {
+            if node.ports().next_sample <= now {
+                node.sample_until(now, world, &mut Nowhere);
+            }
+        });
+    }
+
+    fn failure(&self) -> Violation {
+        let nodes = self.engine.nodes();
+        let breach = nodes
+            .iter()
+            .filter_map(|node| node.ports().breach.as_ref())
+            .min_by_key(|breach| (breach.time, breach.node))
+            .expect("a node that fails keeps the reason");
+        explain(breach, &self.network, &self.world, nodes[breach.node as usize])
+    }
+
+    fn deadlock(&self) -> Violation {
+        let mut paused = Vec::new();
+        for node in self.engine.nodes() {
+            let ports = node.ports();
+            for (number, egress) in ports.egress.iter().enumerate() {
+                if egress.paused != 0 {
+                    let names = self.network.nodes();
+                    paused.push(format!(
+                        "{}->{} (port {number})",
+                        names[ports.node as usize].name, names[egress.peer as usize].name
+                    ));
+                }
+            }
+        }
+        paused.truncate(16);
+        Violation::Deadlock {
+            time: self.engine.now(),
+            unfinished: self.unfinished(),
+            paused: if paused.is_empty() {
+                "nothing".into()
+            } else {
+                paused.join(", ")
+            },
+        }
+    }
+
+    fn audit(&self) -> Result<(), Violation> {
+        for (number, node) in self.engine.nodes().into_iter().enumerate() {
+            audit::check(node, &self.world).map_err(|what| Violation::Audit {
+                time: self.engine.now(),
+                node: self.network.nodes()[number].name.clone(),
+                what,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn build(node: u32, spec: &Spec, world: &World) -> FabricNode {
+    let sampled = if spec.probe.sample.is_some() {
+        spec.probe
+            .ports
+            .iter()
+            .filter(|(n, _)| *n == node)
+            .map(|(_, port)| *port)
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let ports = Ports::new(node, &spec.network, sampled, world);
+    match spec.network.nodes()[node as usize].role {
+        Role::Host => FabricNode::Host(Box::new(Host::new(node, spec, ports, world))),
+        Role::Switch => FabricNode::Switch(Box::new(Switch::new(node, spec, ports, world))),
+    }
+}
+
+fn port_record(
+    node: &FabricNode,
+    number: u16,
+    class: u8,
+    port: &backwater_topology::Port,
+    now: u64,
+    world: &World,
+) -> PortRecord {
+    let ports = node.ports();
+    let at = ports.at(number, class);
+    let (queue, gate) = (&ports.queues[at], &ports.gates[at]);
+    let (paused, in_state) = ports.accounts(number, class, now);
+    let account = match node {
+        FabricNode::Host(_) => None,
+        FabricNode::Switch(switch) => Some(&switch.memory.accounts[at]),
+    };
+    PortRecord {
+        node: ports.node,
+        port: number,
+        peer: port.peer,
+        priority: world.classes.priority(class),
+        rate: port.rate,
+        packets: queue.sent_packets,
+        bytes: Bytes::new(queue.sent_bytes),
+        peak_queue: Bytes::new(u64::from(queue.peak)),
+        peak_ingress: Bytes::new(account.map_or(0, |account| u64::from(account.peak))),
+        pauses: u64::from(gate.pauses),
+        pauses_sent: account.map_or(0, |account| u64::from(account.pauses_sent)),
+        paused,
+        ce_marks: u64::from(gate.ce_marks),
+        ue_marks: u64::from(gate.ue_marks),
+        in_state,
+    }
+}
+
+/// Nodes that share many links should share a thread: a switch with hosts and its hosts form a group.
+fn groups(network: &Network) -> Vec<u32> {
+    let mut groups = vec![u32::MAX; network.nodes().len()];
+    let mut next = 0;
+    for &host in network.hosts() {
+        let edge = network.ports(host)[0].peer as usize;
+        if groups[edge] == u32::MAX {
+            groups[edge] = next;
+            next += 1;
+        }
+        groups[host as usize] = groups[edge];
+    }
+    let rest: Vec<usize> = (0..groups.len()).filter(|i| groups[*i] == u32::MAX).collect();
+    for (rank, &i) in rest.iter().enumerate() {
+        groups[i] = (rank as u64 * u64::from(next.max(1)) / rest.len() as u64) as u32;
+    }
+    groups
+}

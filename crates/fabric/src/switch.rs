@@ -1,0 +1,401 @@
+//! An output-queued switch with a shared packet memory: routing, admission, PFC, detection, scheduling.
+use backwater_control::PortState;
+use backwater_control::detector::{Departure, Detector};
+use backwater_control::flow_control::{Decision, Threshold};
+use backwater_engine::{Class, Key, Post, Stream, stream};
+use backwater_topology::flow_hash;
+use backwater_units::{Bytes, Time};
+use rand_core::Rng;
+
+use crate::ingress::Memory;
+use crate::packet::{Kind, Packet};
+use crate::ports::{Ports, Purpose};
+use crate::record::{MarkRecord, StateRecord};
+use crate::spec::Spec;
+use crate::violation::What;
+use crate::world::World;
+
+/// Purpose of the random streams of the detectors; entity: node << 16 | port.
+const MARKING: u64 = 0x3a7b;
+
+pub(crate) struct Switch {
+    pub(crate) ports: Ports,
+    pub(crate) memory: Memory,
+    detectors: Vec<Detector>,
+    random: Vec<Stream>,
+    salt: u32,
+}
+
+impl Switch {
+    pub(crate) fn new(node: u32, spec: &Spec, ports: Ports, world: &World) -> Self {
+        let count = ports.egress.len();
+        let thresholds = spec
+            .switch
+            .pfc
+            .as_ref()
+            .map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
+        Self {
+            memory: Memory::new(ports.classes, thresholds, count, world.buffer),
+            detectors: spec.switch.detectors[node as usize].clone(),
+            random: (0..count as u64)
+                .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
+                .collect(),
+            salt: salt(world.seed, node),
+            ports,
+        }
+    }
+
+    /// Bytes of state of all ports beyond what every node has.
+    pub(crate) fn state_bytes(&self) -> usize {
+        let memory = &self.memory;
+        size_of_val(&*memory.accounts)
+            + size_of_val(&*memory.thresholds)
+            + size_of_val(&*memory.quiet)
+            + size_of_val(&*self.detectors)
+            + size_of_val(&*self.random)
+    }
+
+    pub(crate) fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.ports.sample_until(packet.time, world, post);
+        self.ports.note(packet);
+        if packet.kind == Kind::Pfc {
+            let opened = self.ports.obey(packet, world, post);
+            for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
+                self.resumed(packet.port, class, packet.time);
+            }
+            if opened != 0 {
+                self.send_next(packet.port, packet.time, world, post);
+            }
+        } else {
+            self.ports.hops += 1;
+            self.forward(packet, world, post);
+        }
+    }
+
+    pub(crate) fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.ports.sample_until(key.time, world, post);
+        if key.class() == Class::Wake {
+            let port = self.ports.take_wake();
+            self.send_next(port, key.time, world, post);
+            return;
+        }
+        let (timer, port) = self.ports.take_timer();
+        let class = timer.argument as u8;
+        match timer.purpose {
+            Purpose::PauseExpiry => {
+                if self.ports.pause_expired(port, class, timer.time, world, post) {
+                    self.resumed(port, class, timer.time);
+                    self.send_next(port, timer.time, world, post);
+                }
+            }
+            Purpose::Poll => self.poll(port, class, timer.time, world, post),
+            Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
+        }
+    }
+
+    #[inline]
+    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let reverse = packet.kind != Kind::Data;
+        let hash = flow_hash(packet.flow, reverse, self.salt);
+        let out = world.routes.choose(self.ports.node, packet.dst, hash);
+        if self.may_pass(packet, out, world) {
+            let mut packet = *packet;
+            packet.code = self.depart(out, &packet, packet.time, world, post);
+            self.ports.transmit(out, packet, packet.time, post);
+        } else {
+            self.store(packet, out, world, post);
+        }
+    }
+
+    /// Whether the packet can leave the moment it has come without anything else taking notice.
+    #[inline]
+    fn may_pass(&self, packet: &Packet, out: u16, world: &World) -> bool {
+        let egress = &self.ports.egress[out as usize];
+        let bit = 1 << packet.class;
+        if egress.busy_until > packet.time || egress.waiting != 0 || egress.paused & bit != 0 {
+            return false;
+        }
+        let after = u64::from(packet.size);
+        let fits = self.memory.used + after <= self.memory.capacity;
+        if world.lossless & bit == 0 {
+            return fits;
+        }
+        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
+        let calm = account.held.total() + after <= u64::from(self.memory.quiet[packet.port as usize]);
+        fits && calm && !account.outstanding
+    }
+
+    fn store<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
+        let lossless = world.lossless & (1 << class) != 0;
+        let fits = if lossless {
+            self.memory.admit(port, class, size)
+        } else {
+            self.memory.admit_unpaused(size)
+        };
+        if !fits {
+            self.overflow(packet, post);
+            return;
+        }
+        if lossless {
+            let account = &self.memory.accounts[self.ports.at(port, class)];
+            if account.outstanding || account.held.total() > u64::from(self.memory.quiet[port as usize]) {
+                let outstanding = account.outstanding;
+                let level = self.memory.level(port, class);
+                let form = world
+                    .pfc
+                    .as_ref()
+                    .expect("lossless classes exist only under PFC")
+                    .form;
+                self.tell(
+                    port,
+                    class,
+                    form.on_arrival(level, outstanding),
+                    packet.time,
+                    world,
+                    post,
+                );
+            }
+        }
+        self.ports.enqueue(out, packet);
+        let busy_until = self.ports.egress[out as usize].busy_until;
+        if busy_until > packet.time {
+            self.ports.set_wake(out, busy_until);
+        } else {
+            self.send_next(out, packet.time, world, post);
+        }
+    }
+
+    #[cold]
+    fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+        let size = u64::from(packet.size);
+        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
+        let what = if self.memory.used + size > self.memory.capacity {
+            What::Buffer(self.memory.used + size, self.memory.capacity)
+        } else {
+            let limit = match self.memory.thresholds[packet.port as usize] {
+                Threshold::Dynamic { headroom, .. } => headroom,
+                Threshold::Static { .. } => 0,
+            };
+            What::Headroom(u64::from(account.held.headroom) + size, limit)
+        };
+        self.ports.fail(packet.time, packet.port, what, post);
+    }
+
+    /// Sends what an idle port may send; a busy port is woken when it is free.
+    #[inline]
+    fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &self.ports.egress[out as usize];
+        if egress.busy_until > now {
+            if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
+                let free = egress.busy_until;
+                self.ports.set_wake(out, free);
+            }
+            return;
+        }
+        if egress.pfc_pending() {
+            self.ports.transmit_pfc(out, now, world, post);
+        } else {
+            let Some(class) = self.ports.choose(out, world.round_robin) else {
+                return;
+            };
+            let mut packet = self.ports.dequeue(out, class);
+            self.let_go(&packet, now, world, post);
+            packet.code = self.depart(out, &packet, now, world, post);
+            self.ports.transmit(out, packet, now, post);
+        }
+        let egress = &self.ports.egress[out as usize];
+        if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
+            let free = egress.busy_until;
+            self.ports.set_wake(out, free);
+        }
+    }
+
+    /// A packet leaves the memory: its ingress port may be let go.
+    #[inline]
+    fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+        let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
+        if world.lossless & (1 << class) == 0 {
+            self.memory.release_unpaused(size);
+            return;
+        }
+        self.memory.release(port, class, size);
+        if self.memory.accounts[self.ports.at(port, class)].outstanding {
+            let level = self.memory.level(port, class);
+            let form = world
+                .pfc
+                .as_ref()
+                .expect("lossless classes exist only under PFC")
+                .form;
+            self.tell(port, class, form.on_departure(level, true), now, world, post);
+        }
+    }
+
+    /// A packet starts to leave by `out`: the detector judges the port; the accounts follow.
+    #[inline]
+    fn depart<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> backwater_control::CodePoint {
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        queue.sent_bytes += u64::from(packet.size);
+        queue.sent_packets += 1;
+        if packet.class == 0 {
+            return packet.code;
+        }
+        let detector = &self.detectors[out as usize];
+        let before = queue.registers.state();
+        let last_hold = if detector.wants_last_hold() {
+            self.memory.last_hold(packet.class, now)
+        } else {
+            0
+        };
+        let departure = Departure {
+            now: Time::from_ps(now),
+            queue: u64::from(queue.bytes),
+            code: packet.code,
+            last_hold: Time::from_ps(last_hold),
+        };
+        let random = &mut self.random[out as usize];
+        let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
+        let after = queue.registers.state();
+        if before != after {
+            self.judged_anew(out, packet.class, before, now, world, post);
+        }
+        if code != packet.code {
+            self.marked(out, packet, code, now, world, post);
+        }
+        code
+    }
+
+    fn judged_anew<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        before: PortState,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, class);
+        self.ports.left_state(at, before, now);
+        if world.states {
+            let state = self.ports.queues[at].registers.state() as u8;
+            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            self.ports.records.states.push(StateRecord {
+                time,
+                node: self.ports.node,
+                port,
+                priority,
+                state,
+            });
+            post.recorded(1);
+        }
+    }
+
+    fn marked<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        code: backwater_control::CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, packet.class);
+        let gate = &mut self.ports.gates[at];
+        if code == backwater_control::CodePoint::Congestion {
+            gate.ce_marks += 1;
+        } else {
+            gate.ue_marks += 1;
+        }
+        if world.marks {
+            self.ports.records.marks.push(MarkRecord {
+                time: Time::from_ps(now),
+                node: self.ports.node,
+                port,
+                priority: world.classes.priority(packet.class),
+                code: code as u8,
+                flow: packet.flow,
+                seq: packet.seq,
+                queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// The gate of an egress queue opened.
+    fn resumed(&mut self, port: u16, class: u8, now: u64) {
+        let at = self.ports.at(port, class);
+        let queue = &mut self.ports.queues[at];
+        let waiting = u64::from(queue.bytes);
+        self.detectors[port as usize].on_resume(&mut queue.registers, Time::from_ps(now), waiting);
+    }
+
+    /// Carries out a decision about an ingress port.
+    fn tell<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        decision: Decision,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if decision == Decision::Nothing {
+            return;
+        }
+        let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
+        self.memory.book(port, class, decision, now, pause);
+        let bit = 1 << class;
+        let egress = &mut self.ports.egress[port as usize];
+        if decision == Decision::Pause {
+            egress.pfc_pause |= bit;
+            egress.pfc_resume &= !bit;
+            self.arm_poll(port, class, now, world);
+        } else {
+            egress.pfc_resume |= bit;
+            egress.pfc_pause &= !bit;
+        }
+        self.send_next(port, now, world, post);
+    }
+
+    fn arm_poll(&mut self, port: u16, class: u8, now: u64, world: &World) {
+        let form = world.pfc.as_ref().expect("only switches with PFC pause").form;
+        if let Some(at) = form.poll_after(Time::from_ps(now)) {
+            let index = self.ports.at(port, class);
+            let account = &mut self.memory.accounts[index];
+            account.poll_at = at.as_ps();
+            if !std::mem::replace(&mut account.poll_armed, true) {
+                self.ports
+                    .set_timer(at.as_ps(), port, Purpose::Poll, u32::from(class));
+            }
+        }
+    }
+
+    /// A timed pause is looked after: is the ingress queue still too long?
+    fn poll<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        let index = self.ports.at(port, class);
+        let account = &mut self.memory.accounts[index];
+        if account.poll_at > now {
+            let at = account.poll_at;
+            self.ports.set_timer(at, port, Purpose::Poll, u32::from(class));
+            return;
+        }
+        account.poll_armed = false;
+        let outstanding = account.outstanding;
+        let level = self.memory.level(port, class);
+        let form = world.pfc.as_ref().expect("only switches with PFC poll").form;
+        self.tell(port, class, form.on_poll(level, outstanding), now, world, post);
+    }
+}
+
+/// The salt of a switch's ECMP hash.
+pub(crate) fn salt(seed: u64, node: u32) -> u32 {
+    backwater_engine::mix(seed, 0xec3f, u64::from(node)) as u32
+}

@@ -1,0 +1,106 @@
+//! Invariants that a run must not break, and how a broken one is explained.
+use backwater_units::{Bytes, Time};
+use thiserror::Error;
+
+/// What a node found broken. Carries indices; [`crate::Simulation`] turns them into names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Breach {
+    pub(crate) time: u64,
+    pub(crate) node: u32,
+    pub(crate) port: u16,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// (bytes that would be held, capacity)
+    Buffer(u64, u64),
+    /// (headroom bytes that would be used, headroom)
+    Headroom(u64, u64),
+    /// (flow, expected packet, packet that came)
+    Order(u32, u32, u32),
+}
+
+/// A broken invariant: the run stopped at the end of the window in which it happened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Violation {
+    /// The packet memory of a switch is full.
+    #[error(
+        "{time}: the packet memory of switch {node} overflows: {held} would be held, {buffer} exist. \
+         A frame from {from} ({arithmetic}). {fix}"
+    )]
+    BufferOverflow {
+        /// When.
+        time: Time,
+        /// The switch.
+        node: String,
+        /// The upstream neighbour whose frame did not fit.
+        from: String,
+        /// Bytes that would be held with the frame.
+        held: Bytes,
+        /// The packet memory.
+        buffer: Bytes,
+        /// Thresholds and headroom of the ingress ports, added up.
+        arithmetic: String,
+        /// What to change.
+        fix: String,
+    },
+    /// The headroom of an ingress port is full while the shared pool has no room either.
+    #[error(
+        "{time}: the headroom of ingress port {from} -> {node} overflows: {used} would be used, {headroom} exist. \
+         After PAUSE a port must absorb {arithmetic}. Set switch.pfc.headroom to at least that."
+    )]
+    HeadroomOverflow {
+        /// When.
+        time: Time,
+        /// The switch.
+        node: String,
+        /// The upstream neighbour.
+        from: String,
+        /// Headroom that would be used.
+        used: Bytes,
+        /// Headroom of the port.
+        headroom: Bytes,
+        /// The headroom arithmetic.
+        arithmetic: String,
+    },
+    /// Packets of one flow arrived out of order: a bug in the model, not in the scenario.
+    #[error(
+        "{time}: flow {flow} expected packet {expected} at {node}, got {got}: per-flow order is broken (a bug)"
+    )]
+    OutOfOrder {
+        /// When.
+        time: Time,
+        /// The receiving host.
+        node: String,
+        /// Flow index.
+        flow: u32,
+        /// Packet number expected.
+        expected: u32,
+        /// Packet number received.
+        got: u32,
+    },
+    /// Nothing can move any more although flows are not finished.
+    #[error("{time}: deadlock: no event is pending, {unfinished} flows are unfinished; paused: {paused}")]
+    Deadlock {
+        /// When.
+        time: Time,
+        /// Flows that have not finished.
+        unfinished: u64,
+        /// Egress ports whose gate is closed.
+        paused: String,
+    },
+    /// A counter does not add up at the end of the run: a bug in the model.
+    #[error("{time}: {what} at {node} (a bug)")]
+    Audit {
+        /// When.
+        time: Time,
+        /// The node.
+        node: String,
+        /// What does not add up.
+        what: String,
+    },
+    /// The sink of the records failed.
+    #[error("writing results failed: {0}")]
+    Sink(String),
+}

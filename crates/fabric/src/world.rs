@@ -1,0 +1,181 @@
+//! What all nodes share and none changes: settings, flows, routes.
+use backwater_control::flow_control::Form;
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::ReactionConfig;
+use backwater_topology::Routes;
+use backwater_traffic::Flow;
+
+use crate::spec::{AckSpec, Arbiter, Spec};
+
+/// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
+/// priority to the lowest, so that "strict" is "lowest class first".
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Classes {
+    pub(crate) count: u8,
+    priority_of: [u8; 8],
+    class_of: [u8; 8],
+}
+
+/// No class: the priority is not used by any flow.
+const UNUSED: u8 = u8::MAX;
+
+impl Classes {
+    pub(crate) fn new(control: u8, used: u8) -> Self {
+        let mut classes = Self {
+            count: 0,
+            priority_of: [0; 8],
+            class_of: [UNUSED; 8],
+        };
+        let rest = (0..8u8).rev().filter(|p| *p != control && used & (1 << p) != 0);
+        for priority in std::iter::once(control).chain(rest) {
+            classes.priority_of[usize::from(classes.count)] = priority;
+            classes.class_of[usize::from(priority)] = classes.count;
+            classes.count += 1;
+        }
+        classes
+    }
+
+    #[inline]
+    pub(crate) const fn priority(&self, class: u8) -> u8 {
+        self.priority_of[class as usize]
+    }
+
+    /// The class of a priority that some flow uses.
+    pub(crate) const fn class(&self, priority: u8) -> u8 {
+        self.class_of[priority as usize]
+    }
+
+    /// A set of classes as a set of priorities, the form that a PFC frame carries.
+    pub(crate) fn to_priorities(self, classes: u8) -> u8 {
+        (0..self.count)
+            .filter(|c| classes & (1 << c) != 0)
+            .fold(0, |set, c| set | 1 << self.priority(c))
+    }
+
+    /// A set of priorities as a set of classes; unused priorities have no queue to pause.
+    pub(crate) fn to_classes(self, priorities: u8) -> u8 {
+        (0..self.count)
+            .filter(|c| priorities & (1 << self.priority(*c)) != 0)
+            .fold(0, |set, c| set | 1 << c)
+    }
+}
+
+/// PFC as the switches apply it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pfc {
+    pub(crate) form: Form,
+    pub(crate) frame: u16,
+}
+
+pub(crate) struct World {
+    pub(crate) seed: u64,
+    pub(crate) classes: Classes,
+    /// Classes under PFC (never class 0).
+    pub(crate) lossless: u8,
+    pub(crate) round_robin: bool,
+    pub(crate) buffer: u64,
+    pub(crate) pfc: Option<Pfc>,
+    pub(crate) payload: u16,
+    pub(crate) header: u16,
+    pub(crate) ack: Option<AckSpec>,
+    pub(crate) reaction: ReactionConfig,
+    pub(crate) notify: Option<NotifyConfig>,
+    pub(crate) cnp_size: u16,
+    pub(crate) routes: Routes,
+    pub(crate) flows: Vec<Flow>,
+    /// Index of each flow's sender state at its source host.
+    pub(crate) sender_slot: Vec<u32>,
+    /// Index of each flow's receiver state at its destination host.
+    pub(crate) receiver_slot: Vec<u32>,
+    pub(crate) marks: bool,
+    pub(crate) pauses: bool,
+    pub(crate) states: bool,
+    /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
+    pub(crate) sample: u64,
+}
+
+impl World {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let ack_priority = spec.ack.and_then(|ack| ack.priority);
+        let used = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority)
+            | ack_priority.map_or(0, |priority| 1 << priority);
+        let classes = Classes::new(spec.switch.control_priority, used);
+        let hosts = spec.network.hosts().len();
+        let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
+        let number = |count: &mut Vec<u32>, host: u32| {
+            let slot = &mut count[host as usize];
+            *slot += 1;
+            *slot - 1
+        };
+        let sender_slot = spec
+            .flows
+            .iter()
+            .map(|flow| number(&mut sent, flow.src))
+            .collect();
+        let receiver_slot = spec
+            .flows
+            .iter()
+            .map(|flow| number(&mut received, flow.dst))
+            .collect();
+        let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc {
+            form: pfc.form,
+            frame: pfc.frame.get() as u16,
+        });
+        let lossless = spec
+            .switch
+            .pfc
+            .as_ref()
+            .map_or(0, |pfc| classes.to_classes(pfc.priorities))
+            & !1;
+        Self {
+            seed: spec.seed,
+            classes,
+            lossless,
+            round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
+            buffer: spec.switch.buffer.get(),
+            pfc,
+            payload: spec.packet.payload.get() as u16,
+            header: spec.packet.header.get() as u16,
+            ack: spec.ack,
+            reaction: spec.reaction,
+            notify: spec.notify,
+            cnp_size: spec.cnp_size.get() as u16,
+            routes: spec.routes.clone(),
+            flows: spec.flows.clone(),
+            sender_slot,
+            receiver_slot,
+            marks: spec.probe.marks,
+            pauses: spec.probe.pauses,
+            states: spec.probe.states,
+            sample: spec.probe.sample.map_or(u64::MAX, |period| period.as_ps()),
+        }
+    }
+
+    /// The class of a flow's data.
+    #[inline]
+    pub(crate) fn class_of(&self, flow: &Flow) -> u8 {
+        self.classes.class(flow.priority)
+    }
+
+    /// Packets of a flow; endless flows have more than any run can send.
+    pub(crate) fn packets(&self, flow: &Flow) -> u32 {
+        flow.size
+            .get()
+            .div_ceil(u64::from(self.payload))
+            .min(u64::from(u32::MAX)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_number_the_used_priorities_from_control_downwards() {
+        let classes = Classes::new(7, 0b0000_1010);
+        assert_eq!(classes.count, 3);
+        assert_eq!([classes.class(7), classes.class(3), classes.class(1)], [0, 1, 2]);
+        assert_eq!(classes.to_priorities(0b110), 0b1010);
+        assert_eq!(classes.to_classes(0b1111), 0b110);
+    }
+}

@@ -47,7 +47,7 @@ pub fn dictionary_json() -> String {
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Result tables\n\n\
-         Generated from `crates/probe/src/columns.rs`; do not edit. `backwater describe` prints the same.\n\n\
+         Generated from `crates/probe/src/columns`; do not edit. `backwater describe` prints the same.\n\n\
          Text columns are dictionary-encoded (categorical in polars and pandas). Times are simulated time since\n\
          the start of the run. Unit and meaning are also stored in each Parquet file as field metadata.\n",
     );

@@ -1,0 +1,118 @@
+//! The tables: every column declared once. Schema, writer, dictionary and `docs/columns.md` follow from here.
+//!
+//! To add a column, add its line to the table and regenerate the page (the drift test says how).
+mod common;
+mod events;
+mod series;
+mod totals;
+
+pub(crate) use totals::{fct, slowdown, throughput_bps};
+
+use crate::column::Column;
+use backwater_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// The tables a run can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableId {
+    /// What became of each flow.
+    Flows,
+    /// Totals of each egress port and priority.
+    Ports,
+    /// Marked packets.
+    Marks,
+    /// Changes of PFC gates.
+    Pauses,
+    /// Changes of detector states.
+    States,
+    /// Egress queues at sampling instants.
+    Samples,
+    /// Sending rates at sampling instants.
+    Rates,
+}
+
+impl TableId {
+    /// Every table, in the order in which they are documented.
+    pub const ALL: [Self; 7] = [
+        Self::Flows,
+        Self::Ports,
+        Self::Marks,
+        Self::Pauses,
+        Self::States,
+        Self::Samples,
+        Self::Rates,
+    ];
+
+    /// Name in TOML, Python and file names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Ports => "ports",
+            Self::Marks => "marks",
+            Self::Pauses => "pauses",
+            Self::States => "states",
+            Self::Samples => "samples",
+            Self::Rates => "rates",
+        }
+    }
+
+    /// File name in the results folder.
+    pub fn file(self) -> String {
+        format!("{}.parquet", self.name())
+    }
+}
+
+/// Evaluates an expression with `$Record` standing for the record type of a [`TableId`].
+macro_rules! with_record {
+    ($id:expr, $Record:ident => $body:expr) => {
+        match $id {
+            $crate::columns::TableId::Flows => {
+                type $Record = backwater_fabric::record::FlowRecord;
+                $body
+            }
+            $crate::columns::TableId::Ports => {
+                type $Record = backwater_fabric::record::PortRecord;
+                $body
+            }
+            $crate::columns::TableId::Marks => {
+                type $Record = backwater_fabric::record::MarkRecord;
+                $body
+            }
+            $crate::columns::TableId::Pauses => {
+                type $Record = backwater_fabric::record::PauseRecord;
+                $body
+            }
+            $crate::columns::TableId::States => {
+                type $Record = backwater_fabric::record::StateRecord;
+                $body
+            }
+            $crate::columns::TableId::Samples => {
+                type $Record = backwater_fabric::record::SampleRecord;
+                $body
+            }
+            $crate::columns::TableId::Rates => {
+                type $Record = backwater_fabric::record::RateRecord;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_record;
+
+/// A record type with a table.
+pub trait Table: Copy + Send + 'static {
+    /// Which table.
+    const ID: TableId;
+    /// What one row is.
+    const DOC: &'static str;
+    /// The columns, in file order.
+    const COLUMNS: &'static [Column<Self>];
+    /// When the row came into being; `None` for tables of totals, which are written at the end.
+    fn time(&self) -> Option<Time>;
+}
+
+/// Words of `StateRecord::state`.
+pub const STATE_WORDS: &[&str] = &["non-congestion", "congestion", "undetermined", "judging"];
+/// Words of `MarkRecord::code`.
+pub const CODE_WORDS: &[&str] = &["not-capable", "capable", "UE", "CE"];

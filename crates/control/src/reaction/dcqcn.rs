@@ -361,10 +361,12 @@ impl Dcqcn {
     fn restart(&mut self, config: &DcqcnConfig, now: Time) {
         self.alpha = self.alpha(config, now);
         self.alpha_since = now;
-        if config.clamp_target || self.byte_count > 0 {
+        let overwrites = config.clamp_target || self.byte_count > 0;
+        if overwrites {
             self.target = self.rate();
-            self.bytes_left = config.byte_counter.get();
-        } else if self.bytes_left == u64::MAX {
+        }
+        let rested = self.next == Time::MAX;
+        if overwrites || rested {
             self.bytes_left = config.byte_counter.get();
         }
         self.time_count = 0;

@@ -1,0 +1,100 @@
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--runs N]`.
+use std::process::ExitCode;
+
+use backwater_benches::{Workload, scenario};
+use backwater_fabric::{Control, Kind, Simulation, Totals};
+use backwater_units::{Bytes, Span};
+use cpu_time::ProcessTime;
+
+const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--runs N]";
+
+struct Options {
+    name: String,
+    kind: Kind,
+    runs: u32,
+}
+
+fn options() -> Option<Options> {
+    let mut words = std::env::args().skip(1);
+    let name = words.next()?;
+    let (mut heap, mut threads, mut runs) = (false, 1, 3);
+    while let Some(word) = words.next() {
+        let value = words.next()?;
+        match word.as_str() {
+            "--engine" => heap = value == "heap",
+            "--threads" => threads = value.parse().ok()?,
+            "--runs" => runs = value.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(Options {
+        name,
+        kind: if heap {
+            Kind::Heap
+        } else {
+            Kind::Windows { threads }
+        },
+        runs,
+    })
+}
+
+fn workload(name: &str) -> Option<(u32, Workload)> {
+    match name {
+        "k8" => Some((8, Workload::WebSearch(Span::from_ms(2)))),
+        "k16" => Some((16, Workload::Permutation(Bytes::from_mb(2)))),
+        "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
+        _ => None,
+    }
+}
+
+fn main() -> ExitCode {
+    let parsed = options().and_then(|o| workload(&o.name).map(|w| (o, w)));
+    let Some((options, (k, workload))) = parsed else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    for run in 0..options.runs {
+        let mut simulation = Simulation::new(scenario(k, workload, 1), options.kind);
+        let hosts = simulation.network().hosts().len() as u64;
+        let start = ProcessTime::now();
+        let wall = std::time::Instant::now();
+        match simulation.run(&Control::default(), &mut |_| Ok(())) {
+            Ok(totals) => report(
+                run,
+                &totals,
+                hosts,
+                start.elapsed().as_secs_f64(),
+                wall.elapsed().as_secs_f64(),
+            ),
+            Err(violation) => {
+                eprintln!("{violation}");
+                return ExitCode::from(3);
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn report(run: u32, totals: &Totals, hosts: u64, cpu: f64, wall: f64) {
+    let hops = totals.packet_hops as f64;
+    println!(
+        "run {run}: {:.2} M packet-hops/CPU-s ({} hops, {cpu:.3} CPU-s, {wall:.3} s), {:.3} events/hop, \
+         {} B/port, {} packet bytes ({} per host), peak memory {} KiB, simulated {}, digest {:016x}",
+        hops / cpu / 1e6,
+        totals.packet_hops,
+        totals.events as f64 / hops,
+        totals.port_bytes,
+        totals.packet_bytes,
+        totals.packet_bytes / hosts,
+        peak_memory_kib().unwrap_or(0),
+        totals.now,
+        totals.digest,
+    );
+}
+
+/// High-water mark of the resident set, from the kernel (Linux only).
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,116 @@
+//! For whoever changes the packet path: the workloads that its speed is measured on.
+//!
+//! Both are fat trees of 100 Gbps links of 1 µs with the settings that the HPCC simulator's users run: DCQCN
+//! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
+//! packet, every flow to its end.
+use backwater_control::detector::{Detector, Red};
+use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
+use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
+use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
+use backwater_traffic::generate::{Permutation, Poisson, Stop};
+use backwater_traffic::{Cdf, Flow, Group, Pacing};
+use backwater_units::{Bytes, Rate, Span, Time};
+
+const RATE: Rate = Rate::from_gbps(100);
+const DELAY: Span = Span::from_us(1);
+const BUFFER: u64 = 32 << 20;
+const GROUP: Group = Group {
+    id: 0,
+    priority: 3,
+    pacing: Pacing::Controlled,
+    start: Time::ZERO,
+};
+
+/// What the hosts send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Workload {
+    /// Poisson arrivals of WebSearch flows at 60 % of the host links for this long.
+    WebSearch(Span),
+    /// One flow of this size from every host to its image under a random derangement.
+    Permutation(Bytes),
+}
+
+/// A k-ary fat tree under `workload`.
+///
+/// # Panics
+/// If `k` is not an even number that makes a fat tree.
+pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
+    let network = fat_tree(k, RATE, DELAY).expect("k is even");
+    let routes = Routes::new(&network, Routing::Ecmp).expect("a fat tree is connected");
+    let hosts: Vec<u32> = (0..network.hosts().len() as u32).collect();
+    Spec {
+        seed,
+        flows: flows(workload, &hosts, seed),
+        packet: PacketSpec {
+            payload: Bytes::new(1000),
+            header: Bytes::new(48),
+        },
+        ack: Some(AckSpec {
+            every: 1,
+            size: Bytes::new(60),
+            priority: None,
+        }),
+        switch: SwitchSpec {
+            buffer: Bytes::new(BUFFER),
+            arbiter: Arbiter::RoundRobin,
+            control_priority: 7,
+            pfc: Some(PfcSpec {
+                form: Form::Ideal,
+                thresholds: per_switch_port(&network, |ports| dynamic_threshold(ports)),
+                frame: Bytes::new(43),
+                priorities: 0x7f,
+            }),
+            detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
+        },
+        reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
+        notify: None,
+        cnp_size: Bytes::new(60),
+        probe: ProbeSpec::default(),
+        network,
+        routes,
+    }
+}
+
+fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
+    match workload {
+        Workload::Permutation(size) => Permutation {
+            hosts: hosts.to_vec(),
+            size,
+        }
+        .flows(&GROUP, seed),
+        Workload::WebSearch(span) => Poisson {
+            from: hosts.iter().map(|host| (*host, RATE)).collect(),
+            to: hosts.to_vec(),
+            sizes: Cdf::web_search(),
+            load: 0.6,
+            stop: Stop::At(Time::ZERO + span),
+        }
+        .flows(&GROUP, seed),
+    }
+}
+
+fn dynamic_threshold(ports: u64) -> Threshold {
+    let headroom = headroom_hpcc(RATE, DELAY).get();
+    let reserve = 4 << 10;
+    Threshold::Dynamic {
+        shift: 3,
+        pool: BUFFER - ports * (headroom + reserve),
+        reserve,
+        headroom,
+        hysteresis: 3 << 10,
+    }
+}
+
+fn per_switch_port<T: Copy>(network: &Network, value: impl Fn(u64) -> T) -> Vec<Vec<T>> {
+    (0..network.nodes().len() as u32)
+        .map(|node| {
+            let ports = network.ports(node).len();
+            if network.is_switch(node) {
+                vec![value(ports as u64); ports]
+            } else {
+                Vec::new()
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,86 @@
+//! `max_ton` and `headroom`: the formulas of the control crate for one link, with their arithmetic.
+use crate::errors::bad_input;
+use backwater_control::detector::max_ton as ton;
+use backwater_control::flow_control::headroom as room;
+use backwater_units::{Bytes, Rate, Span};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// Longest link, slowest response and largest packet that the calculators take: far beyond any Ethernet, and small
+/// enough that nothing overflows.
+const LONGEST: Span = Span::from_ms(1_000);
+const LARGEST: Bytes = Bytes::from_mb(1);
+
+/// A quantity from the text of an option, or an error that names the option.
+fn quantity<T>(option: &str, text: &str) -> PyResult<T>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.parse()
+        .map_err(|error| bad_input(format!("error: --{option} {text}: {error}")))
+}
+
+fn within<T: PartialOrd + Display>(option: &str, value: T, most: &T) -> PyResult<T> {
+    if value <= *most {
+        Ok(value)
+    } else {
+        let message = format!("error: --{option} {value} is more than {most}; give what a link really has");
+        Err(bad_input(message))
+    }
+}
+
+fn link_rate(text: &str) -> PyResult<Rate> {
+    let rate: Rate = quantity("rate", text)?;
+    if rate > Rate::ZERO {
+        Ok(rate)
+    } else {
+        Err(bad_input(
+            "error: --rate 0bps: a link must have a rate above 0; give one such as 40Gbps",
+        ))
+    }
+}
+
+/// max(Ton) of a port, as JSON: `max_ton_ps`, `tau_ps`, `gap_bytes`, `steps`. `gap` is Xoff − Xon; 2 MTU if absent
+/// (TCD paper §4.2).
+#[pyfunction]
+#[pyo3(signature = (rate, delay, mtu, epsilon, gap=None))]
+pub(crate) fn max_ton(
+    rate: &str,
+    delay: &str,
+    mtu: &str,
+    epsilon: f64,
+    gap: Option<&str>,
+) -> PyResult<String> {
+    let rate = link_rate(rate)?;
+    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
+    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
+    let gap = gap.map_or(Ok(mtu * 2), |text| quantity("gap", text))?;
+    let answer = ton(rate, delay, mtu, gap, epsilon).map_err(|error| bad_input(format!("error: {error}")))?;
+    Ok(json!({
+        "max_ton_ps": answer.max_ton.as_ps(),
+        "tau_ps": answer.tau.as_ps(),
+        "gap_bytes": gap.get(),
+        "steps": answer.steps().map(|step| step.to_string()),
+    })
+    .to_string())
+}
+
+/// Headroom of an ingress port, as JSON: `headroom_bytes`, `terms` (name, bytes), `steps`.
+#[pyfunction]
+pub(crate) fn headroom(rate: &str, delay: &str, mtu: &str, frame: &str, response: &str) -> PyResult<String> {
+    let rate = link_rate(rate)?;
+    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
+    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
+    let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
+    let response = within("response", quantity("response", response)?, &LONGEST)?;
+    let answer = room(rate, delay, mtu, frame, response);
+    let mut steps: Vec<String> = answer.terms.iter().map(ToString::to_string).collect();
+    steps.push(format!("headroom: {}", answer.bytes));
+    let terms = answer
+        .terms
+        .map(|term| json!({"name": term.name, "bytes": term.bytes.get()}));
+    Ok(json!({"headroom_bytes": answer.bytes.get(), "terms": terms, "steps": steps}).to_string())
+}

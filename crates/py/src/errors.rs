@@ -1,0 +1,21 @@
+//! The two exceptions of `backwater._core`.
+use pyo3::PyErr;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+
+pyo3::create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "Bad input; str() is the whole message."
+);
+pyo3::create_exception!(
+    _core,
+    InvariantError,
+    PyRuntimeError,
+    "The model broke a promise, such as losslessness."
+);
+
+/// A [`ScenarioError`] with this message.
+pub(crate) fn bad_input(message: impl Into<String>) -> PyErr {
+    ScenarioError::new_err(message.into())
+}

@@ -27,7 +27,7 @@ pub fn write(dir: &Path, run: Value, written: &Written) -> Result<Value, SinkErr
     result.map(|()| run)
 }
 
-/// `run` with its tables and caveats, as [`write`] puts it on disk; for runs that keep no folder.
+/// `run` with its tables and caveats, as [`write()`] puts it on disk; for runs that keep no folder.
 ///
 /// # Errors
 /// [`SinkError::NotAnObject`] if `run` is not an object.

@@ -1,0 +1,186 @@
+"""The command line: exit codes, messages without tracebacks, JSON that is only JSON. The simulator is a stand-in."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from backwater import InvariantError, ScenarioError
+from backwater.cli import main
+from backwater.errors import Exit
+from conftest import FakeCore
+
+
+@pytest.fixture
+def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "one.toml").write_text("# a scenario")
+    monkeypatch.chdir(tmp_path)
+    return "one.toml"
+
+
+def test_a_run_prints_its_tables_and_where_its_results_are(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", scenario]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "digest 0123456789abcdef" in shown
+    assert "results/one-s7" in shown
+    assert fake_core.ran == [((), 7)]
+
+
+def test_several_seeds_count_up_and_give_means_with_intervals(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", scenario, "--seeds", "3", "--seed", "10"]) == Exit.OK
+    assert sorted(seed or 0 for _, seed in fake_core.ran) == [10, 11, 12]
+    assert "mean of 3 seeds ± 95 % confidence" in capsys.readouterr().out
+    assert sorted(path.name for path in Path("results").iterdir()) == ["one-s10", "one-s11", "one-s12"]
+
+
+def test_what_was_overridden_is_in_the_name_of_the_results(scenario: str, fake_core: FakeCore) -> None:
+    main(["run", scenario, "--set", "switch.detector.kind=red", "--set", "traffic.load=0.6", "--engine", "heap"])
+    assert fake_core.ran[0][0] == ("switch.detector.kind=red", "traffic.load=0.6", 'run.engine="heap"')
+    assert [path.name for path in Path("results").iterdir()] == ["one-kind-red-load-0.6-engine-heap-s7"]
+
+
+def test_json_is_all_that_stdout_gets(scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", scenario, "--json"]) == Exit.OK
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["digest"] == "0123456789abcdef"
+    assert captured.err == ""
+    assert fake_core.ran
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ScenarioError("one.toml:3: no"), Exit.BAD_INPUT),
+        (InvariantError("buffer of T2 overflows"), Exit.INVARIANT_BROKEN),
+        (OSError(28, "No space left on device"), Exit.BAD_INPUT),
+    ],
+)
+def test_a_failure_has_its_exit_code_and_its_message_but_no_traceback(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str], error: Exception, code: Exit
+) -> None:
+    fake_core.fail = lambda *_: error
+    assert main(["run", scenario]) == code
+    captured = capsys.readouterr()
+    assert str(error) in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_an_interrupted_run_ends_with_the_code_of_caveats(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.fail = lambda *_: KeyboardInterrupt()
+    assert main(["run", scenario]) == Exit.CAVEATS
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_one_failed_seed_does_not_take_the_others_with_it(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.fail = lambda _, seed: InvariantError("overflow") if seed == 8 else None
+    assert main(["run", scenario, "--seeds", "3"]) == Exit.INVARIANT_BROKEN
+    assert len(list(Path("results").iterdir())) == 2
+    assert "overflow" in capsys.readouterr().err
+
+
+def test_a_missing_scenario_is_named_by_its_absolute_path(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "no-such.toml"]) == Exit.BAD_INPUT
+    assert str(Path(scenario).absolute().parent / "no-such.toml") in capsys.readouterr().err
+
+
+def test_a_scenario_that_is_not_utf8_says_where(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(scenario).write_bytes(b'name = "caf\xe9"')
+    assert main(["run", scenario]) == Exit.BAD_INPUT
+    assert "not UTF-8 text (byte 11 is 0xe9)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--jobs", "-1"], ["--engine", "fast"], ["--seed", "x"], []])
+def test_an_option_out_of_range_is_bad_input(
+    arguments: list[str], fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = ["one.toml"] if arguments else []
+    assert main(["run", *target, *arguments]) == Exit.BAD_INPUT
+    assert fake_core.ran == []
+    assert capsys.readouterr().out == ""
+
+
+def test_the_demo_runs_both_schemes_and_draws_them(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--scenario", scenario]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "Per port" in shown
+    assert Path("queue-and-state.png").is_file()
+    assert sorted(path.name for path in Path("results/demo").iterdir()) == ["ecn", "tcd"]
+    assert len(fake_core.ran) == 2
+
+
+def test_max_ton_of_the_papers_three_links_comes_out_to_the_last_digit(capsys: pytest.CaptureFixture[str]) -> None:
+    for rate, ton in (("40Gbps", "34.4us"), ("100Gbps", "26.96us"), ("200Gbps", "24.48us")):
+        assert main(["tcd", "max-ton", "--rate", rate, "--delay", "1us", "--mtu", "1000B", "--epsilon", "0.05"]) == 0
+        assert capsys.readouterr().out.rstrip().endswith(f"= {ton}")
+
+
+def test_headroom_is_two_flights_two_packets_and_a_frame(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pfc", "headroom", "--rate", "40Gbps", "--delay", "4us", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["headroom_bytes"] == 2 * 20_000 + 2 * 1_000 + 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["tcd", "max-ton", "--rate", "40", "--delay", "4us"], "--rate 40"),
+        (["tcd", "max-ton", "--rate", "0Gbps", "--delay", "4us"], "above 0"),
+        (["tcd", "max-ton", "--rate", "40Gbps", "--delay", "4us", "--epsilon", "2"], "epsilon = 2"),
+        (["pfc", "headroom", "--rate", "40Gbps", "--delay", "3600s"], "--delay"),
+    ],
+)
+def test_a_quantity_that_makes_no_sense_is_refused_by_name(
+    arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == Exit.BAD_INPUT
+    assert part in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from backwater.cli import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert "Usage: backwater" in shown.stdout
+    assert not {"'numpy'", "'polars'", "'matplotlib'", "'pydantic'"} & set(shown.stderr.strip("[]\n").split(", "))
+
+
+def test_describe_explains_every_column_with_its_unit(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", scenario])
+    capsys.readouterr()
+    assert main(["describe", "results/one-s7", "--json"]) == Exit.OK
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    units = {(entry["table"], entry["column"]): entry["unit"] for entry in columns}
+    assert units["flows", "fct_ps"] == "ps"
+    assert units["ports", "peak_queue_bytes"] == "bytes"
+    assert all(entry["doc"] for entry in columns)
+    assert fake_core.ran
+
+
+def test_many_runs_share_the_cores(scenario: str, fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, busy, most = fake_core.run, 0, 0
+
+    def slow(*arguments: object) -> str:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        time.sleep(0.05)
+        busy -= 1
+        return real(*arguments)
+
+    from backwater import _core
+
+    monkeypatch.setattr(_core, "run", slow, raising=False)
+    assert main(["run", scenario, "--seeds", "4", "--jobs", "2"]) == Exit.OK
+    assert most == 2

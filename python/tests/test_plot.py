@@ -1,0 +1,41 @@
+"""Figures are drawn in one style; looking at them is a person's part."""
+
+from pathlib import Path
+
+import pytest
+from backwater import Results, congestion_point, plot
+from backwater.measures import STATES
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_state_and_mark_has_its_own_colour() -> None:
+    colours = [plot.STATE_COLOURS[state] for state in STATES]
+    assert len(set(colours)) == len(STATES)
+    assert len(set(plot.MARK_COLOURS.values())) == len(plot.MARK_COLOURS)
+
+
+def test_the_two_states_that_the_paper_is_about_differ_in_brightness_too() -> None:
+    undetermined, congestion = (_luminance(plot.STATE_COLOURS[s]) for s in ("undetermined", "congestion"))
+    assert undetermined - congestion > 0.3
+
+
+def test_the_picture_of_a_congestion_point_is_one_png(tcd_run: Results, ecn_run: Results, tmp_path: Path) -> None:
+    file = congestion_point.draw({"ECN": ecn_run, "TCD": tcd_run}, ["P1", "P2"], tmp_path / "q.png", title="t")
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.glob("*q.png*")] == ["q.png"]
+
+
+def test_equal_results_give_equal_pictures(tcd_run: Results, tmp_path: Path) -> None:
+    files = [congestion_point.draw({"TCD": tcd_run}, ["P2"], tmp_path / name, title="t") for name in ("a.png", "b.png")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: Results, tmp_path: Path) -> None:
+    (tmp_path / "q.png").mkdir()
+    with pytest.raises(OSError, match=r"q\.png"):
+        congestion_point.draw({"TCD": tcd_run}, ["P2"], tmp_path / "q.png", title="t")
+    assert not list(tmp_path.glob(".q*"))

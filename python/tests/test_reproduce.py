@@ -1,0 +1,166 @@
+"""Reproducing a paper: what is run, what is kept, what is judged. The simulator is a stand-in here."""
+
+import json
+from pathlib import Path
+
+import pytest
+from backwater import experiment, report, reproduce
+from backwater.cli import main
+from backwater.errors import Exit, UsageError
+from conftest import FakeCore
+
+EXPERIMENT = """
+title = "Queue of P2"
+paper = "Figure 3 (a)"
+about = "One congestion point."
+seeds = 2
+[[run]]
+name = "tcd"
+scenario = "one.toml"
+[[run]]
+name = "ecn"
+scenario = "one.toml"
+sweep = { "switch.detector.kind" = ["red"], "cc.alpha-initial" = [0.5, 1.2] }
+[profile.ideal]
+set = ["switch.buffer=9MB"]
+[[assumption]]
+parameter = "start of F0"
+value = "183 us"
+why = "when F1 falls below 15 Gbps"
+"""
+
+CLAIMS = """
+[[claim]]
+id = "X-F3a"
+text = "P2 holds more than P1"
+paper = "Fig. 3"
+metric = "p2_over_p1"
+bound = "> 1"
+[[claim]]
+id = "X-F3b"
+text = "nothing is marked CE"
+paper = "Fig. 3"
+metric = "ce"
+bound = "== 0"
+unit = "packets"
+"""
+
+FIGURE = """
+from backwater import measures
+
+def metrics(runs):
+    ports = measures.by_port(runs["tcd"], ["P1", "P2"], 3)["peak_queue_bytes"]
+    return {"p2_over_p1": ports[1] / ports[0], "ce": len(measures.mark_times(runs["ecn red 0.5"], "P2", 3, "CE"))}
+
+def draw(seeds, file):
+    file.write_bytes(b"picture")
+"""
+
+
+@pytest.fixture
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    figure = tmp_path / "papers" / "demo" / "fig03"
+    figure.mkdir(parents=True)
+    for name, text in (("experiment.toml", EXPERIMENT), ("claims.toml", CLAIMS), ("figure.py", FIGURE)):
+        (figure / name).write_text(text)
+    (figure / "one.toml").write_text("# a scenario")
+    monkeypatch.setattr(experiment, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "papers"
+
+
+def test_a_sweep_is_one_run_for_each_combination(papers: Path) -> None:
+    figure = experiment.load(papers / "demo" / "fig03")
+    runs = dict(figure.experiment.run[1].expand())
+    assert runs == {
+        "ecn red 0.5": ('switch.detector.kind="red"', "cc.alpha-initial=0.5"),
+        "ecn red 1.2": ('switch.detector.kind="red"', "cc.alpha-initial=1.2"),
+    }
+
+
+@pytest.mark.usefixtures("papers")
+def test_every_run_is_done_at_every_seed_and_profile(fake_core: FakeCore) -> None:
+    assert main(["reproduce", "demo", "--profile", "both"]) == Exit.OK
+    assert len(fake_core.ran) == 3 * 2 * 2
+    ideal = [overrides for overrides, _ in fake_core.ran if 'profile="ideal"' in overrides]
+    assert all("switch.buffer=9MB" in overrides for overrides in ideal)
+
+
+@pytest.mark.usefixtures("papers")
+def test_what_is_done_stays_done_and_more_seeds_add_only_what_is_new(fake_core: FakeCore) -> None:
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert len(fake_core.ran) == 6
+    assert main(["reproduce", "demo", "--seeds", "3"]) == Exit.OK
+    assert [seed for _, seed in fake_core.ran[6:]] == [3, 3, 3]
+
+
+def test_a_changed_scenario_is_run_again(papers: Path, fake_core: FakeCore) -> None:
+    main(["reproduce", "demo", "--seeds", "1"])
+    (papers / "demo" / "fig03" / "one.toml").write_text("# another scenario")
+    main(["reproduce", "demo", "--seeds", "1"])
+    assert len(fake_core.ran) == 6
+
+
+@pytest.mark.usefixtures("papers")
+def test_verdicts_come_as_json_markdown_and_one_page(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "demo", "--json"]) == Exit.OK
+    verdicts = json.loads(capsys.readouterr().out)
+    assert [(v["id"], v["verdict"]) for v in verdicts] == [("X-F3a", "holds"), ("X-F3b", "differs")]
+    assert verdicts[0]["checks"][0]["mean"] == pytest.approx(500 / 150)
+    root = Path("results/reproduce/demo")
+    page = (root / "report.html").read_text()
+    assert "Figure 3 (a): Queue of P2" in page
+    assert "data:image/png;base64," in page
+    assert "when F1 falls below 15 Gbps" in page
+    assert "| X-F3b |" in (root / "claims.md").read_text()
+    assert fake_core.ran
+
+
+@pytest.mark.usefixtures("papers")
+def test_an_interrupted_reproduction_keeps_what_was_finished(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.fail = lambda _, seed: KeyboardInterrupt() if seed == 2 else None
+    assert main(["reproduce", "demo", "--jobs", "1"]) == Exit.CAVEATS
+    assert "the same command continues" in capsys.readouterr().err
+    verdicts = json.loads(Path("results/reproduce/demo/claims.json").read_text())
+    assert {verdict["seeds"] for verdict in verdicts} == {1}
+    fake_core.fail = lambda *_: None
+    before = len(fake_core.ran)
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert len(fake_core.ran) - before == 3
+
+
+def test_a_figure_that_does_not_exist_is_named_with_those_that_do(papers: Path) -> None:
+    with pytest.raises(UsageError, match=r"no figure 'fig04' of demo; there are: fig03"):
+        experiment.discover("demo", ["fig04"], papers)
+    with pytest.raises(UsageError, match=r"no paper 'other'; there are: demo"):
+        experiment.discover("other", [], papers)
+
+
+def test_an_unknown_key_in_experiment_toml_is_an_error_that_names_it(papers: Path) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text("runs = 3\n" + EXPERIMENT)
+    with pytest.raises(UsageError, match=r"experiment\.toml.*\n.*runs"):
+        experiment.load(file.parent)
+
+
+def test_a_page_shows_text_from_files_as_text(papers: Path, fake_core: FakeCore) -> None:
+    file = papers / "demo" / "fig03" / "claims.toml"
+    file.write_text(CLAIMS.replace("P2 holds more than P1", "<b>q & r</b>"))
+    main(["reproduce", "demo", "--seeds", "1"])
+    page = Path("results/reproduce/demo/report.html").read_text()
+    assert "&lt;b&gt;q &amp; r&lt;/b&gt;" in page
+    assert fake_core.ran
+
+
+def test_a_tally_counts_every_verdict(papers: Path, fake_core: FakeCore) -> None:
+    figures = experiment.discover("demo", [], papers)
+    made = reproduce.plan(figures, ["authors"], 1, Path("out"), quick=False)
+    found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
+    assert report.tally(found) == "2 verdicts: 2 not run"
+    reproduce.run(made, 1, None)
+    found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
+    assert report.tally(found) == "2 verdicts: 1 holds, 1 differs"
+    assert len(fake_core.ran) == 3

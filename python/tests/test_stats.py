@@ -1,0 +1,52 @@
+"""Means over seeds and their confidence intervals."""
+
+import math
+import statistics
+
+import pytest
+from backwater.stats import estimate, t95
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_five_seeds_have_the_interval_of_the_textbook() -> None:
+    # mean 3, standard deviation sqrt(2.5), t(4) = 2.776: 2.776 * 1.5811 / sqrt(5) = 1.963
+    found = estimate([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert found.mean == 3.0
+    assert found.half_width == pytest.approx(1.963, abs=5e-4)
+
+
+def test_one_seed_has_no_interval() -> None:
+    found = estimate([4.2])
+    assert (found.mean, found.half_width, found.low, found.high) == (4.2, None, 4.2, 4.2)
+
+
+def test_equal_values_have_an_interval_of_width_zero() -> None:
+    assert estimate([7.0, 7.0, 7.0]).half_width == 0
+
+
+def test_student_approaches_the_normal_distribution_from_above() -> None:
+    quantiles = [t95(freedom) for freedom in range(1, 500)]
+    assert quantiles == sorted(quantiles, reverse=True)
+    assert quantiles[-1] >= statistics.NormalDist().inv_cdf(0.975)
+
+
+@pytest.mark.parametrize("freedom", [1, 2])
+def test_the_table_agrees_with_the_closed_forms_of_one_and_two_degrees_of_freedom(freedom: int) -> None:
+    # F(t) = 1/2 + atan(t)/pi for one degree, 1/2 + t / (2 sqrt(2 + t^2)) for two
+    t = t95(freedom)
+    probability = 0.5 + (math.atan(t) / math.pi if freedom == 1 else t / (2 * math.sqrt(2 + t * t)))
+    assert probability == pytest.approx(0.975, abs=2e-5)
+
+
+def test_no_degrees_of_freedom_is_refused_with_a_fix() -> None:
+    with pytest.raises(ValueError, match="two seeds or more"):
+        t95(0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=40), st.floats(-1e6, 1e6))
+def test_shifting_every_value_shifts_the_mean_and_leaves_the_width(values: list[float], shift: float) -> None:
+    before, after = estimate(values), estimate([value + shift for value in values])
+    assert after.mean == pytest.approx(before.mean + shift, abs=1e-3)
+    assert before.half_width is not None
+    assert after.half_width == pytest.approx(before.half_width, rel=1e-4, abs=1e-3)

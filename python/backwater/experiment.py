@@ -5,12 +5,19 @@ two functions::
 
     def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]   # one seed's runs by name
     def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None         # every seed's runs
+
+A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbps") is measured first: the runs under
+``[[first]]`` are done before the others, and a third function turns them into values, which replace ``{name}`` in the
+``set`` texts of the others::
+
+    def settle(first: Mapping[str, Results]) -> dict[str, str]                   # one seed's first runs by name
 """
 
 from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +79,7 @@ class Experiment(BaseModel):
     paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
     about: str = Field("", description="What is set up and what is looked at, in a sentence or two.")
     seeds: int = Field(5, ge=1)
+    first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
     quick: Changes = Field(default_factory=Changes, description="Further overrides of a quick look.")
@@ -86,6 +94,9 @@ class Module(Protocol):
 
     def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         """Draw the figure to a file."""
+
+    def settle(self, first: Mapping[str, Results]) -> dict[str, str]:
+        """Values for the other runs, from the runs done first; only asked of figures that have such runs."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +113,11 @@ class Figure:
         return self.folder.name
 
     def module(self) -> Module:
-        """Its figure.py, imported."""
+        """Its figure.py, imported; it may import what figures of its paper share, as ``papers.<system>.<module>``."""
         file = self.folder / "figure.py"
+        checkout = str(self.folder.parents[2])
+        if checkout not in sys.path:
+            sys.path.append(checkout)
         spec = importlib.util.spec_from_file_location(f"papers.{self.folder.parent.name}.{self.name}", file)
         if spec is None or spec.loader is None or not file.is_file():
             raise UsageError(f"{file} is missing")

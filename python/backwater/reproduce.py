@@ -21,7 +21,7 @@ from backwater.running import Job, Scenario, run_jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from backwater.experiment import Figure
+    from backwater.experiment import Figure, RunSpec
     from backwater.running import Outcome, Watcher
 
 #: What does not change a trajectory, and so is no part of a run's name.
@@ -73,28 +73,78 @@ def finished(folder: Path) -> bool:
         return False
 
 
-def plan(figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool) -> Plan:
-    """What there is to run; checks every scenario, so that bad input is found before the first run starts."""
+def plan_first(
+    figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
+) -> Plan:
+    """The runs that settle values for other runs."""
     made = Plan()
-    for figure in figures:
-        count = seeds or (1 if quick else figure.experiment.seeds)
-        for profile in profiles:
-            for name, scenario, overrides in _single_runs(figure, profile, quick=quick):
-                content = _content(scenario, overrides)
-                for seed in range(1, count + 1):
-                    folder = root / "runs" / f"{Path(scenario.origin).stem}-{_name(content, seed)}"
-                    label = f"{figure.name} {profile} {name} seed {seed}"
-                    job = made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder))
-                    made.cells.append(Cell(figure.name, profile, seed, name, job))
+    for figure, profile, seed in _combinations(figures, profiles, seeds, quick=quick):
+        _add(made, root, figure, profile, seed, figure.experiment.first, {}, quick=quick)
     return made
 
 
-def _single_runs(figure: Figure, profile: str, *, quick: bool) -> Iterator[tuple[str, Scenario, tuple[str, ...]]]:
+def plan(
+    figures: Sequence[Figure],
+    profiles: Sequence[str],
+    seeds: int | None,
+    root: Path,
+    *,
+    quick: bool,
+    first: Plan | None = None,
+) -> Plan:
+    """What there is to run; checks every scenario, so that bad input is found before the first of them starts.
+
+    `first` is the plan of :func:`plan_first`, done. A seed whose first runs are not complete has no others.
+    """
+    made = Plan()
+    for figure, profile, seed in _combinations(figures, profiles, seeds, quick=quick):
+        values: dict[str, str] = {}
+        if figure.experiment.first:
+            done = _complete_seeds(figure, profile, first or Plan())
+            if seed not in done:
+                continue
+            values = figure.module().settle(done[seed])
+        _add(made, root, figure, profile, seed, figure.experiment.run, values, quick=quick)
+    return made
+
+
+def _combinations(
+    figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
+) -> Iterator[tuple[Figure, str, int]]:
+    for figure in figures:
+        count = seeds or (1 if quick else figure.experiment.seeds)
+        for profile in profiles:
+            for seed in range(1, count + 1):
+                yield figure, profile, seed
+
+
+def _add(
+    made: Plan,
+    root: Path,
+    figure: Figure,
+    profile: str,
+    seed: int,
+    specs: Sequence[RunSpec],
+    values: Mapping[str, str],
+    *,
+    quick: bool,
+) -> None:
+    """Add one seed's runs, with `values` in the place of their names in braces."""
     common = figure.overrides(profile, quick=quick)
-    for spec in figure.experiment.run:
+    for spec in specs:
         scenario = Scenario.load(figure.folder / spec.scenario)
         for name, own in spec.expand():
-            yield name, scenario, (*common, *own)
+            overrides = tuple(_filled(text, values) for text in (*common, *own))
+            folder = root / "runs" / f"{Path(scenario.origin).stem}-{_name(_content(scenario, overrides), seed)}"
+            label = f"{figure.name} {profile} {name} seed {seed}"
+            job = made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder))
+            made.cells.append(Cell(figure.name, profile, seed, name, job))
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 def _content(scenario: Scenario, overrides: Sequence[str]) -> str:

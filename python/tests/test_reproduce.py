@@ -80,7 +80,7 @@ def test_a_sweep_is_one_run_for_each_combination(papers: Path) -> None:
 
 @pytest.mark.usefixtures("papers")
 def test_every_run_is_done_at_every_seed_and_profile(fake_core: FakeCore) -> None:
-    assert main(["reproduce", "demo", "--profile", "both"]) == Exit.OK
+    assert main(["reproduce", "demo"]) == Exit.OK
     assert len(fake_core.ran) == 3 * 2 * 2
     ideal = [overrides for overrides, _ in fake_core.ran if 'profile="ideal"' in overrides]
     assert all("switch.buffer=9MB" in overrides for overrides in ideal)
@@ -88,23 +88,23 @@ def test_every_run_is_done_at_every_seed_and_profile(fake_core: FakeCore) -> Non
 
 @pytest.mark.usefixtures("papers")
 def test_what_is_done_stays_done_and_more_seeds_add_only_what_is_new(fake_core: FakeCore) -> None:
-    assert main(["reproduce", "demo"]) == Exit.OK
-    assert main(["reproduce", "demo"]) == Exit.OK
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
     assert len(fake_core.ran) == 6
-    assert main(["reproduce", "demo", "--seeds", "3"]) == Exit.OK
+    assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "3"]) == Exit.OK
     assert [seed for _, seed in fake_core.ran[6:]] == [3, 3, 3]
 
 
 def test_a_changed_scenario_is_run_again(papers: Path, fake_core: FakeCore) -> None:
-    main(["reproduce", "demo", "--seeds", "1"])
+    main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"])
     (papers / "demo" / "fig03" / "one.toml").write_text("# another scenario")
-    main(["reproduce", "demo", "--seeds", "1"])
+    main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"])
     assert len(fake_core.ran) == 6
 
 
 @pytest.mark.usefixtures("papers")
 def test_verdicts_come_as_json_markdown_and_one_page(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "demo", "--json"]) == Exit.OK
+    assert main(["reproduce", "demo", "--profile", "authors", "--json"]) == Exit.OK
     verdicts = json.loads(capsys.readouterr().out)
     assert [(v["id"], v["verdict"]) for v in verdicts] == [("X-F3a", "holds"), ("X-F3b", "differs")]
     assert verdicts[0]["checks"][0]["mean"] == pytest.approx(500 / 150)
@@ -122,14 +122,48 @@ def test_an_interrupted_reproduction_keeps_what_was_finished(
     fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake_core.fail = lambda _, seed: KeyboardInterrupt() if seed == 2 else None
-    assert main(["reproduce", "demo", "--jobs", "1"]) == Exit.CAVEATS
+    assert main(["reproduce", "demo", "--profile", "authors", "--jobs", "1"]) == Exit.CAVEATS
     assert "the same command continues" in capsys.readouterr().err
     verdicts = json.loads(Path("results/reproduce/demo/claims.json").read_text())
     assert {verdict["seeds"] for verdict in verdicts} == {1}
     fake_core.fail = lambda *_: None
     before = len(fake_core.ran)
-    assert main(["reproduce", "demo"]) == Exit.OK
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
     assert len(fake_core.ran) - before == 3
+
+
+FIRST = """
+[[first]]
+name = "lone"
+scenario = "one.toml"
+set = ["traffic.F0.start=1s"]
+"""
+
+SETTLE = """
+def settle(first):
+    return {"start": f"{measures.by_traffic(first['lone'])['ce_packets'][0]}us"}
+"""
+
+
+def test_what_the_first_runs_settle_is_set_in_the_others(papers: Path, fake_core: FakeCore) -> None:
+    folder = papers / "demo" / "fig03"
+    own = EXPERIMENT.replace('scenario = "one.toml"\n', 'scenario = "one.toml"\nset = ["traffic.F0.start={start}"]\n')
+    (folder / "experiment.toml").write_text(own.replace("[profile.ideal]", f"{FIRST}[profile.ideal]"))
+    (folder / "figure.py").write_text(FIGURE + SETTLE)
+    assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"]) == Exit.OK
+    starts = [override for overrides, _ in fake_core.ran for override in overrides if "F0.start" in override]
+    assert starts == ["traffic.F0.start=1s"] + ["traffic.F0.start=10us"] * 3
+
+
+def test_without_its_first_runs_a_figure_is_not_run(papers: Path, fake_core: FakeCore) -> None:
+    folder = papers / "demo" / "fig03"
+    (folder / "experiment.toml").write_text(EXPERIMENT.replace("[profile.ideal]", f"{FIRST}[profile.ideal]"))
+    (folder / "figure.py").write_text(FIGURE + SETTLE)
+    fake_core.fail = lambda *_: KeyboardInterrupt()
+    assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"]) == Exit.CAVEATS
+    assert len(fake_core.ran) == 1
+    verdicts = json.loads(Path("results/reproduce/demo/claims.json").read_text())
+    assert {verdict["verdict"] for verdict in verdicts} == {"not run"}
 
 
 def test_a_figure_that_does_not_exist_is_named_with_those_that_do(papers: Path) -> None:
@@ -149,7 +183,7 @@ def test_an_unknown_key_in_experiment_toml_is_an_error_that_names_it(papers: Pat
 def test_a_page_shows_text_from_files_as_text(papers: Path, fake_core: FakeCore) -> None:
     file = papers / "demo" / "fig03" / "claims.toml"
     file.write_text(CLAIMS.replace("P2 holds more than P1", "<b>q & r</b>"))
-    main(["reproduce", "demo", "--seeds", "1"])
+    main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"])
     page = Path("results/reproduce/demo/report.html").read_text()
     assert "&lt;b&gt;q &amp; r&lt;/b&gt;" in page
     assert fake_core.ran

@@ -69,16 +69,27 @@ def _draw(runs: Mapping[str, Results], file: Path) -> Path:
     from backwater import congestion_point
 
     return congestion_point.draw(
-        runs, _PORTS[1:], file, title="One congestion point, at P3: the ports before it under ECN and under TCD"
+        runs,
+        _PORTS[1:],
+        file,
+        title="One congestion point, at P3: the ports before it under ECN and under TCD",
+        origin_ps=_first_burst(next(iter(runs.values()))),
     )
 
 
+def _first_burst(run: Results) -> int:
+    """When the bursts begin: the picture's time zero."""
+    import polars as pl
+
+    start = run.flows.filter(pl.col("traffic").cast(pl.String) == "A").select(pl.col("start_ps").min())
+    return int(start.collect().item() or 0)
+
+
 def _print(runs: Mapping[str, Results], picture: Path) -> None:
-    from rich.console import Console
 
-    from backwater import tables
+    from backwater import tables, terminal
 
-    console = Console()
+    console = terminal.stdout()
     for name, run in runs.items():
         for line in tables.run_lines(run):
             console.print(f"{name}: {line}", highlight=False, markup=False)

@@ -39,12 +39,11 @@ def describe(
 
 
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    from backwater import quantity, tables
+    from backwater import quantity, tables, terminal
 
-    console = Console()
+    console = terminal.stdout()
     console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
     for line in tables.run_lines(run):
         console.print(line, highlight=False, markup=False)

@@ -28,7 +28,7 @@ def reproduce(
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    profile: Literal["authors", "ideal", "both"] = "authors",
+    profile: Literal["authors", "ideal", "both"] = "both",
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -58,18 +58,28 @@ def reproduce(
     """
     from backwater import experiment
     from backwater import reproduce as machinery
-    from backwater.progress import watching
 
     root = out or Path("results/reproduce") / system
     figures = experiment.discover(system, figure or ())
     profiles = _PROFILES[profile]
-    made = machinery.plan(figures, profiles, seeds, root, quick=quick)
-    todo = made.open_jobs()
-    if not json_:
-        print(f"{len(made.jobs)} runs, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
-    with watching(len(todo), quiet=json_) as watcher:
-        outcomes = machinery.run(made, jobs, watcher)
+    first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)
+    outcomes = _do(first, jobs, "runs that settle values for others", quiet=json_)
+    made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
+    if not any(outcome.interrupted for outcome in outcomes):
+        outcomes += _do(made, jobs, "runs", quiet=json_)
     return _report(system, figures, profiles, made, outcomes, root, as_json=json_)
+
+
+def _do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
+    """Do the open runs of a plan, with progress."""
+    from backwater import reproduce as machinery
+    from backwater.progress import watching
+
+    todo = made.open_jobs()
+    if made.jobs and not quiet:
+        print(f"{len(made.jobs)} {what}, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
+    with watching(len(todo), quiet=quiet) as watcher:
+        return machinery.run(made, jobs, watcher)
 
 
 def _report(
@@ -82,9 +92,8 @@ def _report(
     *,
     as_json: bool,
 ) -> int:
-    from rich.console import Console
 
-    from backwater import report
+    from backwater import report, terminal
     from backwater.reproduce import evaluate
 
     found: list[Reproduced] = [evaluate(figure, profile, made, root) for figure in figures for profile in profiles]
@@ -92,7 +101,7 @@ def _report(
     if as_json:
         print((root / "claims.json").read_text(encoding="utf-8"), end="")
     else:
-        console = Console()
+        console = terminal.stdout()
         console.print(report.claims_table(found))
         console.print(report.tally(found), highlight=False)
         console.print("written: " + ", ".join(map(str, written)), highlight=False, markup=False)

@@ -110,11 +110,10 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
 
 
 def _print_tables(runs: Sequence[Results]) -> None:
-    from rich.console import Console
 
-    from backwater import tables
+    from backwater import tables, terminal
 
-    console = Console()
+    console = terminal.stdout()
     last = runs[-1]
     for run in runs:
         for line in tables.run_lines(run):

@@ -10,11 +10,7 @@ pub(crate) struct Barrier {
 
 impl Barrier {
     pub(crate) const fn new(parties: usize) -> Self {
-        Self {
-            parties,
-            arrived: AtomicUsize::new(0),
-            generation: AtomicUsize::new(0),
-        }
+        Self { parties, arrived: AtomicUsize::new(0), generation: AtomicUsize::new(0) }
     }
 
     /// Returns when all parties have called it.
@@ -25,8 +21,7 @@ impl Barrier {
         let generation = self.generation.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Relaxed);
-            self.generation
-                .store(generation.wrapping_add(1), Ordering::Release);
+            self.generation.store(generation.wrapping_add(1), Ordering::Release);
             return;
         }
         let mut spins = 0u32;

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use backwater_units::{Span, Time};
 
 use crate::heap::Heap;
-use crate::shard::{Place, Shard, place, widest};
+use crate::shard::{Shard, widest};
 use crate::window::Windows;
-use crate::{Node, Trajectory};
+use crate::{Node, Place, Trajectory};
 
 /// Which engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +36,7 @@ pub struct Limits<'a> {
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self {
-            until: u64::MAX,
-            goal: u64::MAX,
-            records: u64::MAX,
-            interrupt: None,
-            now: None,
-        }
+        Self { until: u64::MAX, goal: u64::MAX, records: u64::MAX, interrupt: None, now: None }
     }
 }
 
@@ -103,15 +97,16 @@ impl<N: Node> Engine<N> {
     ///
     /// # Panics
     /// If `lookahead` is zero, there is no node, or there are more than 2²⁴ nodes.
-    pub fn new(kind: Kind, nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
+    pub fn new(kind: Kind, mut nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
         assert!(lookahead > Span::ZERO, "the lookahead must be positive");
-        assert!(
-            !nodes.is_empty() && nodes.len() < 1 << 24,
-            "between 1 and 2^24 nodes"
-        );
+        assert!(!nodes.is_empty() && nodes.len() < 1 << 24, "between 1 and 2^24 nodes");
         let width = lookahead.as_ps().min(widest());
         let inner = match kind {
-            Kind::Heap => Inner::Heap(Heap::new(nodes, width)),
+            Kind::Heap => {
+                let places: Vec<Place> = (0..nodes.len()).map(|i| Place::new(0, i)).collect();
+                nodes.iter_mut().for_each(|node| node.placed(&places));
+                Inner::Heap(Heap::new(nodes, width))
+            }
             Kind::Windows { threads } => {
                 let slots = (reach.as_ps() / width + 2).next_power_of_two().clamp(4, 64) as usize;
                 let (shards, places) = divide(nodes, groups, threads.clamp(1, 255), slots);
@@ -125,10 +120,7 @@ impl<N: Node> Engine<N> {
     pub fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let reached = AtomicU64::new(self.now);
         let shown = limits.now.unwrap_or(&reached);
-        let limits = Limits {
-            now: Some(shown),
-            ..*limits
-        };
+        let limits = Limits { now: Some(shown), ..*limits };
         let stop = match &mut self.inner {
             Inner::Windows(windows) => windows.run(world, &limits),
             Inner::Heap(heap) => heap.run(world, &limits),
@@ -149,25 +141,19 @@ impl<N: Node> Engine<N> {
     pub fn nodes(&self) -> Vec<&N> {
         match &self.inner {
             Inner::Heap(heap) => heap.nodes.iter().collect(),
-            Inner::Windows(windows) => windows
-                .places
-                .iter()
-                .map(|p| &windows.shards[shard_of(*p)].nodes[index_of(*p)])
-                .collect(),
+            Inner::Windows(windows) => {
+                windows.places.iter().map(|p| &windows.shards[p.shard()].nodes[p.index()]).collect()
+            }
         }
     }
 
     /// Calls `f` with every node, in node order, between two stretches.
     pub fn each_node(&mut self, mut f: impl FnMut(u32, &mut N)) {
         match &mut self.inner {
-            Inner::Heap(heap) => heap
-                .nodes
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, node)| f(i as u32, node)),
+            Inner::Heap(heap) => heap.nodes.iter_mut().enumerate().for_each(|(i, node)| f(i as u32, node)),
             Inner::Windows(windows) => {
                 for (i, &p) in windows.places.iter().enumerate() {
-                    f(i as u32, &mut windows.shards[shard_of(p)].nodes[index_of(p)]);
+                    f(i as u32, &mut windows.shards[p.shard()].nodes[p.index()]);
                 }
             }
         }
@@ -186,11 +172,9 @@ impl<N: Node> Engine<N> {
     /// Figures about the engine.
     pub fn stats(&self) -> Stats {
         match &self.inner {
-            Inner::Heap(heap) => Stats {
-                windows: 0,
-                window: Span::from_ps(heap.width),
-                message_bytes: heap.message_bytes(),
-            },
+            Inner::Heap(heap) => {
+                Stats { windows: 0, window: Span::from_ps(heap.width), message_bytes: heap.message_bytes() }
+            }
             Inner::Windows(windows) => Stats {
                 windows: windows.windows,
                 window: Span::from_ps(windows.width),
@@ -198,14 +182,6 @@ impl<N: Node> Engine<N> {
             },
         }
     }
-}
-
-const fn shard_of(place: Place) -> usize {
-    (place >> 24) as usize
-}
-
-const fn index_of(place: Place) -> usize {
-    (place & 0xff_ffff) as usize
 }
 
 /// Deals the groups out to the shards, in order of size of group number, filling one shard after the other.
@@ -224,16 +200,18 @@ fn divide<N: Node>(
     for (rank, &i) in order.iter().enumerate() {
         shard_for[i] = rank * shards / total;
     }
-    let mut dealt: Vec<Vec<N>> = (0..shards).map(|_| Vec::new()).collect();
+    let mut sizes = vec![0; shards];
     let mut places = Vec::with_capacity(total);
-    for (node, &shard) in nodes.into_iter().zip(&shard_for) {
-        places.push(place(shard, dealt[shard].len()));
+    for &shard in &shard_for {
+        places.push(Place::new(shard, sizes[shard]));
+        sizes[shard] += 1;
+    }
+    let mut dealt: Vec<Vec<N>> = sizes.iter().map(|size| Vec::with_capacity(*size)).collect();
+    for (mut node, &shard) in nodes.into_iter().zip(&shard_for) {
+        node.placed(&places);
         dealt[shard].push(node);
     }
-    let shards_made = dealt
-        .into_iter()
-        .enumerate()
-        .map(|(i, nodes)| Shard::new(i, shards, nodes, slots))
-        .collect();
+    let shards_made =
+        dealt.into_iter().enumerate().map(|(i, nodes)| Shard::new(i, shards, nodes, slots)).collect();
     (shards_made, places)
 }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::engine::{Limits, Stop};
 use crate::shard::Tally;
-use crate::{Key, Message, Node, Post};
+use crate::{Key, Message, Node, Place, Post};
 
 /// (time, order inside the node, node, message or `LOCAL`)
 type Entry = Reverse<(u64, u16, u32, u32)>;
@@ -28,12 +28,11 @@ struct HeapPost<'a, M> {
 }
 
 impl<M: Message> Post<M> for HeapPost<'_, M> {
-    fn send(&mut self, node: u32, message: M) {
-        assert!(
-            message.time() >= self.earliest,
-            "a message takes effect sooner than the lookahead allows"
-        );
-        self.sent.push((node, message));
+    fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M)) {
+        assert!(time >= self.earliest, "a message takes effect sooner than the lookahead allows");
+        let mut message = *message;
+        patch(&mut message);
+        self.sent.push((to.index() as u32, message));
     }
     fn complete(&mut self) {
         self.tally.completed += 1;

@@ -4,10 +4,10 @@
 pub(crate) struct Inbox<M> {
     /// `lists[slot * nodes + node]`
     lists: Vec<Vec<M>>,
-    /// Messages in each slot.
-    counts: Vec<usize>,
+    /// Whether a slot may hold messages.
+    used: Vec<bool>,
     /// (window, node, message) beyond the ring; few: only links much longer than the shortest reach this.
-    far: Vec<(u64, u32, M)>,
+    far: Vec<(u64, usize, M)>,
     nodes: usize,
     mask: u64,
 }
@@ -18,40 +18,39 @@ impl<M: Copy> Inbox<M> {
         assert!(slots.is_power_of_two());
         Self {
             lists: (0..nodes * slots).map(|_| Vec::new()).collect(),
-            counts: vec![0; slots],
+            used: vec![false; slots],
             far: Vec::new(),
             nodes,
             mask: slots as u64 - 1,
         }
     }
 
-    /// Puts a message for `node` into `window`, which is `ahead` (>= 1) windows after the current one.
+    /// Puts a copy of a message for `node` into the window `ahead` (>= 1) of `current`; returns it for completion.
     #[inline]
-    pub(crate) fn put(&mut self, window: u64, ahead: u64, node: u32, message: M) {
+    pub(crate) fn put(&mut self, current: u64, ahead: u64, node: usize, message: &M) -> &mut M {
         if ahead > self.mask {
-            self.far.push((window, node, message));
-            return;
+            return self.put_far(current + ahead, node, message);
         }
-        let slot = (window & self.mask) as usize;
-        self.counts[slot] += 1;
-        self.lists[slot * self.nodes + node as usize].push(message);
+        let slot = ((current + ahead) & self.mask) as usize;
+        self.used[slot] = true;
+        self.lists[slot * self.nodes + node].push_mut(*message)
     }
 
-    /// Puts a message from another shard, while no window is being run: the ring starts after `current`.
-    #[inline]
-    pub(crate) fn deliver(&mut self, current: u64, window: u64, node: u32, message: M) {
-        self.put(window, window - current, node, message);
+    #[cold]
+    fn put_far(&mut self, window: u64, node: usize, message: &M) -> &mut M {
+        &mut self.far.push_mut((window, node, *message)).2
     }
 
     /// The first window after `current` that holds a message.
     pub(crate) fn next_window(&self, current: u64) -> u64 {
-        let near = (1..=self.mask).find(|ahead| self.counts[((current + ahead) & self.mask) as usize] > 0);
+        let near = (1..=self.mask).find(|ahead| self.used[((current + ahead) & self.mask) as usize]);
         let near = near.map_or(u64::MAX, |ahead| current + ahead);
         self.far.iter().map(|(window, _, _)| *window).fold(near, u64::min)
     }
 
-    /// Makes `window` the current one: its far messages come near.
+    /// Makes `window` the current one: its far messages come near, and after it its slot is empty.
     pub(crate) fn open(&mut self, window: u64) {
+        self.used[(window & self.mask) as usize] = false;
         if self.far.is_empty() {
             return;
         }
@@ -60,8 +59,8 @@ impl<M: Copy> Inbox<M> {
             if self.far[i].0 <= window + self.mask {
                 let (at, node, message) = self.far.swap_remove(i);
                 let slot = (at & self.mask) as usize;
-                self.counts[slot] += 1;
-                self.lists[slot * self.nodes + node as usize].push(message);
+                self.used[slot] = true;
+                self.lists[slot * self.nodes + node].push(message);
             } else {
                 i += 1;
             }
@@ -83,17 +82,12 @@ impl<M: Copy> Inbox<M> {
     /// Returns an emptied list so that its memory is used again.
     #[inline]
     pub(crate) fn give_back(&mut self, window: u64, node: usize, mut list: Vec<M>) {
-        let slot = (window & self.mask) as usize;
-        self.counts[slot] -= list.len();
         list.clear();
-        self.lists[slot * self.nodes + node] = list;
+        self.lists[(window & self.mask) as usize * self.nodes + node] = list;
     }
 
     /// Bytes held by the lists.
     pub(crate) fn memory(&self) -> usize {
-        self.lists
-            .iter()
-            .map(|l| l.capacity() * size_of::<M>() + size_of::<Vec<M>>())
-            .sum()
+        self.lists.iter().map(|l| l.capacity() * size_of::<M>() + size_of::<Vec<M>>()).sum()
     }
 }

@@ -28,10 +28,7 @@ pub struct Key {
 
 impl Key {
     /// After everything.
-    pub const NEVER: Self = Self {
-        time: u64::MAX,
-        order: u16::MAX,
-    };
+    pub const NEVER: Self = Self { time: u64::MAX, order: u16::MAX };
     /// Bits of [`Key::order`].
     pub(crate) const ORDER_BITS: u32 = 12;
 
@@ -39,10 +36,7 @@ impl Key {
     #[inline]
     pub const fn new(time: u64, class: Class, rank: u16) -> Self {
         debug_assert!(rank < Ties::RANKS);
-        Self {
-            time,
-            order: (class as u16) << 10 | rank,
-        }
+        Self { time, order: (class as u16) << 10 | rank }
     }
 
     /// The class.
@@ -87,11 +81,7 @@ impl Ties {
             inverse = inverse.wrapping_mul(2u16.wrapping_sub(odd.wrapping_mul(inverse)));
             i += 1;
         }
-        Self {
-            odd,
-            inverse,
-            offset: (bits >> 32) as u16 & (Self::RANKS - 1),
-        }
+        Self { odd, inverse, offset: (bits >> 32) as u16 & (Self::RANKS - 1) }
     }
 
     /// The rank of `port` (< 1024).

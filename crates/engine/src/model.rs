@@ -1,5 +1,10 @@
 //! What a model tells the engine: its messages and its nodes.
+use crate::shard::{Scratch, Window, in_order};
 use crate::{Class, Key, Trajectory};
+
+/// Where a node lives in the engine; the address of what is sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Place(pub(crate) u32);
 
 /// Something that one node sends to another and that takes effect there later.
 pub trait Message: Copy + Send {
@@ -13,8 +18,10 @@ pub trait Message: Copy + Send {
 
 /// Where a node's handlers put what leaves the node.
 pub trait Post<M> {
-    /// Sends `message` to `node`. It must take effect at least one lookahead after the current event.
-    fn send(&mut self, node: u32, message: M);
+    /// Sends a copy of `message`, completed by `patch`, to the node at `to`, where it takes effect at `time`: at
+    /// least one lookahead after the current event. `patch` works on the copy in its place at the receiver, so
+    /// that nothing is copied twice; after it [`Message::time`] gives `time`.
+    fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M));
     /// Counts one step towards the goal of [`crate::Limits`].
     fn complete(&mut self);
     /// The node met a broken invariant and keeps the reason: the run stops at the end of the window.
@@ -40,15 +47,21 @@ pub trait Node: Send {
     fn rank(&self, port: u16) -> u16;
     /// What happened here so far.
     fn trajectory(&self) -> &Trajectory;
-    /// May run a whole window at once if the node can prove that the outcome is that of the events in order.
-    /// `arrivals` come in no particular order. Returns false, having changed nothing, if it cannot.
-    fn run_batch<P: Post<Self::Message>>(
+    /// Tells where all nodes live, before anything runs; `places[i]` is the address of node `i`.
+    fn placed(&mut self, places: &[Place]);
+    /// Runs all events of a window. `arrivals` come in no particular order. A node may do this in any way whose
+    /// outcome is that of [`in_order`].
+    #[inline]
+    fn run<P: Post<Self::Message>>(
         &mut self,
-        _arrivals: &[Self::Message],
-        _end: u64,
-        _world: &Self::World,
-        _post: &mut P,
-    ) -> bool {
-        false
+        arrivals: &[Self::Message],
+        window: Window,
+        scratch: &mut Scratch,
+        world: &Self::World,
+        post: &mut P,
+    ) where
+        Self: Sized,
+    {
+        in_order(self, arrivals, window, scratch, world, post);
     }
 }

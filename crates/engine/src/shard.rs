@@ -1,6 +1,6 @@
 //! The nodes that one thread runs, and how it runs them through a window.
 use crate::inbox::Inbox;
-use crate::{Key, Message, Node, Post};
+use crate::{Key, Message, Node, Place, Post};
 
 /// What has happened on a shard since the run began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,14 +11,23 @@ pub(crate) struct Tally {
 }
 
 /// A message on its way to another shard: (window, node index there, message).
-pub(crate) type Mail<M> = Vec<(u64, u32, M)>;
+pub(crate) type Mail<M> = Vec<(u64, usize, M)>;
 
-/// Where each node lives: shard in the upper 8 bits, index in the shard in the lower 24.
-pub(crate) type Place = u32;
 const INDEX_BITS: u32 = 24;
 
-pub(crate) const fn place(shard: usize, index: usize) -> Place {
-    (shard as u32) << INDEX_BITS | index as u32
+/// The shard in the upper 8 bits, the index in the shard in the lower 24.
+impl Place {
+    pub(crate) const fn new(shard: usize, index: usize) -> Self {
+        Self((shard as u32) << INDEX_BITS | index as u32)
+    }
+    #[inline]
+    pub(crate) const fn shard(self) -> usize {
+        (self.0 >> INDEX_BITS) as usize
+    }
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        (self.0 & ((1 << INDEX_BITS) - 1)) as usize
+    }
 }
 
 pub(crate) struct Shard<N: Node> {
@@ -28,25 +37,40 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
     pub(crate) tally: Tally,
-    me: u32,
+    me: usize,
+    scratch: Scratch,
+}
+
+/// Memory that a node may use while it runs a window.
+#[derive(Default)]
+pub struct Scratch {
     keys: Vec<u64>,
 }
 
 /// One window: `[start, grid_end)` on the grid, of which the part before `end` is run.
-#[derive(Clone, Copy)]
-pub(crate) struct Window {
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
     pub(crate) index: u64,
-    pub(crate) start: u64,
+    /// First picosecond.
+    pub start: u64,
     pub(crate) grid_end: u64,
-    pub(crate) end: u64,
+    /// First picosecond that is not run.
+    pub end: u64,
+}
+
+impl Window {
+    /// Whether the window is run to its end on the grid, so that all messages in it are.
+    #[inline]
+    pub const fn is_whole(&self) -> bool {
+        self.end == self.grid_end
+    }
 }
 
 struct WindowPost<'a, M> {
     inbox: &'a mut Inbox<M>,
     mail: &'a mut [Mail<M>],
     tally: &'a mut Tally,
-    places: &'a [Place],
-    me: u32,
+    me: usize,
     index: u64,
     end: u64,
     width: u64,
@@ -54,12 +78,8 @@ struct WindowPost<'a, M> {
 
 impl<M: Message> Post<M> for WindowPost<'_, M> {
     #[inline]
-    fn send(&mut self, node: u32, message: M) {
-        let time = message.time();
-        assert!(
-            time >= self.end,
-            "a message takes effect sooner than the lookahead allows"
-        );
+    fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M)) {
+        assert!(time >= self.end, "a message takes effect sooner than the lookahead allows");
         let late = time - self.end;
         let ahead = if late < self.width {
             1
@@ -68,12 +88,12 @@ impl<M: Message> Post<M> for WindowPost<'_, M> {
         } else {
             1 + late / self.width
         };
-        let place = self.places[node as usize];
-        let (shard, local) = (place >> INDEX_BITS, place & ((1 << INDEX_BITS) - 1));
-        if shard == self.me {
-            self.inbox.put(self.index + ahead, ahead, local, message);
+        if to.shard() == self.me {
+            patch(self.inbox.put(self.index, ahead, to.index(), message));
         } else {
-            self.mail[shard as usize].push((self.index + ahead, local, message));
+            let mut message = *message;
+            patch(&mut message);
+            self.mail[to.shard()].push((self.index + ahead, to.index(), message));
         }
     }
     #[inline]
@@ -96,14 +116,14 @@ impl<N: Node> Shard<N> {
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Vec::new()).collect(),
             tally: Tally::default(),
-            me: me as u32,
-            keys: Vec::new(),
+            me,
+            scratch: Scratch::default(),
             nodes,
         }
     }
 
     /// Runs every node that has something to do in `window`.
-    pub(crate) fn run(&mut self, window: Window, places: &[Place], world: &N::World) {
+    pub(crate) fn run(&mut self, window: Window, world: &N::World) {
         self.inbox.open(window.index);
         for i in 0..self.nodes.len() {
             let quiet = self.inbox.is_empty(window.index, i);
@@ -116,16 +136,12 @@ impl<N: Node> Shard<N> {
                 inbox: &mut self.inbox,
                 mail: &mut self.mail,
                 tally: &mut self.tally,
-                places,
                 me: self.me,
                 index: window.index,
                 end: window.grid_end,
                 width: window.grid_end - window.start,
             };
-            let whole = window.end == window.grid_end;
-            if !(whole && node.run_batch(&arrivals, window.end, world, &mut post)) {
-                in_order(node, &arrivals, &mut self.keys, window, world, &mut post);
-            }
+            node.run(&arrivals, window, &mut self.scratch, world, &mut post);
             self.next[i] = node.local_key().time;
             self.inbox.give_back(window.index, i, arrivals);
         }
@@ -134,11 +150,7 @@ impl<N: Node> Shard<N> {
     /// The first window after `current` in which something is due here.
     pub(crate) fn next_window(&self, current: u64, width: u64) -> u64 {
         let local = self.next.iter().copied().min().unwrap_or(u64::MAX);
-        let local = if local == u64::MAX {
-            u64::MAX
-        } else {
-            local / width
-        };
+        let local = if local == u64::MAX { u64::MAX } else { local / width };
         local.min(self.inbox.next_window(current))
     }
 }
@@ -152,18 +164,19 @@ pub(crate) const fn widest() -> u64 {
 }
 
 /// Runs the node's arrivals and local events of the window in key order.
-fn in_order<N: Node, P: Post<N::Message>>(
+///
+/// # Panics
+/// If more than 2²⁴ messages take effect at one node in one window.
+pub fn in_order<N: Node, P: Post<N::Message>>(
     node: &mut N,
     arrivals: &[N::Message],
-    keys: &mut Vec<u64>,
     window: Window,
+    scratch: &mut Scratch,
     world: &N::World,
     post: &mut P,
 ) {
-    assert!(
-        arrivals.len() < 1 << INDEX,
-        "more messages for one node in one window than a key can number"
-    );
+    assert!(arrivals.len() < 1 << INDEX, "more messages for one node in one window than a key can number");
+    let keys = &mut scratch.keys;
     keys.clear();
     keys.extend(arrivals.iter().enumerate().map(|(i, message)| {
         let order = Key::new(0, message.class(), node.rank(message.port())).order;
@@ -173,10 +186,7 @@ fn in_order<N: Node, P: Post<N::Message>>(
     let mut local = node.local_key();
     for &key in &*keys {
         let message = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
-        let at = Key {
-            time: message.time(),
-            order: (key >> INDEX) as u16 & ((1 << Key::ORDER_BITS) - 1),
-        };
+        let at = Key { time: message.time(), order: (key >> INDEX) as u16 & ((1 << Key::ORDER_BITS) - 1) };
         if at.time >= window.end {
             break;
         }

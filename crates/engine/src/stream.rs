@@ -47,10 +47,7 @@ mod tests {
     fn pcg32_gives_the_reference_numbers_of_its_author() {
         // pcg32-demo, state 42, stream 54: the first outputs printed by the reference implementation.
         let mut rng = Pcg32::new(42, 54);
-        assert_eq!(
-            [rng.next_u32(), rng.next_u32(), rng.next_u32()],
-            [0xa15c_02b7, 0x7b47_f409, 0xba1d_3330]
-        );
+        assert_eq!([rng.next_u32(), rng.next_u32(), rng.next_u32()], [0xa15c_02b7, 0x7b47_f409, 0xba1d_3330]);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::Node;
 use crate::barrier::Barrier;
 use crate::engine::{Limits, Stop};
-use crate::shard::{Mail, Place, Shard, Window};
+use crate::shard::{Mail, Shard, Window};
+use crate::{Node, Place};
 
 /// What a shard tells the others at the end of a window.
 #[derive(Default)]
@@ -37,25 +37,9 @@ pub(crate) struct Windows<N: Node> {
 
 impl<N: Node> Windows<N> {
     pub(crate) fn new(shards: Vec<Shard<N>>, places: Vec<Place>, width: u64) -> Self {
-        let first = shards
-            .iter()
-            .flat_map(|shard| &shard.next)
-            .copied()
-            .min()
-            .unwrap_or(u64::MAX);
-        let window = if first == u64::MAX {
-            u64::MAX
-        } else {
-            first / width
-        };
-        Self {
-            shards,
-            places,
-            width,
-            window,
-            recorded: 0,
-            windows: 0,
-        }
+        let first = shards.iter().flat_map(|shard| &shard.next).copied().min().unwrap_or(u64::MAX);
+        let window = if first == u64::MAX { u64::MAX } else { first / width };
+        Self { shards, places, width, window, recorded: 0, windows: 0 }
     }
 
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
@@ -69,7 +53,6 @@ impl<N: Node> Windows<N> {
         let step = Step {
             boards: &boards,
             barrier: &barrier,
-            places: &self.places,
             width: self.width,
             first: self.window,
             recorded_before: self.recorded,
@@ -100,7 +83,6 @@ struct Outcome {
 struct Step<'a, N: Node> {
     boards: &'a [Board<N::Message>; 2],
     barrier: &'a Barrier,
-    places: &'a [Place],
     width: u64,
     first: u64,
     recorded_before: u64,
@@ -115,32 +97,15 @@ impl<N: Node> Step<'_, N> {
         let mut windows = 0;
         loop {
             if window == u64::MAX {
-                return Outcome {
-                    stop: Stop::Idle,
-                    window,
-                    windows,
-                };
+                return Outcome { stop: Stop::Idle, window, windows };
             }
             let start = window * self.width;
             if start >= self.limits.until {
-                return Outcome {
-                    stop: Stop::Until,
-                    window,
-                    windows,
-                };
+                return Outcome { stop: Stop::Until, window, windows };
             }
             let grid_end = start + self.width;
             let end = grid_end.min(self.limits.until);
-            shard.run(
-                Window {
-                    index: window,
-                    start,
-                    grid_end,
-                    end,
-                },
-                self.places,
-                self.world,
-            );
+            shard.run(Window { index: window, start, grid_end, end }, self.world);
             windows += 1;
             let board = &self.boards[(windows & 1) as usize];
             self.publish(me, shard, board, window);
@@ -152,12 +117,7 @@ impl<N: Node> Step<'_, N> {
             let sum =
                 |f: fn(&Notice) -> &AtomicU64| board.notices.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
             let any = |f: fn(&Notice) -> &AtomicBool| board.notices.iter().any(|n| f(n).load(Relaxed));
-            let next = board
-                .notices
-                .iter()
-                .map(|n| n.next.load(Relaxed))
-                .min()
-                .unwrap_or(u64::MAX);
+            let next = board.notices.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
             let stop = if any(|n| &n.failed) {
                 Some(Stop::Failed)
             } else if sum(|n| &n.completed) >= self.limits.goal {
@@ -173,11 +133,7 @@ impl<N: Node> Step<'_, N> {
             };
             window = next;
             if let Some(stop) = stop {
-                return Outcome {
-                    stop,
-                    window,
-                    windows,
-                };
+                return Outcome { stop, window, windows };
             }
         }
     }
@@ -208,7 +164,7 @@ impl<N: Node> Step<'_, N> {
             }
             let mut mail = board.mail[from * shards + me].lock().expect("no shard panicked");
             for (window, node, message) in mail.drain(..) {
-                shard.inbox.deliver(current, window, node, message);
+                shard.inbox.put(current, window - current, node, &message);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! PHOLD, the classical benchmark of discrete-event cores, on the engine: it knows no networking, and both
 //! engines and any number of threads tell the same story.
 use backwater_engine::{
-    Class, Engine, Key, Kind, Limits, Message, Node, Post, Stop, Stream, Ties, Trajectory, stream, uniform,
+    Class, Engine, Key, Kind, Limits, Message, Node, Place, Post, Stop, Stream, Ties, Trajectory, stream,
+    uniform,
 };
 use backwater_units::Span;
 use proptest::prelude::*;
@@ -38,15 +39,14 @@ struct Juggler {
     held: Vec<Key>,
     line_free: Vec<u64>,
     throws_left: u64,
+    places: Vec<Place>,
     trajectory: Trajectory,
 }
 
 impl Juggler {
     fn new(seed: u64, id: u32, nodes: u32, balls: u16, throws: u64) -> Self {
         let ties = Ties::new(seed, id);
-        let held = (0..balls)
-            .map(|b| Key::new(u64::from(b) * 7, Class::Timer, ties.rank(b)))
-            .collect();
+        let held = (0..balls).map(|b| Key::new(u64::from(b) * 7, Class::Timer, ties.rank(b))).collect();
         Self {
             id,
             nodes,
@@ -55,6 +55,7 @@ impl Juggler {
             held,
             line_free: vec![0; nodes as usize],
             throws_left: throws,
+            places: Vec::new(),
             trajectory: Trajectory::default(),
         }
     }
@@ -70,29 +71,20 @@ impl Node for Juggler {
     fn fire<P: Post<Ball>>(&mut self, key: Key, (): &(), post: &mut P) {
         let i = self.held.iter().position(|k| *k == key).expect("announced");
         self.held.swap_remove(i);
-        self.trajectory
-            .note(key.time, u64::from(self.ties.port(key.rank())), 1);
+        self.trajectory.note(key.time, u64::from(self.ties.port(key.rank())), 1);
         post.complete();
         if self.throws_left == 0 {
             return;
         }
         self.throws_left -= 1;
         let to = (u64::from(self.random.next_u32()) * u64::from(self.nodes) >> 32) as u32;
-        let far = if self.random.next_u32().is_multiple_of(50) {
-            200 * LOOKAHEAD
-        } else {
-            0
-        };
+        let far = if self.random.next_u32().is_multiple_of(50) { 200 * LOOKAHEAD } else { 0 };
         let delay = LOOKAHEAD + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
         let time = (key.time + delay).max(self.line_free[to as usize] + 1);
         self.line_free[to as usize] = time;
-        post.send(
-            to,
-            Ball {
-                time,
-                port: self.id as u16,
-            },
-        );
+        post.send(self.places[to as usize], time, &Ball { time: 0, port: self.id as u16 }, |ball| {
+            ball.time = time
+        });
     }
     fn receive<P: Post<Ball>>(&mut self, ball: &Ball, (): &(), _post: &mut P) {
         self.trajectory.note(ball.time, u64::from(ball.port), 2);
@@ -103,6 +95,9 @@ impl Node for Juggler {
         }
         self.held.push(Key::new(hold, Class::Timer, rank));
     }
+    fn placed(&mut self, places: &[Place]) {
+        self.places = places.to_vec();
+    }
     fn rank(&self, port: u16) -> u16 {
         self.ties.rank(port)
     }
@@ -112,20 +107,12 @@ impl Node for Juggler {
 }
 
 fn jugglers(seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
-    (0..nodes)
-        .map(|id| Juggler::new(seed, id, nodes, balls, throws))
-        .collect()
+    (0..nodes).map(|id| Juggler::new(seed, id, nodes, balls, throws)).collect()
 }
 
 fn engine(kind: Kind, nodes: Vec<Juggler>) -> Engine<Juggler> {
     let groups: Vec<u32> = (0..nodes.len() as u32).collect();
-    Engine::new(
-        kind,
-        nodes,
-        &groups,
-        Span::from_ps(LOOKAHEAD),
-        Span::from_ps(4 * LOOKAHEAD),
-    )
+    Engine::new(kind, nodes, &groups, Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD))
 }
 
 fn outcome(kind: Kind, nodes: Vec<Juggler>, limits: &Limits<'_>) -> (Stop, u64, u64) {
@@ -152,21 +139,10 @@ proptest! {
 
 #[test]
 fn a_run_in_stretches_is_the_run_in_one_go() {
-    let whole = outcome(
-        Kind::Windows { threads: 1 },
-        jugglers(3, 10, 4, 100),
-        &Limits::default(),
-    );
+    let whole = outcome(Kind::Windows { threads: 1 }, jugglers(3, 10, 4, 100), &Limits::default());
     let mut engine = engine(Kind::Windows { threads: 2 }, jugglers(3, 10, 4, 100));
     for goal in (10..).step_by(37) {
-        if engine.run(
-            &(),
-            &Limits {
-                goal,
-                ..Limits::default()
-            },
-        ) == Stop::Idle
-        {
+        if engine.run(&(), &Limits { goal, ..Limits::default() }) == Stop::Idle {
             break;
         }
     }
@@ -175,11 +151,7 @@ fn a_run_in_stretches_is_the_run_in_one_go() {
 
 #[test]
 fn every_ball_that_is_thrown_arrives() {
-    let (stop, _, events) = outcome(
-        Kind::Windows { threads: 1 },
-        jugglers(5, 8, 3, 50),
-        &Limits::default(),
-    );
+    let (stop, _, events) = outcome(Kind::Windows { threads: 1 }, jugglers(5, 8, 3, 50), &Limits::default());
     assert_eq!(stop, Stop::Idle);
     // 8·3 balls are released once at the start; each of the 8·50 throws makes one arrival and one release,
     // unless a node ran out of balls before it ran out of throws.

@@ -18,17 +18,12 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
         }
         let (port, class) = (at / ports.classes, at % ports.classes);
         if (packets > 0) != (ports.egress[port].waiting & (1 << class) != 0) {
-            return Err(format!(
-                "port {port} does not know that class {class} holds {packets} packets"
-            ));
+            return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
         }
         held += packets;
     }
     if held + ports.pool.free_slots() != ports.pool.slots() {
-        return Err(format!(
-            "{held} packets wait, but {} slots are taken",
-            ports.pool.slots()
-        ));
+        return Err(format!("{held} packets wait, but {} slots are taken", ports.pool.slots()));
     }
     match node {
         FabricNode::Host(_) => Ok(()),
@@ -49,10 +44,7 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
         }
     }
     if used != switch.memory.used {
-        return Err(format!(
-            "the memory counts {} B and holds {used} B",
-            switch.memory.used
-        ));
+        return Err(format!("the memory counts {} B and holds {used} B", switch.memory.used));
     }
     for (at, (account, bytes)) in switch.memory.accounts.iter().zip(by_ingress).enumerate() {
         if account.held.total() != bytes {

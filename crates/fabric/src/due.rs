@@ -48,11 +48,7 @@ impl DueHeap {
                 return;
             }
             let right = left + 1;
-            let child = if right < count && self.entries[right] < self.entries[left] {
-                right
-            } else {
-                left
-            };
+            let child = if right < count && self.entries[right] < self.entries[left] { right } else { left };
             if self.entries[parent] <= self.entries[child] {
                 return;
             }

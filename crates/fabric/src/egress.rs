@@ -1,4 +1,5 @@
 //! The sending side of a link: when it is free, what gates it, where it leads.
+use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::{Bytes, Rate};
 
@@ -12,7 +13,9 @@ pub(crate) struct Egress {
     rate: Rate,
     /// Picoseconds per byte where that is whole, else 0.
     ps_per_byte: u32,
+    /// The node at the other end and where the engine keeps it.
     pub(crate) peer: u32,
+    pub(crate) place: Place,
     pub(crate) peer_port: u16,
     /// Bit per class: packets wait.
     pub(crate) waiting: u8,
@@ -33,6 +36,7 @@ impl Egress {
             rate: port.rate,
             ps_per_byte: port.rate.exact_ps_per_byte().unwrap_or(0),
             peer: port.peer,
+            place: Place::default(),
             peer_port: port.peer_port,
             waiting: 0,
             paused: 0,
@@ -72,11 +76,7 @@ pub(crate) const fn pick(ready: u8, turn: u8, round_robin: bool) -> u8 {
     }
     // The first ready class after `turn`, wrapping.
     let after = ready & (!0u8).unbounded_shl(turn as u32 + 1);
-    if after != 0 {
-        after.trailing_zeros() as u8
-    } else {
-        ready.trailing_zeros() as u8
-    }
+    if after != 0 { after.trailing_zeros() as u8 } else { ready.trailing_zeros() as u8 }
 }
 
 #[cfg(test)]

@@ -42,13 +42,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                 ),
             }
         }
-        What::Order(flow, expected, got) => Violation::OutOfOrder {
-            time,
-            node: name,
-            flow,
-            expected,
-            got,
-        },
+        What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }
 }
 

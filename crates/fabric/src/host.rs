@@ -43,10 +43,8 @@ impl Host {
             .filter(|(_, flow)| flow.dst == host)
             .map(|(i, flow)| Receiver::new(i as u32, world.packets(flow)))
             .collect();
-        let mut starts: Vec<(u64, u32)> = (0..)
-            .zip(&senders)
-            .map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i))
-            .collect();
+        let mut starts: Vec<(u64, u32)> =
+            (0..).zip(&senders).map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i)).collect();
         starts.sort_unstable();
         let watched = (0..senders.len() as u32)
             .filter(|i| spec.probe.rates.contains(&senders[*i as usize].flow))
@@ -108,23 +106,16 @@ impl Host {
         let (timer, _) = self.ports.take_timer();
         match timer.purpose {
             Purpose::PauseExpiry => {
-                if self
-                    .ports
-                    .pause_expired(NIC, timer.argument as u8, timer.time, world, post)
-                {
+                if self.ports.pause_expired(NIC, timer.argument as u8, timer.time, world, post) {
                     self.send_next(timer.time, world, post);
                 }
             }
             Purpose::Notify => {
                 let receiver = &mut self.receivers[timer.argument as usize];
-                let config = world
-                    .notify
-                    .as_ref()
-                    .expect("CNP timers are set only with a notification point");
-                let (flow, code) = (
-                    receiver.flow,
-                    receiver.notify.on_timer(config, Time::from_ps(timer.time)),
-                );
+                let config =
+                    world.notify.as_ref().expect("CNP timers are set only with a notification point");
+                let (flow, code) =
+                    (receiver.flow, receiver.notify.on_timer(config, Time::from_ps(timer.time)));
                 if let Some(code) = code {
                     self.send_cnp(flow, code, timer.time, world, post);
                 }
@@ -172,9 +163,7 @@ impl Host {
                     }
                 }
                 if let (Some(echo), Some(ack)) = (ack, &world.ack) {
-                    let class = ack
-                        .priority
-                        .map_or(packet.class, |priority| world.classes.class(priority));
+                    let class = ack.priority.map_or(packet.class, |priority| world.classes.class(priority));
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
                     self.send_control(&frame, now, world, post);
                 }
@@ -208,7 +197,7 @@ impl Host {
             if let Some(class) = self.ports.choose(NIC, world.round_robin) {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
-                self.ports.transmit(NIC, packet, now, post);
+                self.ports.transmit(NIC, &packet, packet.code, now, post);
             } else if let Some((class, due, pair)) = self.next_pair()
                 && due <= now
             {
@@ -271,7 +260,7 @@ impl Host {
             }
         }
         self.count_sent(&packet);
-        self.ports.transmit(NIC, packet, now, post);
+        self.ports.transmit(NIC, &packet, packet.code, now, post);
     }
 
     #[inline]
@@ -313,11 +302,7 @@ impl Host {
             while at <= now {
                 if at >= start {
                     let (time, rate) = (Time::from_ps(at), sender.rate(at, world));
-                    self.ports.records.rates.push(RateRecord {
-                        time,
-                        flow: sender.flow,
-                        rate,
-                    });
+                    self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
                     post.recorded(1);
                 }
                 at += world.sample;

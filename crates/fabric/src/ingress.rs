@@ -34,9 +34,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(classes: usize, thresholds: Vec<Threshold>, ports: usize, capacity: u64) -> Self {
-        let quiet = (0..ports)
-            .map(|port| thresholds.get(port).map_or(u32::MAX, |t| quiet(t, classes)))
-            .collect();
+        let quiet =
+            (0..ports).map(|port| thresholds.get(port).map_or(u32::MAX, |t| quiet(t, classes))).collect();
         Self {
             classes,
             accounts: vec![Account::default(); ports * classes],
@@ -53,10 +52,7 @@ impl Memory {
     /// Where a port and class stands.
     pub(crate) fn level(&self, port: u16, class: u8) -> Level {
         let first = port as usize * self.classes;
-        let total = self.accounts[first..first + self.classes]
-            .iter()
-            .map(|a| a.held.total())
-            .sum();
+        let total = self.accounts[first..first + self.classes].iter().map(|a| a.held.total()).sum();
         let account = &self.accounts[first + class as usize];
         self.thresholds[port as usize].level(&account.held, total, self.shared)
     }
@@ -118,11 +114,7 @@ impl Memory {
     /// The last instant at which this switch held a PAUSE over an upstream port of `class`.
     #[inline]
     pub(crate) fn last_hold(&self, class: u8, now: u64) -> u64 {
-        if self.holding[class as usize] > 0 {
-            now
-        } else {
-            self.held_until[class as usize].min(now)
-        }
+        if self.holding[class as usize] > 0 { now } else { self.held_until[class as usize].min(now) }
     }
 }
 

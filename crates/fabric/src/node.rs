@@ -1,5 +1,5 @@
 //! A node of the fabric as the engine sees it.
-use backwater_engine::{Key, Node, Post, Trajectory};
+use backwater_engine::{Key, Node, Place, Post, Trajectory};
 
 use crate::host::Host;
 use crate::packet::Packet;
@@ -72,6 +72,11 @@ impl Node for FabricNode {
     #[inline]
     fn rank(&self, port: u16) -> u16 {
         self.ports().rank(port)
+    }
+    fn placed(&mut self, places: &[Place]) {
+        for egress in &mut self.ports_mut().egress {
+            egress.place = places[egress.peer as usize];
+        }
     }
     fn trajectory(&self) -> &Trajectory {
         &self.ports().trajectory

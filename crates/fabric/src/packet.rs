@@ -45,11 +45,7 @@ impl Message for Packet {
     }
     #[inline]
     fn class(&self) -> Class {
-        if self.kind == Kind::Pfc {
-            Class::FlowControl
-        } else {
-            Class::Arrival
-        }
+        if self.kind == Kind::Pfc { Class::FlowControl } else { Class::Arrival }
     }
     #[inline]
     fn port(&self) -> u16 {

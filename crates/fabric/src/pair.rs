@@ -17,12 +17,7 @@ enum Spacing {
     /// A reaction point.
     Reaction(Reaction),
     /// An application with a rate of its own.
-    Constant {
-        rate: Rate,
-        jitter_ppm: u32,
-        catch_up: bool,
-        random: Stream,
-    },
+    Constant { rate: Rate, jitter_ppm: u32, catch_up: bool, random: Stream },
 }
 
 /// The sending half.
@@ -49,25 +44,12 @@ impl Sender {
         let spacing = match flow.pacing {
             Pacing::Controlled => Spacing::Reaction(Reaction::new(&world.reaction, line)),
             Pacing::LineRate => Spacing::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
-            Pacing::Constant {
-                rate,
-                jitter_ppm,
-                catch_up,
-            } => {
+            Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
-                Spacing::Constant {
-                    rate,
-                    jitter_ppm,
-                    catch_up,
-                    random,
-                }
+                Spacing::Constant { rate, jitter_ppm, catch_up, random }
             }
         };
-        let last = if flow.is_endless() {
-            world.payload
-        } else {
-            (flow.size.get() - before_last) as u16
-        };
+        let last = if flow.is_endless() { world.payload } else { (flow.size.get() - before_last) as u16 };
         Self {
             flow: index,
             class: world.class_of(flow),
@@ -86,11 +68,7 @@ impl Sender {
     /// Number, destination and size on the wire of the next packet.
     #[inline]
     pub(crate) fn next_packet(&self, world: &World) -> (u32, u32, u16) {
-        let payload = if self.sent + 1 == self.packets {
-            self.last_payload
-        } else {
-            world.payload
-        };
+        let payload = if self.sent + 1 == self.packets { self.last_payload } else { world.payload };
         (self.sent, self.dst, payload + world.header)
     }
 
@@ -110,12 +88,7 @@ impl Sender {
                 reaction.on_sent(&world.reaction, time, wire);
                 Some(now + reaction.gap(wire).as_ps())
             }
-            Spacing::Constant {
-                rate,
-                jitter_ppm,
-                catch_up,
-                random,
-            } => {
+            Spacing::Constant { rate, jitter_ppm, catch_up, random } => {
                 let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
                 let gap = jittered(exact, *jitter_ppm, random);
                 Some(if *catch_up { due + gap } else { now + gap })

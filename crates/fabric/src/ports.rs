@@ -2,9 +2,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use backwater_control::PortState;
 use backwater_control::detector::Registers;
 use backwater_control::flow_control::Form;
+use backwater_control::{CodePoint, PortState};
 use backwater_engine::{Class, Key, Post, Ties, Trajectory};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Span, Time};
@@ -160,12 +160,7 @@ impl Ports {
 
     pub(crate) fn set_timer(&mut self, time: u64, port: u16, purpose: Purpose, argument: u32) {
         let rank = self.ties.rank(port);
-        self.timers.push(Reverse(Timer {
-            time,
-            rank,
-            purpose,
-            argument,
-        }));
+        self.timers.push(Reverse(Timer { time, rank, purpose, argument }));
         self.next = self.next.min(Key::new(time, Class::Timer, rank));
     }
 
@@ -182,11 +177,7 @@ impl Ports {
         let wake = self.wakes.iter().fold(NO_WAKE, |least, wake| least.min(*wake));
         let wake = match wake {
             NO_WAKE => Key::NEVER,
-            wake => Key::new(
-                wake >> RANK_BITS,
-                Class::Wake,
-                (wake & ((1 << RANK_BITS) - 1)) as u16,
-            ),
+            wake => Key::new(wake >> RANK_BITS, Class::Wake, (wake & ((1 << RANK_BITS) - 1)) as u16),
         };
         self.next = match self.timers.peek() {
             Some(Reverse(timer)) => wake.min(Key::new(timer.time, Class::Timer, timer.rank)),
@@ -222,19 +213,23 @@ impl Ports {
         packet
     }
 
-    /// Puts a frame on the wire of an idle port.
+    /// Puts a frame with `code` on the wire of an idle port.
     #[inline]
     pub(crate) fn transmit<P: Post<Packet>>(
         &mut self,
         port: u16,
-        mut packet: Packet,
+        packet: &Packet,
+        code: CodePoint,
         now: u64,
         post: &mut P,
     ) {
         let egress = &mut self.egress[port as usize];
-        packet.time = egress.occupy(now, packet.size);
-        packet.port = egress.peer_port;
-        post.send(egress.peer, packet);
+        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
+        post.send(egress.place, time, packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+        });
     }
 
     /// The class that an idle port sends now, if any may.
@@ -256,15 +251,9 @@ impl Ports {
     pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
         let egress = &mut self.egress[port as usize];
         let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
-        let resume = world
-            .classes
-            .to_priorities(std::mem::take(&mut egress.pfc_resume));
-        let size = world
-            .pfc
-            .as_ref()
-            .expect("only switches with PFC send PFC frames")
-            .frame;
-        self.transmit(port, Packet::pfc(pause, resume, size), now, post);
+        let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
+        let size = world.pfc.as_ref().expect("only switches with PFC send PFC frames").frame;
+        self.transmit(port, &Packet::pfc(pause, resume, size), CodePoint::NotCapable, now, post);
     }
 
     /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
@@ -319,10 +308,7 @@ impl Ports {
         self.record_pause(port, class, now, false, expired, world, post);
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one flat record; every caller names all of its fields"
-    )]
+    #[allow(clippy::too_many_arguments, reason = "one flat record; every caller names all of its fields")]
     fn record_pause<P: Post<Packet>>(
         &mut self,
         port: u16,
@@ -335,14 +321,7 @@ impl Ports {
     ) {
         if world.pauses {
             let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
-            self.records.pauses.push(PauseRecord {
-                time,
-                node: self.node,
-                port,
-                priority,
-                paused,
-                expired,
-            });
+            self.records.pauses.push(PauseRecord { time, node: self.node, port, priority, paused, expired });
             post.recorded(1);
         }
     }
@@ -414,32 +393,18 @@ impl Ports {
     /// Keeps the first broken invariant and stops the run.
     #[cold]
     pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, post: &mut P) {
-        self.breach.get_or_insert(Breach {
-            time,
-            node: self.node,
-            port,
-            what,
-        });
+        self.breach.get_or_insert(Breach { time, node: self.node, port, what });
         post.fail();
     }
 
     /// Time in each state and paused, as of `now`.
     pub(crate) fn accounts(&self, port: u16, class: u8, now: u64) -> (Span, [Span; 4]) {
-        let (gate, queue) = (
-            &self.gates[self.at(port, class)],
-            &self.queues[self.at(port, class)],
-        );
-        let open_ended = if self.egress[port as usize].paused & (1 << class) != 0 {
-            now - gate.since
-        } else {
-            0
-        };
+        let (gate, queue) = (&self.gates[self.at(port, class)], &self.queues[self.at(port, class)]);
+        let open_ended =
+            if self.egress[port as usize].paused & (1 << class) != 0 { now - gate.since } else { 0 };
         let mut in_state = gate.in_state;
         in_state[queue.registers.state() as usize] += now - gate.state_since;
-        (
-            Span::from_ps(gate.paused_ps + open_ended),
-            in_state.map(Span::from_ps),
-        )
+        (Span::from_ps(gate.paused_ps + open_ended), in_state.map(Span::from_ps))
     }
 
     /// Books the time spent in `before`, which ended `now`.
@@ -462,9 +427,9 @@ impl Packet {
             port: 0,
             size,
             kind: Kind::Pfc,
-            code: backwater_control::CodePoint::NotCapable,
+            code: CodePoint::NotCapable,
             class: 0,
-            echo: backwater_control::CodePoint::NotCapable,
+            echo: CodePoint::NotCapable,
         }
     }
 }

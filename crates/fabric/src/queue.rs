@@ -12,10 +12,7 @@ pub(crate) struct Fifo {
 
 impl Default for Fifo {
     fn default() -> Self {
-        Self {
-            head: NONE,
-            tail: NONE,
-        }
+        Self { head: NONE, tail: NONE }
     }
 }
 
@@ -35,10 +32,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) const fn new() -> Self {
-        Self {
-            packets: Vec::new(),
-            free: NONE,
-        }
+        Self { packets: Vec::new(), free: NONE }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! A run from beginning to end.
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_engine::{Engine, Kind, Limits, Post, Stop};
+use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_units::{Bytes, Span, Time};
 
@@ -84,21 +84,12 @@ impl Simulation {
         let delays = || network.links().iter().map(|link| link.delay);
         let lookahead = delays().min().expect("a network has links");
         let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-        let serialise = network
-            .links()
-            .iter()
-            .map(|link| link.rate.serialize(biggest))
-            .max();
+        let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
         let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
         let finite = world.flows.iter().filter(|flow| !flow.is_endless()).count() as u64;
         let goal = finite * if world.ack.is_some() { 2 } else { 1 };
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
-        Self {
-            engine,
-            world,
-            network,
-            goal,
-        }
+        Self { engine, world, network, goal }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
@@ -111,14 +102,8 @@ impl Simulation {
         sink: &mut dyn FnMut(&Records) -> Result<(), String>,
     ) -> Result<Totals, Violation> {
         let limits = Limits {
-            until: control
-                .until
-                .map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN)),
-            goal: if control.until.is_none() {
-                self.goal.max(1)
-            } else {
-                u64::MAX
-            },
+            until: control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN)),
+            goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
             records: BATCH,
             interrupt: control.interrupt,
             now: control.now,
@@ -138,8 +123,7 @@ impl Simulation {
             if end.is_some() {
                 self.last_samples();
             }
-            self.engine
-                .each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
+            self.engine.each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
             batch.sort();
             sink(&batch).map_err(Violation::Sink)?;
             batch.clear();
@@ -227,10 +211,7 @@ impl Simulation {
             windows: stats.windows,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
-            packet_bytes: nodes
-                .iter()
-                .map(|node| node.ports().pool.memory() as u64)
-                .sum::<u64>()
+            packet_bytes: nodes.iter().map(|node| node.ports().pool.memory() as u64).sum::<u64>()
                 + stats.message_bytes as u64,
         }
     }
@@ -240,11 +221,8 @@ impl Simulation {
         let mut unfinished = 0;
         for node in self.engine.nodes() {
             if let FabricNode::Host(host) = node {
-                unfinished += host
-                    .receivers
-                    .iter()
-                    .filter(|r| finite(r.flow) && r.finish == u64::MAX)
-                    .count();
+                unfinished +=
+                    host.receivers.iter().filter(|r| finite(r.flow) && r.finish == u64::MAX).count();
             }
         }
         unfinished as u64
@@ -254,7 +232,7 @@ impl Simulation {
     fn last_samples(&mut self) {
         struct Nowhere;
         impl Post<Packet> for Nowhere {
-            fn send(&mut self, _: u32, _: Packet) {
+            fn send(&mut self, _: Place, _: u64, _: &Packet, _: impl FnOnce(&mut Packet)) {
                 unreachable!("sampling sends nothing");
             }
             fn complete(&mut self) {}
@@ -297,11 +275,7 @@ impl Simulation {
         Violation::Deadlock {
             time: self.engine.now(),
             unfinished: self.unfinished(),
-            paused: if paused.is_empty() {
-                "nothing".into()
-            } else {
-                paused.join(", ")
-            },
+            paused: if paused.is_empty() { "nothing".into() } else { paused.join(", ") },
         }
     }
 
@@ -319,12 +293,7 @@ impl Simulation {
 
 fn build(node: u32, spec: &Spec, world: &World) -> FabricNode {
     let sampled = if spec.probe.sample.is_some() {
-        spec.probe
-            .ports
-            .iter()
-            .filter(|(n, _)| *n == node)
-            .map(|(_, port)| *port)
-            .collect()
+        spec.probe.ports.iter().filter(|(n, _)| *n == node).map(|(_, port)| *port).collect()
     } else {
         Vec::new()
     };

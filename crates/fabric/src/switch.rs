@@ -29,11 +29,8 @@ pub(crate) struct Switch {
 impl Switch {
     pub(crate) fn new(node: u32, spec: &Spec, ports: Ports, world: &World) -> Self {
         let count = ports.egress.len();
-        let thresholds = spec
-            .switch
-            .pfc
-            .as_ref()
-            .map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
+        let thresholds =
+            spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         Self {
             memory: Memory::new(ports.classes, thresholds, count, world.buffer),
             detectors: spec.switch.detectors[node as usize].clone(),
@@ -99,9 +96,8 @@ impl Switch {
         let hash = flow_hash(packet.flow, reverse, self.salt);
         let out = world.routes.choose(self.ports.node, packet.dst, hash);
         if self.may_pass(packet, out, world) {
-            let mut packet = *packet;
-            packet.code = self.depart(out, &packet, packet.time, world, post);
-            self.ports.transmit(out, packet, packet.time, post);
+            let code = self.depart(out, packet, packet.time, world, post);
+            self.ports.transmit(out, packet, code, packet.time, post);
         } else {
             self.store(packet, out, world, post);
         }
@@ -128,11 +124,8 @@ impl Switch {
     fn store<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         let lossless = world.lossless & (1 << class) != 0;
-        let fits = if lossless {
-            self.memory.admit(port, class, size)
-        } else {
-            self.memory.admit_unpaused(size)
-        };
+        let fits =
+            if lossless { self.memory.admit(port, class, size) } else { self.memory.admit_unpaused(size) };
         if !fits {
             self.overflow(packet, post);
             return;
@@ -142,19 +135,8 @@ impl Switch {
             if account.outstanding || account.held.total() > u64::from(self.memory.quiet[port as usize]) {
                 let outstanding = account.outstanding;
                 let level = self.memory.level(port, class);
-                let form = world
-                    .pfc
-                    .as_ref()
-                    .expect("lossless classes exist only under PFC")
-                    .form;
-                self.tell(
-                    port,
-                    class,
-                    form.on_arrival(level, outstanding),
-                    packet.time,
-                    world,
-                    post,
-                );
+                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                self.tell(port, class, form.on_arrival(level, outstanding), packet.time, world, post);
             }
         }
         self.ports.enqueue(out, packet);
@@ -199,10 +181,10 @@ impl Switch {
             let Some(class) = self.ports.choose(out, world.round_robin) else {
                 return;
             };
-            let mut packet = self.ports.dequeue(out, class);
+            let packet = self.ports.dequeue(out, class);
             self.let_go(&packet, now, world, post);
-            packet.code = self.depart(out, &packet, now, world, post);
-            self.ports.transmit(out, packet, now, post);
+            let code = self.depart(out, &packet, now, world, post);
+            self.ports.transmit(out, &packet, code, now, post);
         }
         let egress = &self.ports.egress[out as usize];
         if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
@@ -222,11 +204,7 @@ impl Switch {
         self.memory.release(port, class, size);
         if self.memory.accounts[self.ports.at(port, class)].outstanding {
             let level = self.memory.level(port, class);
-            let form = world
-                .pfc
-                .as_ref()
-                .expect("lossless classes exist only under PFC")
-                .form;
+            let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
             self.tell(port, class, form.on_departure(level, true), now, world, post);
         }
     }
@@ -250,11 +228,7 @@ impl Switch {
         }
         let detector = &self.detectors[out as usize];
         let before = queue.registers.state();
-        let last_hold = if detector.wants_last_hold() {
-            self.memory.last_hold(packet.class, now)
-        } else {
-            0
-        };
+        let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
         let departure = Departure {
             now: Time::from_ps(now),
             queue: u64::from(queue.bytes),
@@ -372,8 +346,7 @@ impl Switch {
             let account = &mut self.memory.accounts[index];
             account.poll_at = at.as_ps();
             if !std::mem::replace(&mut account.poll_armed, true) {
-                self.ports
-                    .set_timer(at.as_ps(), port, Purpose::Poll, u32::from(class));
+                self.ports.set_timer(at.as_ps(), port, Purpose::Poll, u32::from(class));
             }
         }
     }

@@ -21,11 +21,7 @@ const UNUSED: u8 = u8::MAX;
 
 impl Classes {
     pub(crate) fn new(control: u8, used: u8) -> Self {
-        let mut classes = Self {
-            count: 0,
-            priority_of: [0; 8],
-            class_of: [UNUSED; 8],
-        };
+        let mut classes = Self { count: 0, priority_of: [0; 8], class_of: [UNUSED; 8] };
         let rest = (0..8u8).rev().filter(|p| *p != control && used & (1 << p) != 0);
         for priority in std::iter::once(control).chain(rest) {
             classes.priority_of[usize::from(classes.count)] = priority;
@@ -47,16 +43,12 @@ impl Classes {
 
     /// A set of classes as a set of priorities, the form that a PFC frame carries.
     pub(crate) fn to_priorities(self, classes: u8) -> u8 {
-        (0..self.count)
-            .filter(|c| classes & (1 << c) != 0)
-            .fold(0, |set, c| set | 1 << self.priority(c))
+        (0..self.count).filter(|c| classes & (1 << c) != 0).fold(0, |set, c| set | 1 << self.priority(c))
     }
 
     /// A set of priorities as a set of classes; unused priorities have no queue to pause.
     pub(crate) fn to_classes(self, priorities: u8) -> u8 {
-        (0..self.count)
-            .filter(|c| priorities & (1 << self.priority(*c)) != 0)
-            .fold(0, |set, c| set | 1 << c)
+        (0..self.count).filter(|c| priorities & (1 << self.priority(*c)) != 0).fold(0, |set, c| set | 1 << c)
     }
 }
 
@@ -107,26 +99,10 @@ impl World {
             *slot += 1;
             *slot - 1
         };
-        let sender_slot = spec
-            .flows
-            .iter()
-            .map(|flow| number(&mut sent, flow.src))
-            .collect();
-        let receiver_slot = spec
-            .flows
-            .iter()
-            .map(|flow| number(&mut received, flow.dst))
-            .collect();
-        let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc {
-            form: pfc.form,
-            frame: pfc.frame.get() as u16,
-        });
-        let lossless = spec
-            .switch
-            .pfc
-            .as_ref()
-            .map_or(0, |pfc| classes.to_classes(pfc.priorities))
-            & !1;
+        let sender_slot = spec.flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
+        let receiver_slot = spec.flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
+        let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
+        let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         Self {
             seed: spec.seed,
             classes,
@@ -159,10 +135,7 @@ impl World {
 
     /// Packets of a flow; endless flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
-        flow.size
-            .get()
-            .div_ceil(u64::from(self.payload))
-            .min(u64::from(u32::MAX)) as u32
+        flow.size.get().div_ceil(u64::from(self.payload)).min(u64::from(u32::MAX)) as u32
     }
 }
 

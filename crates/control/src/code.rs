@@ -86,12 +86,8 @@ pub enum PortState {
 mod tests {
     use super::*;
 
-    const ALL: [CodePoint; 4] = [
-        CodePoint::NotCapable,
-        CodePoint::Capable,
-        CodePoint::Undetermined,
-        CodePoint::Congestion,
-    ];
+    const ALL: [CodePoint; 4] =
+        [CodePoint::NotCapable, CodePoint::Capable, CodePoint::Undetermined, CodePoint::Congestion];
 
     #[test]
     fn ue_is_marked_only_over_01() {

@@ -70,16 +70,7 @@ pub(crate) fn require(
     allowed: &'static str,
     fix: &'static str,
 ) -> Result<(), ConfigError> {
-    if good {
-        Ok(())
-    } else {
-        Err(ConfigError {
-            parameter,
-            value: value.into(),
-            allowed,
-            fix,
-        })
-    }
+    if good { Ok(()) } else { Err(ConfigError { parameter, value: value.into(), allowed, fix }) }
 }
 
 #[cfg(test)]
@@ -89,9 +80,6 @@ mod tests {
     #[test]
     fn a_refused_parameter_is_explained_with_its_value_its_range_and_a_fix() {
         let error = require(false, "period", Span::ZERO, "longer than 0ps", "use max-ton").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "period = 0ps: must be longer than 0ps; use max-ton"
-        );
+        assert_eq!(error.to_string(), "period = 0ps: must be longer than 0ps; use max-ton");
     }
 }

@@ -31,13 +31,7 @@ fn the_first_cut_is_to_three_quarters_in_the_authors_release() {
 #[test]
 fn with_tcd_the_first_cut_is_to_two_fifths() {
     // α = 1.2·255/256 + 1/256 = 1.19921875, then 1 − α/2 = 0.400390625
-    let cut = after(
-        &DcqcnConfig {
-            alpha_initial: 1.2,
-            ..DcqcnConfig::authors()
-        },
-        &[(0, Ce)],
-    );
+    let cut = after(&DcqcnConfig { alpha_initial: 1.2, ..DcqcnConfig::authors() }, &[(0, Ce)]);
     assert_eq!(cut.rate(), Rate::from_bps(16_015_625_000));
 }
 
@@ -49,26 +43,20 @@ fn the_dcqcn_paper_halves_the_rate_at_the_first_cnp() {
     assert!((cut.alpha(&config, us(0)) - 1.0).abs() < 1e-15);
     // One decay by 1/256 later the cut uses the α from before its CNP: 1 − (255/256)/2 = 0.501953125
     let second = after(&config, &[(0, Ce), (55, Ce)]);
-    assert_eq!(
-        second.target(),
-        Rate::from_gbps(30),
-        "the timer expired once: (20 + 40)/2"
-    );
+    assert_eq!(second.target(), Rate::from_gbps(30), "the timer expired once: (20 + 40)/2");
     assert_eq!(second.rate(), Rate::from_bps(15_058_593_750));
 }
 
 #[test]
 fn a_hundred_cnps_at_50_us_move_alpha_by_its_closed_form() {
     // Without decay α(n) = 1 + (α0 − 1)(255/256)^n: 1.2 becomes 1.185 after 20 and 1.135 after 100.
-    let config = DcqcnConfig {
-        alpha_initial: 1.2,
-        ..DcqcnConfig::authors()
-    };
+    let config = DcqcnConfig { alpha_initial: 1.2, ..DcqcnConfig::authors() };
     let mut flow = flow(&config);
-    for n in 1..=100_u32 {
-        flow.on_cnp(&config, us(50 * u64::from(n)), Ce);
-        let expected = 1.0 + 0.2 * (255.0_f64 / 256.0).powi(n as i32);
-        assert!((flow.alpha(&config, us(50 * u64::from(n))) - expected).abs() < 1e-12);
+    let mut distance = 0.2;
+    for n in 1..=100 {
+        flow.on_cnp(&config, us(50 * n), Ce);
+        distance *= 255.0 / 256.0;
+        assert!((flow.alpha(&config, us(50 * n)) - (1.0 + distance)).abs() < 1e-12);
     }
     assert_eq!(flow.rate(), config.min_rate);
 }
@@ -95,14 +83,8 @@ fn fast_recovery_halves_the_distance_to_the_target_four_times_then_the_target_ri
         *rate = flow.rate().as_bps();
     }
     // 40 G − 10 039 062 500/2^n for n = 1..4; then (previous + 40.04 G)/2, (previous + 40.08 G)/2, at most line.
-    let expected = [
-        34_980_468_750,
-        37_490_234_375,
-        38_745_117_187,
-        39_372_558_593,
-        39_706_279_296,
-        39_893_139_648,
-    ];
+    let expected =
+        [34_980_468_750, 37_490_234_375, 38_745_117_187, 39_372_558_593, 39_706_279_296, 39_893_139_648];
     assert_eq!(rates, expected);
 }
 
@@ -172,6 +154,25 @@ fn only_the_timer_leads_to_hyper_increase_and_halves_itself_there() {
 }
 
 #[test]
+fn bytes_alone_do_not_lead_from_additive_to_hyper_increase() {
+    let (config, _) = hyper();
+    let mut flow = Dcqcn::new(&config, Rate::from_gbps(200));
+    for _ in 0..2 {
+        flow.on_cnp(&config, us(0), Ce);
+    }
+    // Five timer expiries lead to the additive stage; then the bytes catch up.
+    flow.advance(&config, us(275));
+    let target = flow.target().as_bps();
+    for _ in 0..6 {
+        flow.on_sent(&config, us(276), 1_001);
+    }
+    assert_eq!(flow.target().as_bps(), target + 6 * 40_000_000);
+    flow.advance(&config, us(330));
+    // Six of each: 2·RHAI
+    assert_eq!(flow.target().as_bps(), target + 6 * 40_000_000 + 400_000_000);
+}
+
+#[test]
 fn hyper_increase_grows_with_the_lesser_of_the_two_counts() {
     let (config, mut flow) = hyper();
     flow.advance(&config, us(275));
@@ -187,22 +188,13 @@ fn hyper_increase_grows_with_the_lesser_of_the_two_counts() {
 
 #[test]
 fn a_target_ten_times_the_rate_is_divided_by_eight_before_any_increase() {
-    let config = DcqcnConfig {
-        alpha_initial: 2.0,
-        ..DcqcnConfig::authors()
-    };
+    let config = DcqcnConfig { alpha_initial: 2.0, ..DcqcnConfig::authors() };
     let mut flow = after(&config, &[(0, Ce)]);
     assert_eq!((flow.rate(), flow.target()), (Rate::from_mbps(100), LINE));
     flow.advance(&config, us(55));
-    assert_eq!(
-        (flow.rate(), flow.target()),
-        (Rate::from_mbps(2_550), Rate::from_gbps(5))
-    );
+    assert_eq!((flow.rate(), flow.target()), (Rate::from_mbps(2_550), Rate::from_gbps(5)));
     flow.advance(&config, us(110));
-    assert_eq!(
-        (flow.rate(), flow.target()),
-        (Rate::from_mbps(3_775), Rate::from_gbps(5))
-    );
+    assert_eq!((flow.rate(), flow.target()), (Rate::from_mbps(3_775), Rate::from_gbps(5)));
 }
 
 #[test]
@@ -230,15 +222,9 @@ fn ue_every_50_us_under_reset_hold_freezes_alpha() {
 
 #[test]
 fn ue_under_timer_hold_postpones_the_increase_and_lets_alpha_decay() {
-    let config = DcqcnConfig {
-        on_ue: OnUe::TimerHold,
-        ..DcqcnConfig::authors()
-    };
+    let config = DcqcnConfig { on_ue: OnUe::TimerHold, ..DcqcnConfig::authors() };
     let mut flow = after(&config, &[(0, Ce), (50, Ue), (100, Ue)]);
-    assert_eq!(
-        (flow.rate(), flow.target()),
-        (Rate::from_bps(29_960_937_500), LINE)
-    );
+    assert_eq!((flow.rate(), flow.target()), (Rate::from_bps(29_960_937_500), LINE));
     assert!((flow.alpha(&config, us(110)) - 0.501_953_125 * (255.0 / 256.0) * (255.0 / 256.0)).abs() < 1e-15);
     flow.advance(&config, us(155));
     assert_eq!(flow.rate(), Rate::from_bps(34_980_468_750));
@@ -246,30 +232,21 @@ fn ue_under_timer_hold_postpones_the_increase_and_lets_alpha_decay() {
 
 #[test]
 fn ue_that_is_ignored_changes_nothing() {
-    let config = DcqcnConfig {
-        on_ue: OnUe::Ignore,
-        ..DcqcnConfig::authors()
-    };
+    let config = DcqcnConfig { on_ue: OnUe::Ignore, ..DcqcnConfig::authors() };
     assert_eq!(after(&config, &[(0, Ce), (50, Ue)]), after(&config, &[(0, Ce)]));
 }
 
 #[test]
 fn no_reaction_to_ue_lowers_the_rate() {
     for on_ue in [OnUe::ResetHold, OnUe::TimerHold, OnUe::Ignore] {
-        let config = DcqcnConfig {
-            on_ue,
-            ..DcqcnConfig::authors()
-        };
+        let config = DcqcnConfig { on_ue, ..DcqcnConfig::authors() };
         assert_eq!(after(&config, &[(0, Ue), (50, Ue)]).rate(), LINE);
     }
 }
 
 #[test]
 fn without_the_clamp_the_target_survives_a_second_cnp_unless_a_byte_event_came_between() {
-    let config = DcqcnConfig {
-        clamp_target: false,
-        ..DcqcnConfig::authors()
-    };
+    let config = DcqcnConfig { clamp_target: false, ..DcqcnConfig::authors() };
     assert_eq!(after(&config, &[(0, Ce), (50, Ce)]).target(), LINE);
     let mut flow = after(&config, &[(0, Ce)]);
     flow.on_sent(&config, us(1), 10_000_001);
@@ -282,55 +259,13 @@ fn without_the_clamp_the_target_survives_a_second_cnp_unless_a_byte_event_came_b
 fn parameters_without_meaning_are_refused_by_name() {
     let authors = DcqcnConfig::authors();
     let refused = |config: DcqcnConfig| config.validate().unwrap_err().parameter;
-    assert_eq!(
-        refused(DcqcnConfig {
-            alpha_initial: 2.1,
-            ..authors
-        }),
-        "alpha-initial"
-    );
+    assert_eq!(refused(DcqcnConfig { alpha_initial: 2.1, ..authors }), "alpha-initial");
     assert_eq!(refused(DcqcnConfig { g: 0.0, ..authors }), "g");
-    assert_eq!(
-        refused(DcqcnConfig {
-            rate_timer: Span::ZERO,
-            ..authors
-        }),
-        "rate-timer"
-    );
-    assert_eq!(
-        refused(DcqcnConfig {
-            alpha_timer: Span::ZERO,
-            ..authors
-        }),
-        "alpha-timer"
-    );
-    assert_eq!(
-        refused(DcqcnConfig {
-            byte_counter: Bytes::ZERO,
-            ..authors
-        }),
-        "byte-counter"
-    );
-    assert_eq!(
-        refused(DcqcnConfig {
-            fast_recovery: 0,
-            ..authors
-        }),
-        "fast-recovery"
-    );
-    assert_eq!(
-        refused(DcqcnConfig {
-            rate_ai: Rate::ZERO,
-            ..authors
-        }),
-        "rate-ai"
-    );
-    assert_eq!(
-        refused(DcqcnConfig {
-            min_rate: Rate::ZERO,
-            ..authors
-        }),
-        "min-rate"
-    );
+    assert_eq!(refused(DcqcnConfig { rate_timer: Span::ZERO, ..authors }), "rate-timer");
+    assert_eq!(refused(DcqcnConfig { alpha_timer: Span::ZERO, ..authors }), "alpha-timer");
+    assert_eq!(refused(DcqcnConfig { byte_counter: Bytes::ZERO, ..authors }), "byte-counter");
+    assert_eq!(refused(DcqcnConfig { fast_recovery: 0, ..authors }), "fast-recovery");
+    assert_eq!(refused(DcqcnConfig { rate_ai: Rate::ZERO, ..authors }), "rate-ai");
+    assert_eq!(refused(DcqcnConfig { min_rate: Rate::ZERO, ..authors }), "min-rate");
     assert_eq!(DcqcnConfig::standard().validate(), Ok(()));
 }

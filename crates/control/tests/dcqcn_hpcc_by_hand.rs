@@ -55,12 +55,8 @@ fn a_late_cnp_waits_for_the_next_check_of_the_grid_that_the_first_one_began() {
 
 #[test]
 fn recovery_goes_half_way_once_then_the_target_rises_by_20_and_200_mbps() {
-    let config = DcqcnHpccConfig {
-        clamp_target: true,
-        alpha_initial: 1.0,
-        g: 1e-12,
-        ..DcqcnHpccConfig::hpcc(LINE)
-    };
+    let config =
+        DcqcnHpccConfig { clamp_target: true, alpha_initial: 1.0, g: 1e-12, ..DcqcnHpccConfig::hpcc(LINE) };
     // With a vanishing gain α stays 1: two cuts to 25 Gbps, the target clamped to 50 Gbps.
     let mut flow = notified(&config, [0, 5_000]);
     let mut seen = [(0, 0); 3];
@@ -87,15 +83,33 @@ fn without_the_clamp_the_target_falls_only_if_an_increase_came_since_the_last_cu
     raised.on_notification(&config, ns(305_000), Ce);
     raised.advance(&config, ns(308_001));
     assert_eq!(raised.target(), rate);
+    raised.on_notification(&config, ns(309_000), Ce);
+    raised.advance(&config, ns(312_001));
+    assert_eq!(raised.target(), rate);
+}
+
+#[test]
+fn an_increase_and_a_check_at_one_instant_come_in_this_order() {
+    // Cut at 4.001 µs, so the increase is due at 304.001; a CNP at 302 µs has that check find it.
+    let config = DcqcnHpccConfig::hpcc(LINE);
+    let mut flow = notified(&config, [0]);
+    flow.advance(&config, ns(4_001));
+    let halfway = u64::midpoint(flow.rate().as_bps(), LINE.as_bps());
+    flow.on_notification(&config, ns(302_000), Ce);
+    flow.advance(&config, ns(304_001));
+    assert!(close(flow.target(), halfway as f64), "raised, then cut from there");
+    assert!(flow.rate() < flow.target());
 }
 
 #[test]
 fn alpha_forgets_a_lonely_cnp_slot_by_slot() {
     let config = DcqcnHpccConfig::hpcc(LINE);
-    let flow = notified(&config, [0, 10_500]);
+    let mut flow = notified(&config, [0, 10_500]);
     // Ten slots decay, the eleventh holds the CNP, nine more decay.
     let keep = 255.0_f64 / 256.0;
     let expected = (keep.powi(11) + 1.0 / 256.0) * keep.powi(9);
+    assert!((flow.alpha(&config, ns(20_000)) - expected).abs() < 1e-12);
+    flow.advance(&config, ns(12_001));
     assert!((flow.alpha(&config, ns(20_000)) - expected).abs() < 1e-12);
 }
 
@@ -124,10 +138,7 @@ fn ue_holds_the_rate_as_in_the_other_variant() {
         "ACKs come within each slot: no slot ends"
     );
 
-    let ignoring = DcqcnHpccConfig {
-        on_ue: OnUe::Ignore,
-        ..config
-    };
+    let ignoring = DcqcnHpccConfig { on_ue: OnUe::Ignore, ..config };
     let mut flow = notified(&ignoring, [0]);
     flow.on_notification(&ignoring, ns(300_000), Ue);
     flow.advance(&ignoring, ns(304_001));
@@ -147,20 +158,10 @@ fn its_cnp_is_a_bit_in_the_ack_and_an_unmarked_ack_is_nothing() {
 #[test]
 fn defaults_scale_with_the_line_as_in_run_py() {
     let at = |gbps| DcqcnHpccConfig::hpcc(Rate::from_gbps(gbps));
-    assert_eq!(
-        (at(25).rate_ai, at(25).rate_hai),
-        (Rate::from_mbps(5), Rate::from_mbps(50))
-    );
-    assert_eq!(
-        (at(100).rate_ai, at(100).rate_hai),
-        (Rate::from_mbps(20), Rate::from_mbps(200))
-    );
+    assert_eq!((at(25).rate_ai, at(25).rate_hai), (Rate::from_mbps(5), Rate::from_mbps(50)));
+    assert_eq!((at(100).rate_ai, at(100).rate_hai), (Rate::from_mbps(20), Rate::from_mbps(200)));
     assert_eq!(DcqcnHpccConfig::hpcc_paper(LINE).rate_timer, Span::from_us(55));
     assert_eq!(at(100).validate(), Ok(()));
-    let refused = DcqcnHpccConfig {
-        decrease_interval: Span::ZERO,
-        ..at(100)
-    }
-    .validate();
+    let refused = DcqcnHpccConfig { decrease_interval: Span::ZERO, ..at(100) }.validate();
     assert_eq!(refused.unwrap_err().parameter, "decrease-interval");
 }

@@ -23,13 +23,7 @@ fn span() -> impl Strategy<Value = Span> {
 enum PortEvent {
     Pause(Span),
     Resume(Span, u64),
-    Dequeue {
-        after: Span,
-        queue: u64,
-        code: CodePoint,
-        draw: u32,
-        held: bool,
-    },
+    Dequeue { after: Span, queue: u64, code: CodePoint, draw: u32, held: bool },
 }
 
 fn port_event() -> impl Strategy<Value = PortEvent> {
@@ -120,39 +114,30 @@ fn on_ue() -> impl Strategy<Value = OnUe> {
 
 fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
     let line = prop_oneof![Just(40_000_000_000), Just(25_000_000_001), 1..400_000_000_000_u64];
-    (
-        line,
-        on_ue(),
-        any::<bool>(),
-        any::<bool>(),
-        0..=2_u8,
-        1..20_000_000_u64,
-        0.0..=2.0_f64,
+    (line, on_ue(), any::<bool>(), any::<bool>(), 0..=2_u8, 1..20_000_000_u64, 0.0..=2.0_f64).prop_map(
+        |(line, on_ue, clamp_target, cut_first, kind, bytes, alpha_initial)| {
+            let line = Rate::from_bps(line);
+            let byte_counter = Bytes::new(bytes + 1);
+            let config = match kind {
+                0 => ReactionConfig::LineRate,
+                1 => ReactionConfig::Dcqcn(DcqcnConfig {
+                    alpha_initial,
+                    clamp_target,
+                    cut_first,
+                    byte_counter,
+                    on_ue,
+                    ..DcqcnConfig::authors()
+                }),
+                _ => ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
+                    alpha_initial,
+                    clamp_target,
+                    on_ue,
+                    ..DcqcnHpccConfig::hpcc(line)
+                }),
+            };
+            (config, line)
+        },
     )
-        .prop_map(
-            |(line, on_ue, clamp_target, cut_first, kind, bytes, alpha_initial)| {
-                let line = Rate::from_bps(line);
-                let byte_counter = Bytes::new(bytes + 1);
-                let config = match kind {
-                    0 => ReactionConfig::LineRate,
-                    1 => ReactionConfig::Dcqcn(DcqcnConfig {
-                        alpha_initial,
-                        clamp_target,
-                        cut_first,
-                        byte_counter,
-                        on_ue,
-                        ..DcqcnConfig::authors()
-                    }),
-                    _ => ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
-                        alpha_initial,
-                        clamp_target,
-                        on_ue,
-                        ..DcqcnHpccConfig::hpcc(line)
-                    }),
-                };
-                (config, line)
-            },
-        )
 }
 
 /// Applies one event and returns the time after it.
@@ -163,7 +148,6 @@ fn apply(flow: &mut Reaction, config: &ReactionConfig, event: FlowEvent, now: Ti
             now + after
         }
         FlowEvent::Sent(after, bytes) => {
-            flow.advance(config, now + after);
             flow.on_sent(config, now + after, bytes);
             now + after
         }

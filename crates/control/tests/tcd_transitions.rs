@@ -24,11 +24,7 @@ struct Port {
 
 impl Port {
     fn new(tcd: Tcd) -> Self {
-        Self {
-            detector: Detector::Tcd(tcd),
-            registers: Registers::default(),
-            last_hold: Time::ZERO,
-        }
+        Self { detector: Detector::Tcd(tcd), registers: Registers::default(), last_hold: Time::ZERO }
     }
     fn authors() -> Self {
         Self::new(Tcd::authors())
@@ -38,12 +34,7 @@ impl Port {
         self.detector.on_resume(&mut self.registers, at, queue);
     }
     fn code(&mut self, now: Time, queue: u64, code: CodePoint, draw: u32) -> CodePoint {
-        let departure = Departure {
-            now,
-            queue,
-            code,
-            last_hold: self.last_hold,
-        };
+        let departure = Departure { now, queue, code, last_hold: self.last_hold };
         self.detector.on_dequeue(&mut self.registers, &departure, || draw)
     }
     /// Dequeues a 01 packet; its new code point and the port's new state.
@@ -55,14 +46,8 @@ impl Port {
     fn judging() -> Self {
         let mut port = Self::authors();
         port.resume(us(1_000), 300_000 + GUARANTEED);
-        assert_eq!(
-            port.dequeue(us(1_050), 290_000 + GUARANTEED, HIT),
-            (Ue, Undetermined)
-        );
-        assert_eq!(
-            port.dequeue(us(1_100), 250_000 + GUARANTEED, HIT),
-            (Capable, Judging)
-        );
+        assert_eq!(port.dequeue(us(1_050), 290_000 + GUARANTEED, HIT), (Ue, Undetermined));
+        assert_eq!(port.dequeue(us(1_100), 250_000 + GUARANTEED, HIT), (Capable, Judging));
         port
     }
 }
@@ -96,19 +81,13 @@ fn row_1_leaves_ce_and_packets_without_tcd_alone() {
 
 #[test]
 fn row_2_a_queue_that_did_not_fall_since_resume_is_congestion_and_the_draw_marks() {
-    for (counted, draw, code) in [
-        (100_000, HIT, Ce),
-        (100_000, MISS, Capable),
-        (300_000, MISS, Ce),
-        (4_000, HIT, Capable),
-    ] {
+    for (counted, draw, code) in
+        [(100_000, HIT, Ce), (100_000, MISS, Capable), (300_000, MISS, Ce), (4_000, HIT, Capable)]
+    {
         let mut port = Port::authors();
         port.resume(us(1_000), counted + GUARANTEED);
         assert_eq!(port.dequeue(us(1_010), counted, MISS).1, Undetermined);
-        assert_eq!(
-            port.dequeue(us(1_098), counted + GUARANTEED, draw),
-            (code, Congestion)
-        );
+        assert_eq!(port.dequeue(us(1_098), counted + GUARANTEED, draw), (code, Congestion));
     }
 }
 
@@ -123,63 +102,36 @@ fn row_3_a_queue_that_fell_since_resume_is_watched_and_not_marked_however_long_i
 #[test]
 fn row_4_growth_below_0_9_mtu_in_97_us_opens_the_next_window() {
     let mut port = Port::judging();
-    assert_eq!(
-        port.dequeue(us(1_197), 250_899 + GUARANTEED, HIT),
-        (Capable, Judging)
-    );
+    assert_eq!(port.dequeue(us(1_197), 250_899 + GUARANTEED, HIT), (Capable, Judging));
     // The new window compares with the new sample: 250 899 + 900.
-    assert_eq!(
-        port.dequeue(us(1_294), 251_798 + GUARANTEED, HIT),
-        (Capable, Judging)
-    );
-    assert_eq!(
-        port.dequeue(us(1_391), 252_698 + GUARANTEED, HIT),
-        (Ce, Congestion)
-    );
+    assert_eq!(port.dequeue(us(1_294), 251_798 + GUARANTEED, HIT), (Capable, Judging));
+    assert_eq!(port.dequeue(us(1_391), 252_698 + GUARANTEED, HIT), (Ce, Congestion));
 }
 
 #[test]
 fn row_4_a_drained_queue_at_the_end_of_a_window_is_no_congestion() {
     let mut port = Port::judging();
-    assert_eq!(
-        port.dequeue(us(1_197), 2_060 + GUARANTEED, HIT),
-        (Capable, NonCongestion)
-    );
+    assert_eq!(port.dequeue(us(1_197), 2_060 + GUARANTEED, HIT), (Capable, NonCongestion));
 }
 
 #[test]
 fn row_5_growth_by_0_9_mtu_in_97_us_is_congestion_even_if_the_draw_does_not_mark() {
     let mut port = Port::judging();
-    assert_eq!(
-        port.dequeue(us(1_197), 250_900 + GUARANTEED, MISS),
-        (Ce, Congestion)
-    );
+    assert_eq!(port.dequeue(us(1_197), 250_900 + GUARANTEED, MISS), (Ce, Congestion));
     let mut short = Port::authors();
     short.resume(us(1_000), 4_000 + GUARANTEED);
     short.dequeue(us(1_010), 4_000, MISS);
-    assert_eq!(
-        short.dequeue(us(1_100), 3_000 + GUARANTEED, HIT),
-        (Capable, Judging)
-    );
+    assert_eq!(short.dequeue(us(1_100), 3_000 + GUARANTEED, HIT), (Capable, Judging));
     // 3 900 counted bytes lie below kmin: no mark, but the state does not look at K.
-    assert_eq!(
-        short.dequeue(us(1_197), 3_900 + GUARANTEED, HIT),
-        (Capable, Congestion)
-    );
+    assert_eq!(short.dequeue(us(1_197), 3_900 + GUARANTEED, HIT), (Capable, Congestion));
 }
 
 #[test]
 fn row_6_within_a_window_only_a_drained_queue_ends_the_watch() {
     let mut port = Port::judging();
     assert_eq!(port.dequeue(us(1_196), 900_000, HIT), (Capable, Judging));
-    assert_eq!(
-        port.dequeue(us(1_196), 2_061 + GUARANTEED, HIT),
-        (Capable, Judging)
-    );
-    assert_eq!(
-        port.dequeue(us(1_196), 2_060 + GUARANTEED, HIT),
-        (Capable, NonCongestion)
-    );
+    assert_eq!(port.dequeue(us(1_196), 2_061 + GUARANTEED, HIT), (Capable, Judging));
+    assert_eq!(port.dequeue(us(1_196), 2_060 + GUARANTEED, HIT), (Capable, NonCongestion));
 }
 
 #[test]
@@ -188,10 +140,7 @@ fn row_7_a_port_that_is_not_held_back_is_judged_anew_by_the_draw_of_each_packet(
     assert_eq!(port.dequeue(us(1), 100_000, HIT), (Ce, Congestion));
     assert_eq!(port.dequeue(us(2), 100_000, MISS), (Capable, NonCongestion));
     assert_eq!(port.dequeue(us(3), 206_001 + GUARANTEED, MISS), (Ce, Congestion));
-    assert_eq!(
-        port.dequeue(us(4), 5_150 + GUARANTEED, HIT),
-        (Capable, NonCongestion)
-    );
+    assert_eq!(port.dequeue(us(4), 5_150 + GUARANTEED, HIT), (Capable, NonCongestion));
 }
 
 #[test]
@@ -199,22 +148,14 @@ fn a_stale_watch_survives_a_resume_after_which_nothing_was_sent_for_97_us() {
     let mut port = Port::judging();
     port.resume(us(1_110), 10_000);
     // Judged against the sample of 250 000, not against the 10 000 at RESUME.
-    assert_eq!(
-        port.dequeue(us(1_300), 240_000 + GUARANTEED, HIT),
-        (Capable, Judging)
-    );
+    assert_eq!(port.dequeue(us(1_300), 240_000 + GUARANTEED, HIT), (Capable, Judging));
 }
 
 #[test]
 fn all_six_transitions_of_figure_6_are_reachable_under_every_policy() {
     let mtu = Bytes::new(1_000);
     let flowchart = |trend| Tcd::flowchart(trend, Span::from_us(100), mtu);
-    for tcd in [
-        Tcd::authors(),
-        flowchart(Trend::Rise),
-        flowchart(Trend::NoFall),
-        flowchart(Trend::RiseBp),
-    ] {
+    for tcd in [Tcd::authors(), flowchart(Trend::Rise), flowchart(Trend::NoFall), flowchart(Trend::RiseBp)] {
         let mut port = Port::new(tcd);
         let mut reached = vec![port.dequeue(us(1), 0, MISS).1];
         for (at, queue, resumed) in [
@@ -253,10 +194,7 @@ fn all_six_transitions_of_figure_6_are_reachable_under_every_policy() {
 fn released(trend: Trend) -> Port {
     let mut port = Port::new(Tcd::flowchart(trend, Span::from_us(100), Bytes::new(1_000)));
     port.resume(us(1_000), 250_000);
-    assert_eq!(
-        port.dequeue(us(1_100) - Span::from_ps(1), 250_000, HIT).1,
-        Undetermined
-    );
+    assert_eq!(port.dequeue(us(1_100) - Span::from_ps(1), 250_000, HIT).1, Undetermined);
     assert_eq!(port.dequeue(us(1_100), 250_000, HIT), (Capable, Judging));
     port
 }
@@ -293,6 +231,14 @@ fn growth_below_the_threshold_is_no_congestion_in_the_flowchart() {
 }
 
 #[test]
+fn each_period_compares_with_its_own_start() {
+    let mut port = released(Trend::Rise);
+    assert_eq!(port.dequeue(us(1_200), 251_500, HIT).1, Judging);
+    assert_eq!(port.dequeue(us(1_300), 253_500, HIT).1, Judging);
+    assert_eq!(port.dequeue(us(1_400), 255_501, HIT).1, Congestion);
+}
+
+#[test]
 fn periods_stay_on_their_grid_when_nothing_is_dequeued_for_a_while() {
     let mut port = released(Trend::Rise);
     assert_eq!(port.dequeue(us(1_350), 240_000, HIT).1, Judging);
@@ -304,10 +250,7 @@ fn periods_stay_on_their_grid_when_nothing_is_dequeued_for_a_while() {
 #[test]
 fn leaving_the_undetermined_state_never_marks_a_queue_that_is_still_draining() {
     // Fig. 12: 640 KB at the release, drained at 30 Gbps (3 750 B/µs) with packets every 200 ns.
-    for tcd in [
-        Tcd::authors(),
-        Tcd::flowchart(Trend::NoFall, Span::from_us(100), Bytes::new(1_000)),
-    ] {
+    for tcd in [Tcd::authors(), Tcd::flowchart(Trend::NoFall, Span::from_us(100), Bytes::new(1_000))] {
         let mut port = Port::new(tcd);
         port.resume(us(1_000), 700_000);
         let mut queue = 700_000_u64;
@@ -335,25 +278,7 @@ fn only_rise_bp_asks_when_an_upstream_port_was_held_back() {
 #[test]
 fn a_window_of_no_length_is_refused() {
     let refused = |tcd: Tcd| Detector::Tcd(tcd).validate().unwrap_err().parameter;
-    assert_eq!(
-        refused(Tcd {
-            period: Span::ZERO,
-            ..Tcd::authors()
-        }),
-        "period"
-    );
-    assert_eq!(
-        refused(Tcd {
-            max_ton: Span::ZERO,
-            ..Tcd::authors()
-        }),
-        "max-ton"
-    );
-    assert_eq!(
-        refused(Tcd {
-            clock: Span::ZERO,
-            ..Tcd::authors()
-        }),
-        "truncate"
-    );
+    assert_eq!(refused(Tcd { period: Span::ZERO, ..Tcd::authors() }), "period");
+    assert_eq!(refused(Tcd { max_ton: Span::ZERO, ..Tcd::authors() }), "max-ton");
+    assert_eq!(refused(Tcd { clock: Span::ZERO, ..Tcd::authors() }), "truncate");
 }

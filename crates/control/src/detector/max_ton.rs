@@ -71,19 +71,10 @@ impl fmt::Display for Step {
             Self::Growth(t) => {
                 let growth = u128::from(t.rate.as_bps()) * u128::from(t.epsilon_ppm) / u128::from(PPM);
                 let growth = Rate::from_bps(growth as u64);
-                write!(
-                    f,
-                    "Ri - Rd = epsilon C = {} * {} = {growth}",
-                    f64::from(t.epsilon_ppm) / 1e6,
-                    t.rate
-                )
+                write!(f, "Ri - Rd = epsilon C = {} * {} = {growth}", f64::from(t.epsilon_ppm) / 1e6, t.rate)
             }
             Self::MaxTon(t) => {
-                write!(
-                    f,
-                    "max(Ton) = [2 (B1 - B0) + tau C] / (2 epsilon C) + tau = {}",
-                    t.max_ton
-                )
+                write!(f, "max(Ton) = [2 (B1 - B0) + tau C] / (2 epsilon C) + tau = {}", t.max_ton)
             }
         }
     }
@@ -92,13 +83,7 @@ impl fmt::Display for Step {
 impl MaxTon {
     /// The derivation, line by line.
     pub const fn steps(self) -> [Step; 5] {
-        [
-            Step::Packet(self),
-            Step::Tau(self),
-            Step::Gap(self),
-            Step::Growth(self),
-            Step::MaxTon(self),
-        ]
+        [Step::Packet(self), Step::Tau(self), Step::Gap(self), Step::Growth(self), Step::MaxTon(self)]
     }
 }
 
@@ -108,13 +93,7 @@ const PPM: u64 = 1_000_000;
 fn parts_per_million(epsilon: f64) -> Result<u32, ConfigError> {
     let ppm = (epsilon * 1e6 + 0.5) as u32;
     let good = epsilon <= 1.0 && ppm >= 1;
-    require(
-        good,
-        "epsilon",
-        epsilon,
-        "between 0.000001 and 1",
-        "the paper recommends 0.05",
-    )?;
+    require(good, "epsilon", epsilon, "between 0.000001 and 1", "the paper recommends 0.05")?;
     Ok(ppm)
 }
 
@@ -130,38 +109,18 @@ fn eqn_3(rate: Rate, gap: Bytes, tau_bits_ps: u128, epsilon_ppm: u32) -> Span {
 /// max(Ton) of a port of `rate` whose link takes `delay` one way, for packets of `mtu` and PFC thresholds that
 /// are `gap` apart; `epsilon` is the least congestion degree that is to be told from none.
 pub fn max_ton(rate: Rate, delay: Span, mtu: Bytes, gap: Bytes, epsilon: f64) -> Result<MaxTon, ConfigError> {
-    require(
-        rate > Rate::ZERO,
-        "rate",
-        rate,
-        "above 0bps",
-        "give the rate of the port, such as 40Gbps",
-    )?;
+    require(rate > Rate::ZERO, "rate", rate, "above 0bps", "give the rate of the port, such as 40Gbps")?;
     let epsilon_ppm = parts_per_million(epsilon)?;
     let loop_bits_ps = 2 * u128::from(delay.as_ps()) * u128::from(rate.as_bps());
     let tau_bits_ps = 16 * u128::from(mtu.get()) * u128::from(PS_PER_S) + loop_bits_ps;
     let tau = Span::from_ps(tau_bits_ps.div_ceil(u128::from(rate.as_bps())) as u64);
     let max_ton = eqn_3(rate, gap, tau_bits_ps, epsilon_ppm);
-    Ok(MaxTon {
-        rate,
-        delay,
-        mtu,
-        gap,
-        epsilon_ppm,
-        tau,
-        max_ton,
-    })
+    Ok(MaxTon { rate, delay, mtu, gap, epsilon_ppm, tau, max_ton })
 }
 
 /// Eqn (3) with a given τ, as in the plane of Fig. 8.
 pub fn max_ton_with_tau(rate: Rate, tau: Span, gap: Bytes, epsilon: f64) -> Result<Span, ConfigError> {
-    require(
-        rate > Rate::ZERO,
-        "rate",
-        rate,
-        "above 0bps",
-        "give the rate of the port, such as 40Gbps",
-    )?;
+    require(rate > Rate::ZERO, "rate", rate, "above 0bps", "give the rate of the port, such as 40Gbps")?;
     let tau_bits_ps = u128::from(tau.as_ps()) * u128::from(rate.as_bps());
     Ok(eqn_3(rate, gap, tau_bits_ps, parts_per_million(epsilon)?))
 }
@@ -201,23 +160,13 @@ mod tests {
     const MTU: Bytes = Bytes::new(1_000);
 
     fn paper(gbps: u64, delay_us: u64, epsilon: f64) -> MaxTon {
-        max_ton(
-            Rate::from_gbps(gbps),
-            Span::from_us(delay_us),
-            MTU,
-            MTU * 2,
-            epsilon,
-        )
-        .unwrap()
+        max_ton(Rate::from_gbps(gbps), Span::from_us(delay_us), MTU, MTU * 2, epsilon).unwrap()
     }
 
     #[test]
     fn the_three_values_of_section_4_3_come_out_to_the_last_digit() {
         let shown = [40, 100, 200].map(|gbps| paper(gbps, 1, 0.05));
-        assert_eq!(
-            shown.map(|t| t.max_ton.as_ps()),
-            [34_400_000, 26_960_000, 24_480_000]
-        );
+        assert_eq!(shown.map(|t| t.max_ton.as_ps()), [34_400_000, 26_960_000, 24_480_000]);
         assert_eq!(shown.map(|t| t.tau.as_ps()), [2_400_000, 2_160_000, 2_080_000]);
     }
 
@@ -225,10 +174,7 @@ mod tests {
     fn at_40_gbps_and_4_us_the_formula_gives_100_4_us() {
         let sweep = [0.02, 0.05, 0.1, 0.2, 0.5].map(|epsilon| paper(40, 4, epsilon).max_ton.as_ps());
         // τ = 8.4 µs; (32 000 + 336 000 bit)/(2ε · 40 000 bit/µs) + 8.4 µs
-        assert_eq!(
-            sweep,
-            [238_400_000, 100_400_000, 54_400_000, 31_400_000, 17_600_000]
-        );
+        assert_eq!(sweep, [238_400_000, 100_400_000, 54_400_000, 31_400_000, 17_600_000]);
     }
 
     #[test]
@@ -260,10 +206,7 @@ mod tests {
     #[test]
     fn a_flow_that_drains_as_fast_as_it_comes_is_never_paused() {
         let tau = Span::from_us(8);
-        assert_eq!(
-            fluid_ton(MTU, tau, Rate::from_gbps(20), Rate::from_gbps(20)),
-            None
-        );
+        assert_eq!(fluid_ton(MTU, tau, Rate::from_gbps(20), Rate::from_gbps(20)), None);
         assert_eq!(fluid_ton(MTU, tau, Rate::from_gbps(5), Rate::from_gbps(20)), None);
         assert_eq!(fluid_toff(MTU, tau, Rate::from_gbps(5), Rate::ZERO), None);
     }

@@ -44,31 +44,15 @@ impl Red {
     /// `guaranteed` bytes of a queue are not counted. `kmin = kmax` is a step.
     pub fn new(kmin: Bytes, kmax: Bytes, pmax: f64, guaranteed: Bytes) -> Result<Self, ConfigError> {
         let width = kmax.saturating_sub(kmin).get();
-        let slope = if width == 0 {
-            0.0
-        } else {
-            pmax * DRAWS / width as f64
-        };
-        let red = Self {
-            kmin: kmin.get(),
-            kmax: kmax.get(),
-            guaranteed: guaranteed.get(),
-            pmax,
-            slope,
-        };
+        let slope = if width == 0 { 0.0 } else { pmax * DRAWS / width as f64 };
+        let red = Self { kmin: kmin.get(), kmax: kmax.get(), guaranteed: guaranteed.get(), pmax, slope };
         red.validate()?;
         Ok(red)
     }
 
     fn of(kmin: u64, kmax: u64, pmax: f64, guaranteed: u64) -> Self {
         let slope = pmax * DRAWS / (kmax - kmin) as f64;
-        Self {
-            kmin,
-            kmax,
-            guaranteed,
-            pmax,
-            slope,
-        }
+        Self { kmin, kmax, guaranteed, pmax, slope }
     }
 
     /// The TCD authors' release: 5, 200 and 1 units of 1030 B, 1 %.
@@ -138,16 +122,8 @@ impl Red {
         draw: impl FnOnce() -> u32,
     ) -> CodePoint {
         let counted = self.counted(departure.queue);
-        registers.state = if self.above(counted) {
-            PortState::Congestion
-        } else {
-            PortState::NonCongestion
-        };
-        if self.hits(counted, draw) {
-            departure.code.mark_ce()
-        } else {
-            departure.code
-        }
+        registers.state = if self.above(counted) { PortState::Congestion } else { PortState::NonCongestion };
+        if self.hits(counted, draw) { departure.code.mark_ce() } else { departure.code }
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {

@@ -109,20 +109,8 @@ impl Tcd {
             long,
             "leave it out to have it computed",
         )?;
-        require(
-            self.period > Span::ZERO,
-            "period",
-            self.period,
-            long,
-            "leave it out: T = max(Ton)",
-        )?;
-        require(
-            self.clock > Span::ZERO,
-            "truncate",
-            self.clock,
-            "at least 1ps",
-            "write 1ps for exact clocks",
-        )
+        require(self.period > Span::ZERO, "period", self.period, long, "leave it out: T = max(Ton)")?;
+        require(self.clock > Span::ZERO, "truncate", self.clock, "at least 1ps", "write 1ps for exact clocks")
     }
 
     /// `time` as a register of this clock holds it.
@@ -187,21 +175,9 @@ impl Tcd {
         draw: impl FnOnce() -> u32,
     ) -> CodePoint {
         let hit = self.red.hits(queue, draw);
-        let congested = if matches!(self.trend, Trend::Authors) {
-            hit
-        } else {
-            self.red.above(queue)
-        };
-        registers.state = if congested {
-            PortState::Congestion
-        } else {
-            PortState::NonCongestion
-        };
-        if hit {
-            departure.code.mark_ce()
-        } else {
-            departure.code
-        }
+        let congested = if matches!(self.trend, Trend::Authors) { hit } else { self.red.above(queue) };
+        registers.state = if congested { PortState::Congestion } else { PortState::NonCongestion };
+        if hit { departure.code.mark_ce() } else { departure.code }
     }
 
     /// Transitions ④ and ⑤: released from the ON-OFF pattern.
@@ -222,11 +198,7 @@ impl Tcd {
             return departure.code;
         }
         registers.state = PortState::Congestion;
-        if self.red.hits(queue, draw) {
-            departure.code.mark_ce()
-        } else {
-            departure.code
-        }
+        if self.red.hits(queue, draw) { departure.code.mark_ce() } else { departure.code }
     }
 
     fn open_window(&self, registers: &mut Registers, now: Time, queue: u64) {
@@ -271,7 +243,8 @@ impl Tcd {
             return false;
         }
         let before = u64::from(registers.queue_at_sample);
-        let held_back = departure.last_hold > Time::ZERO && now.since(departure.last_hold) <= self.period;
+        // "Never" is time zero; a window that began after max(Ton) ends later than one period after that.
+        let held_back = now.since(departure.last_hold) <= self.period;
         let rising = match self.trend {
             Trend::NoFall => queue >= before,
             Trend::RiseBp if held_back && queue.abs_diff(before) <= self.delta.get() => true,
@@ -281,18 +254,13 @@ impl Tcd {
         // Periods stay on the grid that began at the release, however long nothing was dequeued.
         let period = self.period.as_ps();
         let missed = now.since(registers.window_end).as_ps() / period;
-        registers.window_end = registers
-            .window_end
-            .saturating_add(Span::from_ps((missed + 1).saturating_mul(period)));
+        registers.window_end =
+            registers.window_end.saturating_add(Span::from_ps((missed + 1).saturating_mul(period)));
         rising && self.red.above(queue)
     }
 }
 
 /// Queues are far below 4 GiB; a register of 32 bits saturates rather than wraps.
 const fn saturate(queue: u64) -> u32 {
-    if queue > u32::MAX as u64 {
-        u32::MAX
-    } else {
-        queue as u32
-    }
+    if queue > u32::MAX as u64 { u32::MAX } else { queue as u32 }
 }

@@ -53,31 +53,13 @@ fn arriving(rate: Rate, span: Span) -> Bytes {
 /// sender that needs `response` to act on one.
 pub fn headroom(rate: Rate, delay: Span, mtu: Bytes, frame: Bytes, response: Span) -> Headroom {
     let terms = [
-        Term {
-            name: "in flight on the cable, both ways (2 tp C)",
-            bytes: arriving(rate, delay * 2),
-        },
-        Term {
-            name: "behind the packet that the PFC frame waits for (1 MTU)",
-            bytes: mtu,
-        },
-        Term {
-            name: "while the PFC frame is sent (1 frame)",
-            bytes: frame,
-        },
-        Term {
-            name: "while the sender responds (response C)",
-            bytes: arriving(rate, response),
-        },
-        Term {
-            name: "the packet that the sender had begun (1 MTU)",
-            bytes: mtu,
-        },
+        Term { name: "in flight on the cable, both ways (2 tp C)", bytes: arriving(rate, delay * 2) },
+        Term { name: "behind the packet that the PFC frame waits for (1 MTU)", bytes: mtu },
+        Term { name: "while the PFC frame is sent (1 frame)", bytes: frame },
+        Term { name: "while the sender responds (response C)", bytes: arriving(rate, response) },
+        Term { name: "the packet that the sender had begun (1 MTU)", bytes: mtu },
     ];
-    Headroom {
-        bytes: terms.iter().map(|term| term.bytes).sum(),
-        terms,
-    }
+    Headroom { bytes: terms.iter().map(|term| term.bytes).sum(), terms }
 }
 
 /// The HPCC simulator's reservation: 3·C·tp, nothing for packets and frames.
@@ -92,13 +74,8 @@ mod tests {
     #[test]
     fn at_40_gbps_and_4_us_about_42_kb_arrive_after_pause() {
         // 2 · 4 µs · 40G = 40 000 B, 2 · 1 000 B, 64 B
-        let need = headroom(
-            Rate::from_gbps(40),
-            Span::from_us(4),
-            Bytes::new(1_000),
-            Bytes::new(64),
-            Span::ZERO,
-        );
+        let need =
+            headroom(Rate::from_gbps(40), Span::from_us(4), Bytes::new(1_000), Bytes::new(64), Span::ZERO);
         assert_eq!(need.bytes, Bytes::new(42_064));
         assert_eq!(need.terms[0].bytes, Bytes::new(40_000));
     }
@@ -106,32 +83,17 @@ mod tests {
     #[test]
     fn a_slow_response_costs_its_time_at_line_rate() {
         let of = |response| {
-            headroom(
-                Rate::from_gbps(100),
-                Span::from_us(1),
-                Bytes::new(1_048),
-                Bytes::new(64),
-                response,
-            )
-            .bytes
+            headroom(Rate::from_gbps(100), Span::from_us(1), Bytes::new(1_048), Bytes::new(64), response)
+                .bytes
         };
         assert_eq!(of(Span::from_ns(600)) - of(Span::ZERO), Bytes::new(7_500));
     }
 
     #[test]
     fn the_hpcc_simulator_reserves_37_500_b_at_100_gbps_and_too_little_at_10_gbps() {
-        assert_eq!(
-            headroom_hpcc(Rate::from_gbps(100), Span::from_us(1)),
-            Bytes::new(37_500)
-        );
+        assert_eq!(headroom_hpcc(Rate::from_gbps(100), Span::from_us(1)), Bytes::new(37_500));
         let slow = Rate::from_gbps(10);
-        let need = headroom(
-            slow,
-            Span::from_us(1),
-            Bytes::new(1_048),
-            Bytes::new(43),
-            Span::ZERO,
-        );
+        let need = headroom(slow, Span::from_us(1), Bytes::new(1_048), Bytes::new(43), Span::ZERO);
         // the reservation that overflowed in its issue 15: 3 750 B where about 4.6 KB are needed
         assert_eq!(headroom_hpcc(slow, Span::from_us(1)), Bytes::new(3_750));
         assert_eq!(need.bytes, Bytes::new(4_639));

@@ -50,10 +50,7 @@ pub enum Decision {
 impl Form {
     /// The TCD authors' release: 5 µs pauses, looked after every 2 µs.
     pub const fn authors() -> Self {
-        Self::Timed {
-            pause: Span::from_us(5),
-            poll: Span::from_us(2),
-        }
+        Self::Timed { pause: Span::from_us(5), poll: Span::from_us(2) }
     }
 
     /// A packet was admitted; `level` is that of its ingress port and priority including the packet.
@@ -114,13 +111,7 @@ impl Form {
         let Self::Timed { pause, poll } = *self else {
             return Ok(());
         };
-        require(
-            pause > Span::ZERO,
-            "pause",
-            pause,
-            "longer than 0ps",
-            "the TCD authors use 5us",
-        )?;
+        require(pause > Span::ZERO, "pause", pause, "longer than 0ps", "the TCD authors use 5us")?;
         require(
             poll > Span::ZERO && poll <= pause,
             "poll",
@@ -224,10 +215,7 @@ mod tests {
 
     #[test]
     fn a_poll_later_than_the_pause_is_refused() {
-        let form = Form::Timed {
-            pause: Span::from_us(5),
-            poll: Span::from_us(6),
-        };
+        let form = Form::Timed { pause: Span::from_us(5), poll: Span::from_us(6) };
         assert_eq!(form.validate().unwrap_err().parameter, "poll");
         assert!(Form::authors().validate().is_ok());
         assert!(Form::Ideal.validate().is_ok());

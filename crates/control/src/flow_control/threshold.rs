@@ -103,13 +103,7 @@ impl Threshold {
 
     /// The TCD paper: 320/318 KB, and `buffer` bytes of memory.
     pub const fn standard(buffer: u64) -> Self {
-        Self::Static {
-            xoff: 320_000,
-            xon: 318_000,
-            port_xoff: u64::MAX,
-            port_xon: u64::MAX,
-            buffer,
-        }
+        Self::Static { xoff: 320_000, xon: 318_000, port_xoff: u64::MAX, port_xon: u64::MAX, buffer }
     }
 
     /// Where an ingress port and priority stands; `port` is the sum over the port's priorities, `shared` what the
@@ -117,13 +111,7 @@ impl Threshold {
     #[inline]
     pub const fn level(&self, ingress: &Ingress, port: u64, shared: u64) -> Level {
         match *self {
-            Self::Static {
-                xoff,
-                xon,
-                port_xoff,
-                port_xon,
-                ..
-            } => {
+            Self::Static { xoff, xon, port_xoff, port_xon, .. } => {
                 if ingress.total() > xoff || port > port_xoff {
                     Level::AboveXoff
                 } else if ingress.total() <= xon && port <= port_xon {
@@ -132,9 +120,7 @@ impl Threshold {
                     Level::Between
                 }
             }
-            Self::Dynamic {
-                reserve, hysteresis, ..
-            } => {
+            Self::Dynamic { reserve, hysteresis, .. } => {
                 let own = (ingress.bytes as u64).saturating_sub(reserve);
                 let limit = self.limit(shared);
                 if ingress.headroom > 0 || own >= limit && own > 0 {
@@ -168,9 +154,7 @@ impl Threshold {
                 ingress.bytes += size;
                 Admission::Admitted(size as u64)
             }
-            Self::Dynamic {
-                reserve, headroom, ..
-            } => {
+            Self::Dynamic { reserve, headroom, .. } => {
                 let limit = self.limit(shared);
                 let after = ingress.bytes as u64 + size as u64;
                 let own = (ingress.bytes as u64).saturating_sub(reserve);
@@ -200,11 +184,7 @@ impl Threshold {
                 size as u64
             }
             Self::Dynamic { reserve, .. } => {
-                let from_headroom = if size < ingress.headroom {
-                    size
-                } else {
-                    ingress.headroom
-                };
+                let from_headroom = if size < ingress.headroom { size } else { ingress.headroom };
                 let rest = size - from_headroom;
                 let own = (ingress.bytes as u64).saturating_sub(reserve);
                 ingress.headroom -= from_headroom;
@@ -223,13 +203,7 @@ mod tests {
 
     fn hpcc() -> Threshold {
         let (pool, headroom) = (32 << 20, 37_500);
-        Threshold::Dynamic {
-            shift: 3,
-            pool,
-            reserve: 4 * KIB,
-            headroom,
-            hysteresis: 3 * KIB,
-        }
+        Threshold::Dynamic { shift: 3, pool, reserve: 4 * KIB, headroom, hysteresis: 3 * KIB }
     }
 
     fn level(threshold: Threshold, bytes: u32, shared: u64) -> Level {
@@ -248,15 +222,9 @@ mod tests {
     #[test]
     fn a_full_port_pauses_a_priority_that_holds_nothing() {
         let nothing = Ingress::default();
-        assert_eq!(
-            Threshold::authors().level(&nothing, 9_888_001, 0),
-            Level::AboveXoff
-        );
+        assert_eq!(Threshold::authors().level(&nothing, 9_888_001, 0), Level::AboveXoff);
         assert_eq!(Threshold::authors().level(&nothing, 9_700_000, 0), Level::Between);
-        assert_eq!(
-            Threshold::standard(9_000_000).level(&nothing, 9_888_001, 0),
-            Level::BelowXon
-        );
+        assert_eq!(Threshold::standard(9_000_000).level(&nothing, 9_888_001, 0), Level::BelowXon);
     }
 
     #[test]
@@ -271,13 +239,8 @@ mod tests {
 
     #[test]
     fn a_packet_fills_the_reserve_then_the_pool_then_the_headroom() {
-        let threshold = Threshold::Dynamic {
-            shift: 0,
-            pool: 2_000,
-            reserve: 1_500,
-            headroom: 1_000,
-            hysteresis: 0,
-        };
+        let threshold =
+            Threshold::Dynamic { shift: 0, pool: 2_000, reserve: 1_500, headroom: 1_000, hysteresis: 0 };
         let (mut ingress, mut shared) = (Ingress::default(), 0);
         let mut booked = [(0, 0, 0); 4];
         for slot in &mut booked {
@@ -287,15 +250,7 @@ mod tests {
             *slot = (ingress.bytes, shared, ingress.headroom);
         }
         // The third packet takes the pool to T = 2 000 - 500 exactly; the fourth is over it.
-        assert_eq!(
-            booked,
-            [
-                (1_000, 0, 0),
-                (2_000, 500, 0),
-                (3_000, 1_500, 0),
-                (3_000, 1_500, 1_000)
-            ]
-        );
+        assert_eq!(booked, [(1_000, 0, 0), (2_000, 500, 0), (3_000, 1_500, 0), (3_000, 1_500, 1_000)]);
         assert_eq!(threshold.admit(&mut ingress, shared, 1_000), Admission::Overflow);
     }
 
@@ -318,13 +273,7 @@ mod tests {
 
     #[test]
     fn a_buffer_smaller_than_its_headrooms_pauses_at_once_instead_of_never() {
-        let threshold = Threshold::Dynamic {
-            shift: 3,
-            pool: 0,
-            reserve: 0,
-            headroom: 5_000,
-            hysteresis: 0,
-        };
+        let threshold = Threshold::Dynamic { shift: 3, pool: 0, reserve: 0, headroom: 5_000, hysteresis: 0 };
         let mut ingress = Ingress::default();
         assert_eq!(threshold.admit(&mut ingress, 0, 1_000), Admission::Admitted(0));
         assert_eq!(threshold.level(&ingress, 1_000, 0), Level::AboveXoff);
@@ -334,10 +283,7 @@ mod tests {
     fn a_full_memory_refuses_the_packet() {
         let threshold = Threshold::standard(9_000_000);
         let mut ingress = Ingress::default();
-        assert_eq!(
-            threshold.admit(&mut ingress, 8_999_500, 1_000),
-            Admission::Overflow
-        );
+        assert_eq!(threshold.admit(&mut ingress, 8_999_500, 1_000), Admission::Overflow);
         assert_eq!(ingress, Ingress::default());
     }
 }

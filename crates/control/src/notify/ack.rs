@@ -53,18 +53,9 @@ mod tests {
     #[test]
     fn an_ack_of_four_packets_carries_ce_if_one_of_them_did() {
         let (config, mut echo) = (AckConfig { every: 4 }, AckEcho::default());
-        let acks = [
-            Capable,
-            Congestion,
-            Undetermined,
-            Capable,
-            Capable,
-            Undetermined,
-            Capable,
-            Capable,
-            Capable,
-        ]
-        .map(|code| echo.on_packet(&config, code, false));
+        let acks =
+            [Capable, Congestion, Undetermined, Capable, Capable, Undetermined, Capable, Capable, Capable]
+                .map(|code| echo.on_packet(&config, code, false));
         assert_eq!(acks[3], Some(Congestion));
         assert_eq!(acks[7], Some(Undetermined));
         assert_eq!(acks.iter().flatten().count(), 2);

@@ -40,17 +40,11 @@ pub struct NotifyConfig {
 impl NotifyConfig {
     /// The TCD authors' release: 50 µs grid.
     pub const fn authors() -> Self {
-        Self {
-            interval: Span::from_us(50),
-            mode: Mode::Grid,
-        }
+        Self { interval: Span::from_us(50), mode: Mode::Grid }
     }
     /// The DCQCN paper: at once, then at most one in 50 µs.
     pub const fn standard() -> Self {
-        Self {
-            interval: Span::from_us(50),
-            mode: Mode::FirstMark,
-        }
+        Self { interval: Span::from_us(50), mode: Mode::FirstMark }
     }
     /// Refuses an interval of zero.
     pub fn validate(&self) -> Result<(), ConfigError> {
@@ -86,11 +80,7 @@ pub struct Notify {
 
 impl Default for Notify {
     fn default() -> Self {
-        Self {
-            anchor: Time::MAX,
-            seen: CodePoint::Capable,
-            armed: false,
-        }
+        Self { anchor: Time::MAX, seen: CodePoint::Capable, armed: false }
     }
 }
 
@@ -102,11 +92,7 @@ impl Notify {
         if first {
             self.anchor = now;
         }
-        if code.is_marked() {
-            self.on_marked(config, now, code, first)
-        } else {
-            Action::Nothing
-        }
+        if code.is_marked() { self.on_marked(config, now, code, first) } else { Action::Nothing }
     }
 
     fn on_marked(&mut self, config: &NotifyConfig, now: Time, code: CodePoint, first: bool) -> Action {
@@ -125,8 +111,7 @@ impl Notify {
             Mode::FirstMark => self.anchor,
             Mode::Grid => {
                 let slots = now.since(self.anchor).as_ps() / config.interval.as_ps() + 1;
-                self.anchor
-                    .saturating_add(Span::from_ps(slots.saturating_mul(config.interval.as_ps())))
+                self.anchor.saturating_add(Span::from_ps(slots.saturating_mul(config.interval.as_ps())))
             }
         })
     }
@@ -179,27 +164,27 @@ mod tests {
     fn first_mark_sends_at_once_after_a_quiet_time_and_then_at_most_one_cnp_in_50_us() {
         let (config, mut np) = (NotifyConfig::standard(), Notify::default());
         assert_eq!(np.on_packet(&config, us(0), Capable), Action::Nothing);
-        assert_eq!(
-            np.on_packet(&config, us(10), Undetermined),
-            Action::Send(Undetermined)
-        );
+        assert_eq!(np.on_packet(&config, us(10), Undetermined), Action::Send(Undetermined));
         assert_eq!(np.on_packet(&config, us(20), Congestion), Action::Arm(us(60)));
         assert_eq!(np.on_timer(&config, us(60)), Some(Congestion));
         assert_eq!(np.on_packet(&config, us(61), Undetermined), Action::Arm(us(110)));
         assert_eq!(np.on_timer(&config, us(110)), Some(Undetermined));
-        assert_eq!(
-            np.on_packet(&config, us(300), Congestion),
-            Action::Send(Congestion)
-        );
+        assert_eq!(np.on_packet(&config, us(300), Congestion), Action::Send(Congestion));
+    }
+
+    #[test]
+    fn a_mark_at_the_instant_of_the_timer_joins_its_cnp() {
+        let (config, mut np) = (NotifyConfig::standard(), Notify::default());
+        np.on_packet(&config, us(10), Undetermined);
+        assert_eq!(np.on_packet(&config, us(20), Undetermined), Action::Arm(us(60)));
+        assert_eq!(np.on_packet(&config, us(60), Congestion), Action::Nothing);
+        assert_eq!(np.on_timer(&config, us(60)), Some(Congestion));
     }
 
     #[test]
     fn a_flow_that_is_never_marked_arms_no_timer() {
         let (config, mut np) = (NotifyConfig::authors(), Notify::default());
         assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable) == Action::Nothing));
-        assert_eq!(
-            np.on_packet(&config, us(1000), CodePoint::NotCapable),
-            Action::Nothing
-        );
+        assert_eq!(np.on_packet(&config, us(1000), CodePoint::NotCapable), Action::Nothing);
     }
 }

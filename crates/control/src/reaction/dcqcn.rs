@@ -29,7 +29,8 @@
 //! | /8 rule | – | yes | ns3-rdma: a count is 1 and Rt > 10·Rc: Rt := Rt/8 instead of an increase |
 //! | on UE | – | reset-hold | authors' release; TCD §5.2.1 |
 //!
-//! Nothing runs before the first CNP. Known deviations: none in the rates. Two things are computed differently with
+//! Nothing runs before the first CNP. Known deviations: the mean of Rc and Rt is that of the sum (ns3-rdma halves each
+//! and loses a bit/s if both are odd). Two things are computed differently with
 //! the same result: α decays in closed form when it is needed, and timers rest while Rc is at line rate and no event
 //! could be noticed.
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -116,13 +117,7 @@ impl DcqcnConfig {
             "above 0 and at most 1",
             "DCQCN uses 0.00390625",
         )?;
-        require(
-            self.alpha_timer > Span::ZERO,
-            "alpha-timer",
-            self.alpha_timer,
-            long,
-            "DCQCN uses 55us",
-        )?;
+        require(self.alpha_timer > Span::ZERO, "alpha-timer", self.alpha_timer, long, "DCQCN uses 55us")?;
         require(
             self.rate_timer >= Span::from_ps(2),
             "rate-timer",
@@ -144,13 +139,7 @@ impl DcqcnConfig {
             "at least 1",
             "DCQCN uses 5",
         )?;
-        require(
-            self.rate_ai > Rate::ZERO,
-            "rate-ai",
-            self.rate_ai,
-            "above 0bps",
-            "DCQCN uses 40Mbps",
-        )?;
+        require(self.rate_ai > Rate::ZERO, "rate-ai", self.rate_ai, "above 0bps", "DCQCN uses 40Mbps")?;
         require(
             self.min_rate > Rate::ZERO,
             "min-rate",
@@ -246,11 +235,7 @@ impl Dcqcn {
     fn expire(&mut self, config: &DcqcnConfig, now: Time) -> bool {
         let before = self.rate();
         while self.next <= now && self.next < Time::MAX {
-            let period = if self.stage == Stage::Hyper {
-                config.rate_timer / 2
-            } else {
-                config.rate_timer
-            };
+            let period = if self.stage == Stage::Hyper { config.rate_timer / 2 } else { config.rate_timer };
             self.next = self.next.saturating_add(period);
             self.time_count = self.time_count.saturating_add(1);
             let counts = self.time_count.min(self.byte_count);
@@ -265,30 +250,22 @@ impl Dcqcn {
         self.rate() != before
     }
 
-    /// A packet of `bytes` on the wire was handed to the link.
+    /// A packet of `bytes` on the wire was handed to the link. True if the rate changed.
     #[inline]
     pub fn on_sent(&mut self, config: &DcqcnConfig, now: Time, bytes: u32) -> bool {
+        let changed = self.advance(config, now);
         if u64::from(bytes) <= self.bytes_left {
             self.bytes_left -= u64::from(bytes);
-            return false;
+            return changed;
         }
-        self.count_bytes(config, now)
+        self.count_bytes(config) | changed
     }
 
     #[cold]
-    fn count_bytes(&mut self, config: &DcqcnConfig, now: Time) -> bool {
+    fn count_bytes(&mut self, config: &DcqcnConfig) -> bool {
         let before = self.rate();
-        self.advance(config, now);
-        if self.bytes_left == u64::MAX {
-            // The rate timer has brought the flow to line rate: the counter rests.
-            return self.rate() != before;
-        }
         let reload = config.byte_counter.get();
-        self.bytes_left = if self.stage == Stage::Hyper {
-            reload / 2
-        } else {
-            reload
-        };
+        self.bytes_left = if self.stage == Stage::Hyper { reload / 2 } else { reload };
         self.byte_count = self.byte_count.saturating_add(1);
         let counts = self.time_count.min(self.byte_count);
         self.stage = match self.stage {
@@ -319,8 +296,7 @@ impl Dcqcn {
             })
         };
         self.target = Rate::from_bps(target);
-        self.pacer
-            .set(Rate::from_bps(rate / 2 + target / 2).min(self.line));
+        self.pacer.set(Rate::from_bps(rate.midpoint(target)).min(self.line));
         self.rest_at_line_rate(config);
     }
 

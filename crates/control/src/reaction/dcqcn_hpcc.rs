@@ -25,7 +25,8 @@
 //! | on UE | – | reset-hold | the simulator knows no UE; the TCD authors' rule for the other variant |
 //!
 //! Known deviations: the mean of Rc and Rt is rounded up by a bit/s, so that Rc reaches line rate and the increase
-//! timer can rest. The periodic checks are evaluated only when a CNP or a cut needs them, α in closed form. A CNP at
+//! timer can rest. An increase due together with a check comes first, as it does in the simulator if the rate timer is
+//! the longer one. The periodic checks are evaluated only when a CNP or a cut needs them, α in closed form. A CNP at
 //! the very instant of a check counts for the next one.
 use backwater_units::{Rate, Span, Time};
 
@@ -119,13 +120,7 @@ impl DcqcnHpccConfig {
             "HPCC's run.py uses 1us",
         )?;
         let interval = self.decrease_interval;
-        require(
-            interval > Span::ZERO,
-            "decrease-interval",
-            interval,
-            long,
-            "HPCC's run.py uses 4us",
-        )?;
+        require(interval > Span::ZERO, "decrease-interval", interval, long, "HPCC's run.py uses 4us")?;
         require(
             self.rate_timer > Span::ZERO,
             "rate-timer",
@@ -229,10 +224,11 @@ impl DcqcnHpcc {
     fn expire(&mut self, config: &DcqcnHpccConfig, now: Time) -> bool {
         let before = self.rate();
         while self.next <= now && self.next < Time::MAX {
-            if self.check <= self.increase {
-                self.cut(config);
-            } else {
+            // 300 µs are 75 checks: the two often coincide, and the simulator runs what it scheduled first.
+            if self.increase <= self.check {
                 self.raise(config);
+            } else {
+                self.cut(config);
             }
             self.next = self.check.min(self.increase);
         }
@@ -294,9 +290,7 @@ impl DcqcnHpcc {
             self.alpha *= power(1.0 - config.g, more + 1);
         }
         self.cnp_in_slot = false;
-        self.slot_end = self
-            .slot_end
-            .saturating_add(Span::from_ps((more + 1).saturating_mul(period)));
+        self.slot_end = self.slot_end.saturating_add(Span::from_ps((more + 1).saturating_mul(period)));
     }
 
     /// The decrease check finds a CNP.
@@ -308,8 +302,7 @@ impl DcqcnHpcc {
             self.target = self.rate();
         }
         let rate = self.rate().as_bps() as f64 * (1.0 - self.alpha / 2.0);
-        self.pacer
-            .set(Rate::from_bps(rate as u64).max(config.min_rate.min(self.line)));
+        self.pacer.set(Rate::from_bps(rate as u64).max(config.min_rate.min(self.line)));
         self.count = 0;
         self.increase = now.saturating_add(config.rate_timer);
     }
@@ -323,15 +316,10 @@ impl DcqcnHpcc {
         let (rate, line) = (self.rate().as_bps(), self.line.as_bps());
         let target = self.target.as_bps().saturating_add(step.as_bps()).min(line);
         self.target = Rate::from_bps(target);
-        self.pacer
-            .set(Rate::from_bps(rate.midpoint(target) + ((rate ^ target) & 1)));
+        self.pacer.set(Rate::from_bps(rate.midpoint(target) + ((rate ^ target) & 1)));
         self.count = self.count.saturating_add(1);
         // With rate and target at line no increase changes anything but the count, which only tells whether one came.
         let rests = self.rate() == self.line && target == line;
-        self.increase = if rests {
-            Time::MAX
-        } else {
-            self.increase.saturating_add(config.rate_timer)
-        };
+        self.increase = if rests { Time::MAX } else { self.increase.saturating_add(config.rate_timer) };
     }
 }

@@ -12,11 +12,7 @@ pub struct Pacer {
 impl Pacer {
     /// A flow that may send at `rate`, which must be above zero.
     pub const fn new(rate: Rate) -> Self {
-        Self {
-            rate,
-            gap: Span::ZERO,
-            size: 0,
-        }
+        Self { rate, gap: Span::ZERO, size: 0 }
     }
 
     /// The rate in bits on the wire.

@@ -9,7 +9,7 @@
 //! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `tcd`, `max_ton` |
 //! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
-//! | [`flow_control`] | link: may this port send now, and when is the upstream port paused? | `pfc`, `threshold`, `headroom` |
+//! | [`flow_control`] | link: when is the upstream port paused, and how much buffer does that take? | `pfc`, `threshold`, `headroom` |
 //!
 //! Arithmetic is deterministic: integers, or floats with `+ - * /` only. Parameters (shared, `Copy`) are kept
 //! apart from registers (one per port, priority or flow, small).

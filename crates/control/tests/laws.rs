@@ -21,7 +21,6 @@ fn span() -> impl Strategy<Value = Span> {
 
 #[derive(Clone, Copy, Debug)]
 enum PortEvent {
-    Pause(Span),
     Resume(Span, u64),
     Dequeue { after: Span, queue: u64, code: CodePoint, draw: u32, held: bool },
 }
@@ -29,7 +28,6 @@ enum PortEvent {
 fn port_event() -> impl Strategy<Value = PortEvent> {
     let queue = || prop_oneof![0..10_000_u64, 0..1_000_000_u64, any::<u64>()];
     prop_oneof![
-        1 => span().prop_map(PortEvent::Pause),
         1 => (span(), queue()).prop_map(|(after, queue)| PortEvent::Resume(after, queue)),
         6 => (span(), queue(), code(), any::<u32>(), any::<bool>())
             .prop_map(|(after, queue, code, draw, held)| PortEvent::Dequeue { after, queue, code, draw, held }),
@@ -60,10 +58,6 @@ proptest! {
         let mut paused_once = false;
         for event in events {
             match event {
-                PortEvent::Pause(after) => {
-                    now += after;
-                    detector.on_pause(&mut registers, now);
-                }
                 PortEvent::Resume(after, queue) => {
                     now += after;
                     paused_once = true;

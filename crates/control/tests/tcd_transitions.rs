@@ -30,7 +30,6 @@ impl Port {
         Self::new(Tcd::authors())
     }
     fn resume(&mut self, at: Time, queue: u64) {
-        self.detector.on_pause(&mut self.registers, at);
         self.detector.on_resume(&mut self.registers, at, queue);
     }
     fn code(&mut self, now: Time, queue: u64, code: CodePoint, draw: u32) -> CodePoint {

@@ -62,15 +62,9 @@ pub enum Detector {
 }
 
 impl Detector {
-    /// The gate of the port closed: PAUSE took effect. TCD measures from the *end* of an OFF period (§4.1), so
-    /// no detector so far writes a register here.
-    #[inline]
-    pub fn on_pause(&self, registers: &mut Registers, now: Time) {
-        let _ = (self, registers, now);
-    }
-
     /// The gate of the port opened: a RESUME arrived while paused, or the pause ran out. `queue` is the egress
-    /// queue in bytes before anything leaves it. A RESUME at an open gate is no such event.
+    /// queue in bytes before anything leaves it. A RESUME at an open gate is no such event; nor is PAUSE one, since
+    /// TCD measures from the end of an OFF period (§4.1).
     #[inline]
     pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64) {
         if let Self::Tcd(tcd) = self {

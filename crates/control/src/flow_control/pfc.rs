@@ -1,4 +1,4 @@
-//! PFC: when a switch sends PAUSE and RESUME for one ingress port and priority, and the gate they act on.
+//! PFC: when a switch sends PAUSE and RESUME for one ingress port and priority.
 //!
 //! Reference: IEEE 802.1Qbb; `Timed` is the behaviour of ns3-rdma and of the TCD authors' ns-3 release (2022).
 //!
@@ -122,39 +122,6 @@ impl Form {
     }
 }
 
-/// The gate of one egress port and priority: closed until an instant that is [`Time::MAX`] for "until RESUME".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gate {
-    closed_until: Time,
-}
-
-impl Gate {
-    /// May the priority send at `now`? A pause that ends at `now` no longer holds.
-    #[inline]
-    pub fn is_open(&self, now: Time) -> bool {
-        now >= self.closed_until
-    }
-
-    /// When a closed gate opens by itself; [`Time::MAX`] if only a RESUME opens it.
-    pub const fn opens(&self) -> Time {
-        self.closed_until
-    }
-
-    /// A PAUSE arrived: (re)starts the pause. True if the gate was open until now.
-    pub fn on_pause(&mut self, form: Form, now: Time) -> bool {
-        let was_open = self.is_open(now);
-        self.closed_until = form.pause().map_or(Time::MAX, |pause| now.saturating_add(pause));
-        was_open
-    }
-
-    /// A RESUME arrived. True if the gate was closed until now.
-    pub fn on_resume(&mut self, now: Time) -> bool {
-        let was_closed = !self.is_open(now);
-        self.closed_until = Time::ZERO;
-        was_closed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,27 +157,6 @@ mod tests {
         assert_eq!(form.on_arrival(BelowXon, true), Resume);
         assert_eq!(form.on_arrival(BelowXon, false), Nothing);
         assert_eq!(form.poll_after(us(1)), Some(us(3)));
-    }
-
-    #[test]
-    fn a_pause_of_5_us_runs_from_the_last_pause_frame() {
-        let mut gate = Gate::default();
-        assert!(gate.is_open(us(0)));
-        assert!(gate.on_pause(Form::authors(), us(10)));
-        assert!(!gate.on_pause(Form::authors(), us(12)));
-        assert!(!gate.is_open(us(16)));
-        assert_eq!(gate.opens(), us(17));
-        assert!(gate.is_open(us(17)));
-        assert!(!gate.on_resume(us(18)), "a RESUME at an open gate is no event");
-    }
-
-    #[test]
-    fn an_ideal_pause_lasts_until_resume() {
-        let mut gate = Gate::default();
-        assert!(gate.on_pause(Form::Ideal, us(10)));
-        assert!(!gate.is_open(us(1_000_000)));
-        assert!(gate.on_resume(us(1_000_000)));
-        assert!(gate.is_open(us(1_000_000)));
     }
 
     #[test]

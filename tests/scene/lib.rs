@@ -1,0 +1,100 @@
+//! For whoever writes a test about a network: fabrics, traffic and settings in few words, and runs of them.
+mod alone;
+mod networks;
+mod settings;
+mod traffic;
+
+use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord};
+use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_units::{Span, Time};
+
+pub use alone::{Hop, arrivals, exact, whole_ns};
+pub use networks::{chain, host, per_port, ring, with_delays};
+pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, red, tcd};
+pub use traffic::{flow, flow_of_priority, poisson_packets};
+
+/// The engine that users get, on one thread.
+pub const FAST: Kind = Kind::Windows { threads: 1 };
+
+/// A run that came to its end.
+pub struct Outcome {
+    /// One number for what happened.
+    pub totals: Totals,
+    /// One record per flow.
+    pub flows: Vec<FlowRecord>,
+    /// One record per node, port and priority.
+    pub ports: Vec<PortRecord>,
+    /// What the probes saw.
+    pub records: Records,
+    /// The fabric.
+    pub simulation: Simulation,
+}
+
+impl Outcome {
+    /// The gate changes of one egress port.
+    pub fn pauses_at(&self, port: (u32, u16)) -> Vec<PauseRecord> {
+        let here = |r: &&PauseRecord| (r.node, r.port) == port;
+        self.records.pauses.iter().filter(here).copied().collect()
+    }
+
+    /// Lengths of the times between an opening of the gate and its next closing.
+    pub fn on_periods(&self, port: (u32, u16)) -> Vec<Span> {
+        let changes = self.pauses_at(port);
+        let pairs = changes.windows(2).filter(|pair| !pair[0].paused && pair[1].paused);
+        pairs.map(|pair| pair[1].time.since(pair[0].time)).collect()
+    }
+
+    /// The totals of one egress queue.
+    ///
+    /// # Panics
+    /// If there is no such port, or no flow uses the priority.
+    pub fn port(&self, port: (u32, u16), priority: u8) -> &PortRecord {
+        let here = |r: &&PortRecord| (r.node, r.port) == port && r.priority == priority;
+        self.ports.iter().find(here).expect("a port and a priority in use")
+    }
+}
+
+/// Runs a scene until all finite flows are done, or to `until`.
+///
+/// # Errors
+/// The invariant that broke.
+pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, Violation> {
+    let mut all = Records::default();
+    let mut simulation = Simulation::new(spec, kind);
+    let control = Control { until, ..Control::default() };
+    let totals = simulation.run(&control, &mut |records| {
+        all.marks.extend(&records.marks);
+        all.pauses.extend(&records.pauses);
+        all.states.extend(&records.states);
+        all.samples.extend(&records.samples);
+        all.rates.extend(&records.rates);
+        Ok(())
+    })?;
+    Ok(Outcome { totals, flows: simulation.flows(), ports: simulation.ports(), records: all, simulation })
+}
+
+/// Runs a scene in which nothing breaks until all finite flows are done.
+///
+/// # Panics
+/// If an invariant breaks.
+pub fn run(spec: Spec) -> Outcome {
+    try_run(spec, FAST, None).unwrap_or_else(|violation| panic!("{violation}"))
+}
+
+/// Runs a scene in which nothing breaks to `until`.
+///
+/// # Panics
+/// If an invariant breaks.
+pub fn run_until(spec: Spec, until: Time) -> Outcome {
+    try_run(spec, FAST, Some(until)).unwrap_or_else(|violation| panic!("{violation}"))
+}
+
+/// An instant in microseconds.
+pub const fn us(us: u64) -> Time {
+    Time::from_ps(us * 1_000_000)
+}
+
+/// An instant in nanoseconds.
+pub const fn ns(ns: u64) -> Time {
+    Time::from_ps(ns * 1_000)
+}

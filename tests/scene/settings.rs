@@ -1,0 +1,117 @@
+//! Complete settings of three worlds: the TCD paper's text, its authors' release, the HPCC simulator.
+use backwater_control::detector::{Detector, Red, Tcd};
+use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
+use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_topology::{Network, Routes, Routing};
+use backwater_traffic::Flow;
+use backwater_units::{Bytes, Rate};
+
+use crate::per_port;
+
+/// Lossless Ethernet with the TCD paper's values: 1000 B packets, Xoff/Xon 320/318 KB, pauses until RESUME. No
+/// detector, no congestion control, no ACKs.
+///
+/// # Panics
+/// If two hosts cannot reach each other.
+pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
+    let routes = Routes::new(&network, Routing::Ecmp).expect("all hosts reach each other");
+    Spec {
+        seed: 1,
+        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO },
+        ack: None,
+        switch: SwitchSpec {
+            buffer: Bytes::new(18_000_000),
+            arbiter: Arbiter::RoundRobin,
+            control_priority: 7,
+            pfc: Some(PfcSpec {
+                form: Form::Ideal,
+                thresholds: per_port(&network, |_| Threshold::standard(18_000_000)),
+                frame: Bytes::new(64),
+                priorities: 0x7f,
+            }),
+            detectors: per_port(&network, |_| Detector::None),
+        },
+        reaction: ReactionConfig::LineRate,
+        notify: None,
+        cnp_size: Bytes::new(64),
+        probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },
+        network,
+        routes,
+        flows,
+    }
+}
+
+/// The settings of the TCD authors' release, with DCQCN and `detector`.
+pub fn authors(network: Network, flows: Vec<Flow>, detector: Detector) -> Spec {
+    let mut spec = ideal(network, flows);
+    spec.packet.header = Bytes::new(20);
+    spec.switch.detectors = per_port(&spec.network, |_| detector);
+    spec.switch.pfc = Some(PfcSpec {
+        form: Form::authors(),
+        thresholds: per_port(&spec.network, |_| Threshold::authors()),
+        frame: Bytes::new(31),
+        priorities: 0x7f,
+    });
+    spec.reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
+    spec.notify = Some(NotifyConfig::authors());
+    spec
+}
+
+/// The HPCC simulator under `CC_MODE 1` with hosts at 100 Gbps and switches with `buffer` bytes: 1048 B packets, a 60 B
+/// ACK for each in the data's priority, DCQCN with the CNP bit in the ACK, dynamic PFC thresholds with α = 1/8.
+///
+/// # Panics
+/// If two hosts cannot reach each other.
+pub fn hpcc_ns3(network: Network, flows: Vec<Flow>, buffer: u64) -> Spec {
+    let mut spec = ideal(network, flows);
+    let hundred = Rate::from_gbps(100);
+    spec.packet.header = Bytes::new(48);
+    spec.ack = Some(AckSpec { every: 1, size: Bytes::new(60), priority: None });
+    spec.switch.buffer = Bytes::new(buffer);
+    spec.switch.detectors = per_port(&spec.network, |port| Detector::Red(Red::hpcc(port.rate)));
+    spec.switch.pfc = Some(PfcSpec {
+        form: Form::Ideal,
+        thresholds: dynamic_thresholds(&spec.network, buffer),
+        frame: Bytes::new(43),
+        priorities: 0x7f,
+    });
+    spec.reaction = ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(hundred));
+    spec
+}
+
+/// Thresholds of the HPCC simulator's switches: per port a headroom of 3·rate·delay and 4 KiB; a port whose link is
+/// slower than 100 Gbps or equal takes 1/8 of what is left.
+///
+/// # Panics
+/// If the headrooms and reserves of a switch exceed its buffer.
+pub fn dynamic_thresholds(network: &Network, buffer: u64) -> Vec<Vec<Threshold>> {
+    const RESERVE: u64 = 4 * 1024;
+    (0..network.nodes().len() as u32)
+        .map(|node| {
+            let ports = network.ports(node).iter().filter(|_| network.is_switch(node));
+            let headroom = |port: &backwater_topology::Port| headroom_hpcc(port.rate, port.delay).get();
+            let set_apart: u64 = ports.clone().map(|port| headroom(port) + RESERVE).sum();
+            let pool = buffer.checked_sub(set_apart).expect("a buffer above all headrooms");
+            let threshold = |port| Threshold::Dynamic {
+                shift: 3,
+                pool,
+                reserve: RESERVE,
+                headroom: headroom(port),
+                hysteresis: 3 * 1024,
+            };
+            ports.map(threshold).collect()
+        })
+        .collect()
+}
+
+/// ECN with the values of the TCD authors' release.
+pub fn red() -> Detector {
+    Detector::Red(Red::authors())
+}
+
+/// TCD with the values of its authors' release.
+pub fn tcd() -> Detector {
+    Detector::Tcd(Tcd::authors())
+}

@@ -1,0 +1,76 @@
+"""How the figures of the TCD paper show a port: its queue with the marks under it, and its sending rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from backwater import measures, plot
+from backwater.measures import Series
+
+from papers.tcd.scene import PRIORITY, US, since
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from papers.tcd.scene import Scene
+
+#: Bin of the sending rate, as in the authors' release up to the release of P2.
+RATE_BIN_PS = 10 * US
+#: Until when the figures are drawn, after the start of the bursts.
+SHOWN_MS = 3.0
+
+
+def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str) -> None:
+    """Per scene a column: P2's queue, its CE marks by flow, its sending rate."""
+    with plot.style():
+        made = plot.figure(6.6 * len(scenes), 5.4)
+        grid = made.subplots(
+            3, len(scenes), squeeze=False, sharex=True, gridspec_kw={"height_ratios": [3, 1, 2], "hspace": 0.04}
+        )
+        for column, (name, scene) in enumerate(scenes.items()):
+            queue, marks, rate = (grid[row][column] for row in range(3))
+            draw_queue(queue, scene, "P2", plot.SCHEME_COLOURS["ECN"])
+            draw_marks(marks, scene, "P2", "CE")
+            draw_rate(rate, scene, "P2")
+            queue.set_title(name)
+            rate.set_xlabel("time since the first burst [ms]")
+        grid[0][0].set_xlim(0, SHOWN_MS)
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def draw_queue(axes: Axes, scene: Scene, port: str, colour: str) -> None:
+    """The queue of a port."""
+    series = scene.queue(port)
+    plot.line(axes, series, unit=1e3, origin_ps=scene.bursts_ps, color=colour)
+    axes.fill_between((series.time_ps - scene.bursts_ps) / 1e9, series.value / 1e3, color=colour, alpha=0.12, lw=0)
+    axes.set_ylabel(f"queue of {port} [KB]")
+    axes.set_ylim(0)
+
+
+def draw_marks(axes: Axes, scene: Scene, port: str, code: str) -> None:
+    """When a port marked packets of F0, F1 and F2: one line per packet, one lane per flow."""
+    flows = ("F0", "F1", "F2")
+    for lane, flow in enumerate(reversed(flows)):
+        times = measures.mark_times(scene.run, port, PRIORITY, code, flow)
+        plot.ticks(axes, times, (lane + 0.1, lane + 0.9), plot.MARK_COLOURS[code], origin_ps=scene.bursts_ps)
+    counts = {flow: scene.marks(port, code, flow) for flow in flows}
+    axes.set_yticks([2.5, 1.5, 0.5], [f"{flow} ({count})" for flow, count in counts.items()])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(0, 3)
+    axes.set_ylabel(f"{code} at {port}")
+    axes.grid(visible=False)
+
+
+def draw_rate(axes: Axes, scene: Scene, port: str) -> None:
+    """The sending rate of a port in bins of 10 µs."""
+    rate = since(measures.send_rate(scene.run, port, PRIORITY, RATE_BIN_PS), scene.bursts_ps)
+    middle = Series(rate.time_ps - RATE_BIN_PS // 2, rate.value)
+    plot.line(axes, middle, unit=1e9, origin_ps=scene.bursts_ps, color=plot.BLACK, linewidth=0.8)
+    axes.set_ylabel(f"{port} sends [Gbps]")
+    axes.set_yticks(np.arange(0, 41, 10))
+    axes.set_ylim(0, 43)

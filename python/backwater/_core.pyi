@@ -13,10 +13,11 @@ class Progress(TypedDict):
     """How far a run is."""
 
     sim_time_ps: int
-    until_ps: int | None
+    #: When the run ends or, where it ends with its last flow, when the last flow starts; 0 if that is not known.
+    expected_end_ps: int
     flows: int
-    finished: int
-    events: int
+    #: What the run may write, in a sentence; None if it writes nothing.
+    plan: str | None
 
 def validate(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
 def run(

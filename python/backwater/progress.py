@@ -19,35 +19,52 @@ if TYPE_CHECKING:
     from backwater.running import Job, Outcome, Watcher
 
 
+class _Plan:
+    """Says once, before the first run starts, what each of them may write."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._said = False
+        self._lock = threading.Lock()
+
+    def say(self, progress: _core.Progress) -> None:
+        with self._lock:
+            if not self._said and progress["plan"] is not None:
+                self._console.print(f"each run writes {progress['plan']}", highlight=False, markup=False)
+            self._said = True
+
+
 class Bars:
     """One bar per run under way, and one for all of them where there are several."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
+        self._plan = _Plan(progress.console)
         self._tasks: dict[int, TaskID] = {}
         self._fractions: dict[int, float] = {}
         self._lock = threading.Lock()
         self._all = progress.add_task(f"{total} runs", total=total, detail="") if total > 1 else None
 
     def started(self, job: Job) -> None:
-        """Show the run."""
+        """Show the run; its bar only pulses until its end is known."""
         with self._lock:
-            self._tasks[id(job)] = self._progress.add_task(job.label, total=1.0, detail="")
+            self._tasks[id(job)] = self._progress.add_task(job.label, total=None, detail="")
 
     def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
         """Move its bar."""
+        self._plan.say(progress)
         detail = f"{quantity.time(progress['sim_time_ps'])} simulated"
-        self._progress.update(self._tasks[id(job)], completed=fraction, detail=detail)
+        total = 1.0 if progress["expected_end_ps"] else None
+        self._progress.update(self._tasks[id(job)], completed=fraction, total=total, detail=detail)
         self._move(job, fraction)
 
     def finished(self, outcome: Outcome) -> None:
-        """Take its bar away when there are others, else leave it full."""
+        """Take its bar away when there are others, else leave it as it ended."""
         task = self._tasks[id(outcome.job)]
-        if self._all is None:
-            if outcome.error is None:
-                self._progress.update(task, completed=1.0)
-        else:
+        if self._all is not None:
             self._progress.remove_task(task)
+        elif outcome.error is None:
+            self._progress.update(task, completed=1.0, total=1.0)
         self._move(outcome.job, 1.0)
 
     def _move(self, job: Job, fraction: float) -> None:
@@ -63,6 +80,7 @@ class Lines:
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
+        self._plan = _Plan(console)
         self._total = total
         self._done = 0
         self._lock = threading.Lock()
@@ -71,8 +89,9 @@ class Lines:
     def started(self, job: Job) -> None:
         """Say nothing yet."""
 
-    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
-        """Say nothing yet."""
+    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:  # noqa: ARG002
+        """Say nothing but what may be written."""
+        self._plan.say(progress)
 
     def finished(self, outcome: Outcome) -> None:
         """Count the run and say how long the rest will take."""
@@ -92,7 +111,7 @@ class Lines:
 @contextmanager
 def watching(total: int, *, quiet: bool = False) -> Iterator[Watcher | None]:
     """The right watcher for where stderr goes: bars on a terminal, lines elsewhere, nothing if `quiet`."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, soft_wrap=True)
     if quiet:
         yield None
     elif console.is_terminal:

@@ -102,11 +102,9 @@ def cores() -> int:
 
 
 def fraction_done(progress: _core.Progress) -> float:
-    """How much of a run is behind it: of its time if that is given, else of its flows."""
-    until = progress["until_ps"]
-    if until:
-        return min(1.0, progress["sim_time_ps"] / until)
-    return progress["finished"] / progress["flows"] if progress["flows"] else 0.0
+    """How much of a run is behind it; the last hundredth is left to what comes after the expected end."""
+    end = progress["expected_end_ps"]
+    return min(0.99, progress["sim_time_ps"] / end) if end else 0.0
 
 
 @dataclass

@@ -37,7 +37,7 @@ class FakeCore:
     def run(self, *arguments: Any) -> str:
         _text, _origin, _base, overrides, out, _threads, seed, progress = arguments
         self.ran.append((tuple(overrides), seed))
-        progress({"sim_time_ps": 1, "until_ps": 2, "flows": 0, "finished": 0, "events": 1})
+        progress({"sim_time_ps": 1, "expected_end_ps": 2, "flows": 4, "plan": "at most 2GB"})
         error = self.fail(tuple(overrides), seed)
         if error is not None:
             raise error

@@ -19,8 +19,7 @@ where
     T: FromStr,
     T::Err: Display,
 {
-    text.parse()
-        .map_err(|error| bad_input(format!("error: --{option} {text}: {error}")))
+    text.parse().map_err(|error| bad_input(format!("error: --{option} {text}: {error}")))
 }
 
 fn within<T: PartialOrd + Display>(option: &str, value: T, most: &T) -> PyResult<T> {
@@ -37,9 +36,7 @@ fn link_rate(text: &str) -> PyResult<Rate> {
     if rate > Rate::ZERO {
         Ok(rate)
     } else {
-        Err(bad_input(
-            "error: --rate 0bps: a link must have a rate above 0; give one such as 40Gbps",
-        ))
+        Err(bad_input("error: --rate 0bps: a link must have a rate above 0; give one such as 40Gbps"))
     }
 }
 
@@ -79,8 +76,6 @@ pub(crate) fn headroom(rate: &str, delay: &str, mtu: &str, frame: &str, response
     let answer = room(rate, delay, mtu, frame, response);
     let mut steps: Vec<String> = answer.terms.iter().map(ToString::to_string).collect();
     steps.push(format!("headroom: {}", answer.bytes));
-    let terms = answer
-        .terms
-        .map(|term| json!({"name": term.name, "bytes": term.bytes.get()}));
+    let terms = answer.terms.map(|term| json!({"name": term.name, "bytes": term.bytes.get()}));
     Ok(json!({"headroom_bytes": answer.bytes.get(), "terms": terms, "steps": steps}).to_string())
 }

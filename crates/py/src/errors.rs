@@ -2,12 +2,7 @@
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 
-pyo3::create_exception!(
-    _core,
-    ScenarioError,
-    PyValueError,
-    "Bad input; str() is the whole message."
-);
+pyo3::create_exception!(_core, ScenarioError, PyValueError, "Bad input; str() is the whole message.");
 pyo3::create_exception!(
     _core,
     InvariantError,

@@ -1,8 +1,36 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
 mod calculate;
 mod errors;
+mod run;
+mod session;
 
+use errors::bad_input;
 use pyo3::prelude::*;
+use std::path::Path;
+
+/// Checks a scenario and returns it as JSON with every default filled in. `origin` names the text in messages,
+/// paths in it count from `base_dir`, `overrides` are texts such as `traffic.load=0.6`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+fn validate(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let resolved = py.detach(|| {
+        session::valid(text, origin, Path::new(base_dir), &overrides)
+            .map(|scenario| scenario.resolved().to_string())
+    });
+    resolved.map_err(|error| bad_input(error.to_string()))
+}
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn schema() -> String {
+    backwater_scenario::schema()
+}
 
 /// The columns of every table, as JSON: a list of `table`, `column`, `type`, `unit`, `doc`.
 #[pyfunction]
@@ -17,7 +45,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
-    module.add_function(wrap_pyfunction!(calculate::headroom, module)?)?;
-    module.add_function(wrap_pyfunction!(dictionary, module)?)
+    module.add_function(wrap_pyfunction!(calculate::headroom, module)?)
 }

@@ -1,0 +1,272 @@
+//! One run from scenario text to results folder, without Python.
+use backwater_fabric::record::{FlowRecord, PortRecord};
+use backwater_fabric::{Control, End, Kind, ProbeSpec, Records, Simulation, Spec, Totals, Violation};
+use backwater_probe::{Demand, Names, Plan, Sink, SinkError, TableId, Written, run_json, summarize};
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+use backwater_topology::Network;
+use backwater_units::Time;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
+
+/// What to run and where its results go.
+pub(crate) struct Request<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) origin: &'a str,
+    pub(crate) base: &'a Path,
+    pub(crate) overrides: &'a [String],
+    /// Without a folder only the summary is kept.
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) command: &'a str,
+}
+
+/// How the run is seen and ended from another thread.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) interrupt: AtomicBool,
+    pub(crate) now: AtomicU64,
+}
+
+/// What is known of a run before it starts.
+pub(crate) struct Outlook {
+    /// When it will end or, of a run that ends with its last flow, when the last flow starts; 0: not known.
+    pub(crate) expected_end: Time,
+    pub(crate) flows: u64,
+    /// What it may write.
+    pub(crate) plan: Option<String>,
+}
+
+/// Why there are no results.
+pub(crate) enum Failure {
+    Input(String),
+    Invariant(String),
+    Output(String),
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<SinkError> for Failure {
+    fn from(error: SinkError) -> Self {
+        Self::Output(error.to_string())
+    }
+}
+
+/// A scenario that can run.
+pub(crate) fn valid(
+    text: &str,
+    origin: &str,
+    base: &Path,
+    overrides: &[String],
+) -> Result<ValidScenario, ScenarioError> {
+    Scenario::parse(text, origin, base, overrides)?.validate()
+}
+
+/// Runs to the end, or until the watch is told to interrupt; returns run.json. `ready` learns what is about to run.
+pub(crate) fn run(
+    request: &Request<'_>,
+    watch: &Watch,
+    ready: impl FnOnce(Outlook),
+) -> Result<Value, Failure> {
+    let scenario = valid(request.text, request.origin, request.base, request.overrides)?;
+    let (until, kind, budget) = (scenario.until(), scenario.engine(), scenario.budget());
+    let mut facts = facts(request, &scenario);
+    let traffic: Vec<String> = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
+    let spec = scenario.build();
+    let names = names(&spec, traffic)?;
+    let plan = Plan::new(&demands(&spec, until), budget)
+        .map_err(|error| Failure::Input(format!("error: {error}")))?;
+    let last_start = || spec.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
+    ready(Outlook {
+        expected_end: until.unwrap_or_else(last_start),
+        flows: spec.flows.len() as u64,
+        plan: request.out.map(|_| plan.to_string()),
+    });
+    let mut sink = request.out.map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
+    let clock = Clock::start(kind);
+    let mut simulation = Simulation::new(spec, kind);
+    let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
+    let totals = simulate(&mut simulation, &control, &mut sink)?;
+    let (flows, ports) = (simulation.flows(), simulation.ports());
+    facts.extend(outcome(&totals, &clock, kind));
+    facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
+    facts.extend(sums(&flows, &ports, &names, totals.now)?);
+    finish(request.out, sink, &flows, &ports, Value::Object(facts))
+}
+
+/// Runs the simulation with its records going to the sink.
+fn simulate(
+    simulation: &mut Simulation,
+    control: &Control<'_>,
+    sink: &mut Option<Sink>,
+) -> Result<Totals, Failure> {
+    let mut refused = None;
+    let ended = simulation.run(control, &mut |records| match sink {
+        None => Ok(()),
+        Some(sink) => append(sink, records).map_err(|error| {
+            let message = error.to_string();
+            refused = Some(error);
+            message
+        }),
+    });
+    match (ended, refused) {
+        (Ok(totals), _) => Ok(totals),
+        (Err(_), Some(error)) => Err(error.into()),
+        (Err(Violation::Sink(message)), None) => Err(Failure::Output(message)),
+        (Err(violation), None) => Err(Failure::Invariant(violation.to_string())),
+    }
+}
+
+fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
+    sink.append(&records.marks)?;
+    sink.append(&records.pauses)?;
+    sink.append(&records.states)?;
+    sink.append(&records.samples)?;
+    sink.append(&records.rates)
+}
+
+fn finish(
+    out: Option<&Path>,
+    sink: Option<Sink>,
+    flows: &[FlowRecord],
+    ports: &[PortRecord],
+    facts: Value,
+) -> Result<Value, Failure> {
+    let (Some(dir), Some(mut sink)) = (out, sink) else {
+        return Ok(run_json::complete(facts, &Written::default())?);
+    };
+    sink.append(flows)?;
+    sink.append(ports)?;
+    let written = sink.finish()?;
+    Ok(run_json::write(dir, facts, &written)?)
+}
+
+/// The tables of a run, with the rows that can be told beforehand.
+fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
+    let ProbeSpec { sample, ports, rates, marks, pauses, states } = &spec.probe;
+    let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
+    // At most all eight priorities of a port are in use.
+    let of_ports = |count: usize| count as u64 * 8;
+    let known = |table, rows| Demand { table, rows: Some(rows) };
+    let mut demands = vec![
+        known(TableId::Flows, spec.flows.len() as u64),
+        known(TableId::Ports, of_ports(spec.network.port_count())),
+    ];
+    let events = [(TableId::Marks, *marks), (TableId::Pauses, *pauses), (TableId::States, *states)];
+    demands
+        .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));
+    if sample.is_some() && !ports.is_empty() {
+        demands.push(Demand { table: TableId::Samples, rows: instants.map(|n| n * of_ports(ports.len())) });
+    }
+    if sample.is_some() && !rates.is_empty() {
+        demands.push(Demand { table: TableId::Rates, rows: instants.map(|n| n * rates.len() as u64) });
+    }
+    demands
+}
+
+fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Failure> {
+    let network = &spec.network;
+    let nodes = network.nodes().iter().map(|node| node.name.clone()).collect();
+    let count = network.nodes().len() as u32;
+    let peers: Vec<Vec<u32>> =
+        (0..count).map(|node| network.ports(node).iter().map(|port| port.peer).collect()).collect();
+    let of_flows = spec.flows.iter().map(|flow| flow.group).collect();
+    Names::new(nodes, &peers, traffic, of_flows).map_err(|error| Failure::Invariant(error.to_string()))
+}
+
+/// What is known of the run before it starts.
+fn facts(request: &Request<'_>, scenario: &ValidScenario) -> Map<String, Value> {
+    object(json!({
+        "format": 1,
+        "version": env!("CARGO_PKG_VERSION"),
+        "command": request.command,
+        "scenario": scenario.resolved(),
+        "scenario_text": request.text,
+        "overrides": request.overrides,
+        "seed": scenario.settings().run.seed,
+        "caveats": scenario.caveats(),
+    }))
+}
+
+/// How the run ended and what it took.
+fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String, Value> {
+    let (engine, threads) = match kind {
+        Kind::Windows { threads } => ("windows", threads),
+        Kind::Heap => ("heap", 1),
+    };
+    object(json!({
+        "digest": format!("{:016x}", totals.digest),
+        "status": if totals.end == End::Interrupted { "partial" } else { "complete" },
+        "sim_time_ps": totals.now.as_ps(),
+        "wall_s": clock.wall_s(),
+        "cpu_s": clock.cpu_s(),
+        "events": totals.events,
+        "packet_hops": totals.packet_hops,
+        "engine": engine,
+        "threads": threads,
+        "memory": {"bytes_per_port": totals.port_bytes, "packet_bytes": totals.packet_bytes},
+    }))
+}
+
+fn sums(
+    flows: &[FlowRecord],
+    ports: &[PortRecord],
+    names: &Names,
+    end: Time,
+) -> Result<Map<String, Value>, Failure> {
+    let broken = |error: &dyn ToString| Failure::Invariant(error.to_string());
+    let summary = summarize(flows, ports, names, end).map_err(|error| broken(&error))?;
+    let totals = serde_json::to_value(&summary.totals).map_err(|error| broken(&error))?;
+    let traffic = serde_json::to_value(&summary.traffic).map_err(|error| broken(&error))?;
+    Ok(object(json!({"totals": totals, "traffic": traffic})))
+}
+
+/// The topology's own names of ports, such as `P2`, with the labels that the tables use, such as `L0->T2`.
+fn aliases(network: &Network, names: &Names) -> Result<Value, Failure> {
+    let label = |(alias, (node, port)): (&str, (u32, u16))| {
+        let label = names.port(node, port).map_err(|error| Failure::Invariant(error.to_string()))?;
+        Ok((alias.to_owned(), Value::from(label)))
+    };
+    network.aliases().map(label).collect::<Result<Map<_, _>, Failure>>().map(Value::Object)
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Wall and CPU time since the start. On one thread only its own CPU time counts, so that runs side by side do not
+/// count each other's; on several it is that of the whole process.
+struct Clock {
+    start: Instant,
+    cpu: ClockId,
+    cpu_start: f64,
+}
+
+impl Clock {
+    fn start(kind: Kind) -> Self {
+        let several = matches!(kind, Kind::Windows { threads } if threads > 1);
+        let cpu = if several { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime };
+        Self { start: Instant::now(), cpu, cpu_start: seconds(cpu) }
+    }
+
+    fn wall_s(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    fn cpu_s(&self) -> f64 {
+        seconds(self.cpu) - self.cpu_start
+    }
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

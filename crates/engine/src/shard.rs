@@ -1,5 +1,5 @@
 //! The nodes that one thread runs, and how it runs them through a window.
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Slot};
 use crate::{Key, Message, Node, Place, Post};
 
 /// What has happened on a shard since the run began.
@@ -36,6 +36,7 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) next: Vec<u64>,
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
+    deferred: Vec<(u64, usize, N::Message)>,
     pub(crate) tally: Tally,
     me: usize,
     scratch: Scratch,
@@ -67,13 +68,32 @@ impl Window {
 }
 
 struct WindowPost<'a, M> {
-    inbox: &'a mut Inbox<M>,
+    /// The next two windows: where almost every message goes.
+    near: [&'a mut Slot<M>; 2],
+    /// (windows ahead, node, message) beyond them.
+    deferred: &'a mut Vec<(u64, usize, M)>,
     mail: &'a mut [Mail<M>],
     tally: &'a mut Tally,
-    me: usize,
+    /// The place of this shard's first node.
+    here: u32,
     index: u64,
     end: u64,
     width: u64,
+    two_widths: u64,
+}
+
+impl<M: Copy> WindowPost<'_, M> {
+    /// Another shard, or later than the next two windows.
+    #[cold]
+    #[inline(never)]
+    fn send_away(&mut self, to: Place, late: u64, message: M) {
+        let ahead = 1 + late / self.width;
+        if to.shard() == Place(self.here).shard() {
+            self.deferred.push((ahead, to.index(), message));
+        } else {
+            self.mail[to.shard()].push((self.index + ahead, to.index(), message));
+        }
+    }
 }
 
 impl<M: Message> Post<M> for WindowPost<'_, M> {
@@ -81,19 +101,18 @@ impl<M: Message> Post<M> for WindowPost<'_, M> {
     fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M)) {
         assert!(time >= self.end, "a message takes effect sooner than the lookahead allows");
         let late = time - self.end;
-        let ahead = if late < self.width {
-            1
-        } else if late < 2 * self.width {
-            2
-        } else {
-            1 + late / self.width
-        };
-        if to.shard() == self.me {
-            patch(self.inbox.put(self.index, ahead, to.index(), message));
+        // One comparison finds out both whether the node lives on this shard and where.
+        let index = (to.0 ^ self.here) as usize;
+        let slot = &mut *self.near[usize::from(late >= self.width)];
+        if let Some(list) = slot.lists.get_mut(index)
+            && late < self.two_widths
+        {
+            slot.used = true;
+            patch(list.push_mut(*message));
         } else {
             let mut message = *message;
             patch(&mut message);
-            self.mail[to.shard()].push((self.index + ahead, to.index(), message));
+            self.send_away(to, late, message);
         }
     }
     #[inline]
@@ -115,6 +134,7 @@ impl<N: Node> Shard<N> {
             next: nodes.iter().map(|node| node.local_key().time).collect(),
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Vec::new()).collect(),
+            deferred: Vec::new(),
             tally: Tally::default(),
             me,
             scratch: Scratch::default(),
@@ -124,26 +144,29 @@ impl<N: Node> Shard<N> {
 
     /// Runs every node that has something to do in `window`.
     pub(crate) fn run(&mut self, window: Window, world: &N::World) {
-        self.inbox.open(window.index);
-        for i in 0..self.nodes.len() {
-            let quiet = self.inbox.is_empty(window.index, i);
-            if quiet && self.next[i] >= window.end {
+        let (mut lists, near) = self.inbox.open(window.index);
+        let mut post = WindowPost {
+            near,
+            deferred: &mut self.deferred,
+            mail: &mut self.mail,
+            tally: &mut self.tally,
+            here: Place::new(self.me, 0).0,
+            index: window.index,
+            end: window.grid_end,
+            width: window.grid_end - window.start,
+            two_widths: 2 * (window.grid_end - window.start),
+        };
+        for ((node, next), arrivals) in self.nodes.iter_mut().zip(&mut self.next).zip(&mut lists) {
+            if arrivals.is_empty() && *next >= window.end {
                 continue;
             }
-            let arrivals = self.inbox.take(window.index, i);
-            let node = &mut self.nodes[i];
-            let mut post = WindowPost {
-                inbox: &mut self.inbox,
-                mail: &mut self.mail,
-                tally: &mut self.tally,
-                me: self.me,
-                index: window.index,
-                end: window.grid_end,
-                width: window.grid_end - window.start,
-            };
-            node.run(&arrivals, window, &mut self.scratch, world, &mut post);
-            self.next[i] = node.local_key().time;
-            self.inbox.give_back(window.index, i, arrivals);
+            node.run(arrivals, window, &mut self.scratch, world, &mut post);
+            *next = node.local_key().time;
+            arrivals.clear();
+        }
+        self.inbox.give_back(window.index, lists);
+        for (ahead, node, message) in self.deferred.drain(..) {
+            self.inbox.put(window.index, ahead, node, message);
         }
     }
 

@@ -15,7 +15,7 @@ impl Trajectory {
     pub const fn note(&mut self, time: u64, entity: u64, kind: u64) {
         // Multiply-fold of two 64-bit words (the core of wyhash and xxh3).
         let a = time ^ 0xa076_1d64_78bd_642f;
-        let b = entity ^ kind.rotate_left(56) ^ 0xe703_7ed1_a0b4_28db;
+        let b = entity ^ kind.rotate_left(29) ^ 0xe703_7ed1_a0b4_28db;
         let product = (a as u128).wrapping_mul(b as u128);
         self.sum = self.sum.wrapping_add((product >> 64) as u64 ^ product as u64);
         self.events += 1;

@@ -164,7 +164,7 @@ impl<N: Node> Step<'_, N> {
             }
             let mut mail = board.mail[from * shards + me].lock().expect("no shard panicked");
             for (window, node, message) in mail.drain(..) {
-                shard.inbox.put(current, window - current, node, &message);
+                shard.inbox.put(current, window - current, node, message);
             }
         }
     }

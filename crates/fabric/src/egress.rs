@@ -1,4 +1,5 @@
 //! The sending side of a link: when it is free, what gates it, where it leads.
+use backwater_control::detector::Detector;
 use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::{Bytes, Rate};
@@ -17,6 +18,10 @@ pub(crate) struct Egress {
     pub(crate) peer: u32,
     pub(crate) place: Place,
     pub(crate) peer_port: u16,
+    /// Its detector among those of the world.
+    pub(crate) detector: u16,
+    /// What a settled detector need not be shown: [`Detector::calm`].
+    pub(crate) calm: u32,
     /// Bit per class: packets wait.
     pub(crate) waiting: u8,
     /// Bit per class: the gate is closed.
@@ -37,6 +42,8 @@ impl Egress {
             ps_per_byte: port.rate.exact_ps_per_byte().unwrap_or(0),
             peer: port.peer,
             place: Place::default(),
+            detector: 0,
+            calm: u32::MAX,
             peer_port: port.peer_port,
             waiting: 0,
             paused: 0,
@@ -49,13 +56,19 @@ impl Egress {
     /// Occupies the wire from `now` for a frame of `size` bytes; returns when the frame has arrived at the peer.
     #[inline]
     pub(crate) fn occupy(&mut self, now: u64, size: u16) -> u64 {
-        let span = if self.ps_per_byte != 0 {
-            u64::from(self.ps_per_byte) * u64::from(size)
-        } else {
-            self.rate.serialize(Bytes::new(u64::from(size))).as_ps()
+        let span = match self.ps_per_byte {
+            0 => self.serialize_exactly(size),
+            ps => u64::from(ps) * u64::from(size),
         };
         self.busy_until = now + span;
         self.busy_until + self.delay
+    }
+
+    /// Rates at which a byte is no whole number of picoseconds.
+    #[cold]
+    #[inline(never)]
+    fn serialize_exactly(&self, size: u16) -> u64 {
+        self.rate.serialize(Bytes::new(u64::from(size))).as_ps()
     }
 
     #[inline]

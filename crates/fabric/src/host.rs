@@ -1,10 +1,11 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
 use backwater_control::CodePoint;
 use backwater_control::notify::Action;
-use backwater_engine::{Class, Key, Post};
+use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
 use backwater_units::{Bytes, Time};
 
 use crate::due::DueHeap;
+use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::pair::{Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
@@ -28,6 +29,68 @@ pub(crate) struct Host {
     /// Bit per class: its heap is not empty.
     sending: u8,
     watched: Vec<u32>,
+}
+
+impl Node for Host {
+    node_of_ports!();
+
+    #[inline]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.sample_until(packet.time, world, post);
+        self.ports.note(packet);
+        let now = packet.time;
+        match packet.kind {
+            Kind::Pfc => {
+                if self.ports.obey(packet, world, post) != 0 {
+                    self.send_next(now, world, post);
+                } else {
+                    self.rearm(now);
+                }
+                return;
+            }
+            Kind::Data => self.on_data(packet, world, post),
+            Kind::Ack => {
+                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
+                if sender.acknowledged(packet.seq, packet.echo, now, world) {
+                    post.complete();
+                }
+            }
+            Kind::Cnp => {
+                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
+                sender.notified(packet.echo, now, world);
+            }
+        }
+    }
+
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.sample_until(key.time, world, post);
+        if key.class() == Class::Wake {
+            self.ports.take_wake();
+            self.send_next(key.time, world, post);
+            return;
+        }
+        let (timer, _) = self.ports.take_timer();
+        match timer.purpose {
+            Purpose::PauseExpiry => {
+                if self.ports.pause_expired(NIC, timer.argument as u8, timer.time, world, post) {
+                    self.send_next(timer.time, world, post);
+                }
+            }
+            Purpose::Notify => {
+                let receiver = &mut self.receivers[timer.argument as usize];
+                let config =
+                    world.notify.as_ref().expect("CNP timers are set only with a notification point");
+                let (flow, code) =
+                    (receiver.flow, receiver.notify.on_timer(config, Time::from_ps(timer.time)));
+                if let Some(code) = code {
+                    self.send_cnp(flow, code, timer.time, world, post);
+                }
+            }
+            Purpose::Start => self.start(timer.time, world, post),
+            Purpose::Poll => unreachable!("a host does not pause its switch"),
+        }
+    }
 }
 
 impl Host {
@@ -66,63 +129,6 @@ impl Host {
             this.ports.set_timer(*start, NIC, Purpose::Start, 0);
         }
         this
-    }
-
-    pub(crate) fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        self.sample_until(packet.time, world, post);
-        self.ports.note(packet);
-        let now = packet.time;
-        match packet.kind {
-            Kind::Pfc => {
-                if self.ports.obey(packet, world, post) != 0 {
-                    self.send_next(now, world, post);
-                } else {
-                    self.rearm(now);
-                }
-                return;
-            }
-            Kind::Data => self.on_data(packet, world, post),
-            Kind::Ack => {
-                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
-                if sender.acknowledged(packet.seq, packet.echo, now, world) {
-                    post.complete();
-                }
-            }
-            Kind::Cnp => {
-                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
-                sender.notified(packet.echo, now, world);
-            }
-        }
-        self.ports.hops += 1;
-    }
-
-    pub(crate) fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
-        self.sample_until(key.time, world, post);
-        if key.class() == Class::Wake {
-            self.ports.take_wake();
-            self.send_next(key.time, world, post);
-            return;
-        }
-        let (timer, _) = self.ports.take_timer();
-        match timer.purpose {
-            Purpose::PauseExpiry => {
-                if self.ports.pause_expired(NIC, timer.argument as u8, timer.time, world, post) {
-                    self.send_next(timer.time, world, post);
-                }
-            }
-            Purpose::Notify => {
-                let receiver = &mut self.receivers[timer.argument as usize];
-                let config =
-                    world.notify.as_ref().expect("CNP timers are set only with a notification point");
-                let (flow, code) =
-                    (receiver.flow, receiver.notify.on_timer(config, Time::from_ps(timer.time)));
-                if let Some(code) = code {
-                    self.send_cnp(flow, code, timer.time, world, post);
-                }
-            }
-            Purpose::Start => self.start(timer.time, world, post),
-            Purpose::Poll => unreachable!("a host does not pause its switch"),
-        }
     }
 
     /// Starts the queue pairs that are due now.

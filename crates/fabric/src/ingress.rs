@@ -6,6 +6,10 @@ use backwater_units::Span;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     pub(crate) held: Ingress,
+    /// Up to this much held nobody upstream need be told anything: 0 while a PAUSE is outstanding.
+    pub(crate) calm: u32,
+    /// What `calm` is when none is: no threshold can be crossed below it, whatever the others hold.
+    quiet: u32,
     pub(crate) peak: u32,
     pub(crate) pauses_sent: u32,
     /// Timed pauses: when to look again.
@@ -20,8 +24,6 @@ pub(crate) struct Memory {
     /// `accounts[port * classes + class]`
     pub(crate) accounts: Vec<Account>,
     pub(crate) thresholds: Vec<Threshold>,
-    /// Below this much held by a port and class no threshold can be crossed, whatever the others hold.
-    pub(crate) quiet: Vec<u32>,
     /// Bytes of all packets held.
     pub(crate) used: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
@@ -33,14 +35,24 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(classes: usize, thresholds: Vec<Threshold>, ports: usize, capacity: u64) -> Self {
-        let quiet =
-            (0..ports).map(|port| thresholds.get(port).map_or(u32::MAX, |t| quiet(t, classes))).collect();
+    /// `lossless` is the set of classes under PFC.
+    pub(crate) fn new(
+        classes: usize,
+        lossless: u8,
+        thresholds: Vec<Threshold>,
+        ports: usize,
+        capacity: u64,
+    ) -> Self {
+        let account = |at: usize| {
+            let (port, class) = (at / classes, at % classes);
+            let quiet =
+                if lossless & (1 << class) == 0 { u32::MAX } else { quiet(&thresholds[port], classes) };
+            Account { calm: quiet, quiet, ..Account::default() }
+        };
         Self {
             classes,
-            accounts: vec![Account::default(); ports * classes],
+            accounts: (0..ports * classes).map(account).collect(),
             thresholds,
-            quiet,
             used: 0,
             shared: 0,
             capacity,
@@ -98,6 +110,7 @@ impl Memory {
     pub(crate) fn book(&mut self, port: u16, class: u8, decision: Decision, now: u64, pause: Option<Span>) {
         let account = &mut self.accounts[port as usize * self.classes + class as usize];
         let before = std::mem::replace(&mut account.outstanding, decision == Decision::Pause);
+        account.calm = if account.outstanding { 0 } else { account.quiet };
         let held_until = &mut self.held_until[class as usize];
         match (decision, pause) {
             (Decision::Pause, None) => self.holding[class as usize] += u16::from(!before),

@@ -11,6 +11,7 @@ mod audit;
 mod due;
 mod egress;
 mod explain;
+mod forwarding;
 mod host;
 mod ideal;
 mod ingress;

@@ -1,5 +1,5 @@
 //! A node of the fabric as the engine sees it.
-use backwater_engine::{Key, Node, Place, Post, Trajectory};
+use backwater_engine::{Key, Node, Place, Post, Scratch, Trajectory, Window};
 
 use crate::host::Host;
 use crate::packet::Packet;
@@ -47,6 +47,32 @@ impl FabricNode {
     }
 }
 
+/// The part of [`Node`] that hosts and switches have in common.
+macro_rules! node_of_ports {
+    () => {
+        type Message = Packet;
+        type World = World;
+
+        #[inline]
+        fn local_key(&self) -> Key {
+            self.ports.next
+        }
+        #[inline]
+        fn rank(&self, port: u16) -> u16 {
+            self.ports.rank(port)
+        }
+        fn placed(&mut self, places: &[Place]) {
+            for egress in &mut self.ports.egress {
+                egress.place = places[egress.peer as usize];
+            }
+        }
+        fn trajectory(&self) -> &Trajectory {
+            &self.ports.trajectory
+        }
+    };
+}
+pub(crate) use node_of_ports;
+
 impl Node for FabricNode {
     type Message = Packet;
     type World = World;
@@ -55,30 +81,42 @@ impl Node for FabricNode {
     fn local_key(&self) -> Key {
         self.ports().next
     }
-    #[inline]
     fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
         match self {
             Self::Host(host) => host.fire(key, world, post),
             Self::Switch(switch) => switch.fire(key, world, post),
         }
     }
-    #[inline]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         match self {
             Self::Host(host) => host.receive(packet, world, post),
             Self::Switch(switch) => switch.receive(packet, world, post),
         }
     }
-    #[inline]
     fn rank(&self, port: u16) -> u16 {
         self.ports().rank(port)
     }
     fn placed(&mut self, places: &[Place]) {
-        for egress in &mut self.ports_mut().egress {
-            egress.place = places[egress.peer as usize];
+        match self {
+            Self::Host(host) => host.placed(places),
+            Self::Switch(switch) => switch.placed(places),
         }
     }
     fn trajectory(&self) -> &Trajectory {
         &self.ports().trajectory
+    }
+    #[inline]
+    fn run<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        scratch: &mut Scratch,
+        world: &World,
+        post: &mut P,
+    ) {
+        match self {
+            Self::Host(host) => host.run(arrivals, window, scratch, world, post),
+            Self::Switch(switch) => switch.run(arrivals, window, scratch, world, post),
+        }
     }
 }

@@ -57,9 +57,14 @@ impl Packet {
     /// What the trajectory notes of its arrival.
     #[inline]
     pub(crate) fn fingerprint(&self) -> (u64, u64) {
-        let entity = u64::from(self.flow) << 32 | u64::from(self.seq);
-        let kind =
-            self.kind as u64 | (self.code as u64) << 4 | (self.echo as u64) << 6 | u64::from(self.port) << 8;
+        // In the order of the fields in memory, so that each word is one load.
+        let entity = u64::from(self.flow) | u64::from(self.seq) << 32;
+        let kind = u64::from(self.port)
+            | u64::from(self.size) << 16
+            | (self.kind as u64) << 32
+            | (self.code as u64) << 40
+            | u64::from(self.class) << 48
+            | (self.echo as u64) << 56;
         (entity, kind)
     }
 }

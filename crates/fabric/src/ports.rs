@@ -80,8 +80,8 @@ pub(crate) struct Ports {
     timers: BinaryHeap<Reverse<Timer>>,
     pub(crate) next: Key,
     pub(crate) trajectory: Trajectory,
-    /// Data, ACK and CNP frames that arrived here.
-    pub(crate) hops: u64,
+    /// PFC frames that arrived here.
+    pfc_frames: u64,
     pub(crate) records: Records,
     pub(crate) breach: Option<Breach>,
     sampled: Vec<u16>,
@@ -109,7 +109,7 @@ impl Ports {
             timers: BinaryHeap::new(),
             next: Key::NEVER,
             trajectory: Trajectory::default(),
-            hops: 0,
+            pfc_frames: 0,
             records: Records::default(),
             breach: None,
             next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
@@ -214,7 +214,8 @@ impl Ports {
     }
 
     /// Puts a frame with `code` on the wire of an idle port.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "measured: the call costs a fifth of the function")]
     pub(crate) fn transmit<P: Post<Packet>>(
         &mut self,
         port: u16,
@@ -258,6 +259,7 @@ impl Ports {
 
     /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
     pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
+        self.pfc_frames += 1;
         let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
         let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
         let mut opened = 0;
@@ -348,6 +350,11 @@ impl Ports {
         self.gates[at].armed = false;
         self.open_gate(port, class, now, true, world, post);
         true
+    }
+
+    /// Data, ACK and CNP frames that arrived here.
+    pub(crate) const fn packet_hops(&self) -> u64 {
+        self.trajectory.events() - self.pfc_frames
     }
 
     /// Takes the samples that are due before an event at `now`: they see the state after all earlier events.

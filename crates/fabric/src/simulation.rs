@@ -207,7 +207,7 @@ impl Simulation {
             now: self.engine.now(),
             digest: self.engine.digest(),
             events: self.engine.events(),
-            packet_hops: nodes.iter().map(|node| node.ports().hops).sum(),
+            packet_hops: nodes.iter().map(|node| node.ports().packet_hops()).sum(),
             windows: stats.windows,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,

@@ -1,13 +1,14 @@
 //! An output-queued switch with a shared packet memory: routing, admission, PFC, detection, scheduling.
-use backwater_control::PortState;
-use backwater_control::detector::{Departure, Detector};
+use backwater_control::detector::Departure;
 use backwater_control::flow_control::{Decision, Threshold};
-use backwater_engine::{Class, Key, Post, Stream, stream};
-use backwater_topology::flow_hash;
+use backwater_control::{CodePoint, PortState};
+use backwater_engine::{Class, Key, Node, Place, Post, Stream, Trajectory, stream};
 use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
+use crate::forwarding::Forwarding;
 use crate::ingress::Memory;
+use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose};
 use crate::record::{MarkRecord, StateRecord};
@@ -21,55 +22,32 @@ const MARKING: u64 = 0x3a7b;
 pub(crate) struct Switch {
     pub(crate) ports: Ports,
     pub(crate) memory: Memory,
-    detectors: Vec<Detector>,
+    forwarding: Forwarding,
     random: Vec<Stream>,
-    salt: u32,
 }
 
-impl Switch {
-    pub(crate) fn new(node: u32, spec: &Spec, ports: Ports, world: &World) -> Self {
-        let count = ports.egress.len();
-        let thresholds =
-            spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
-        Self {
-            memory: Memory::new(ports.classes, thresholds, count, world.buffer),
-            detectors: spec.switch.detectors[node as usize].clone(),
-            random: (0..count as u64)
-                .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
-                .collect(),
-            salt: salt(world.seed, node),
-            ports,
-        }
-    }
+impl Node for Switch {
+    node_of_ports!();
 
-    /// Bytes of state of all ports beyond what every node has.
-    pub(crate) fn state_bytes(&self) -> usize {
-        let memory = &self.memory;
-        size_of_val(&*memory.accounts)
-            + size_of_val(&*memory.thresholds)
-            + size_of_val(&*memory.quiet)
-            + size_of_val(&*self.detectors)
-            + size_of_val(&*self.random)
-    }
-
-    pub(crate) fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    #[inline]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         self.ports.sample_until(packet.time, world, post);
         self.ports.note(packet);
         if packet.kind == Kind::Pfc {
             let opened = self.ports.obey(packet, world, post);
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
-                self.resumed(packet.port, class, packet.time);
+                self.resumed(packet.port, class, packet.time, world);
             }
             if opened != 0 {
                 self.send_next(packet.port, packet.time, world, post);
             }
         } else {
-            self.ports.hops += 1;
             self.forward(packet, world, post);
         }
     }
 
-    pub(crate) fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
         self.ports.sample_until(key.time, world, post);
         if key.class() == Class::Wake {
             let port = self.ports.take_wake();
@@ -81,7 +59,7 @@ impl Switch {
         match timer.purpose {
             Purpose::PauseExpiry => {
                 if self.ports.pause_expired(port, class, timer.time, world, post) {
-                    self.resumed(port, class, timer.time);
+                    self.resumed(port, class, timer.time, world);
                     self.send_next(port, timer.time, world, post);
                 }
             }
@@ -89,13 +67,42 @@ impl Switch {
             Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
         }
     }
+}
+
+impl Switch {
+    pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
+        for (egress, detector) in ports.egress.iter_mut().zip(&spec.switch.detectors[node as usize]) {
+            egress.detector = world.detector_number(detector);
+            egress.calm = detector.calm().min(u64::from(u32::MAX)) as u32;
+        }
+        let count = ports.egress.len();
+        let thresholds =
+            spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
+        Self {
+            memory: Memory::new(ports.classes, world.lossless, thresholds, count, world.buffer),
+            forwarding: Forwarding::new(
+                node,
+                spec.network.hosts().len() as u32,
+                &spec.routes,
+                salt(world.seed, node),
+            ),
+            random: (0..count as u64)
+                .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
+                .collect(),
+            ports,
+        }
+    }
+
+    /// Bytes of state of all ports beyond what every node has.
+    pub(crate) fn state_bytes(&self) -> usize {
+        let memory = &self.memory;
+        size_of_val(&*memory.accounts) + size_of_val(&*memory.thresholds) + size_of_val(&*self.random)
+    }
 
     #[inline]
     fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let reverse = packet.kind != Kind::Data;
-        let hash = flow_hash(packet.flow, reverse, self.salt);
-        let out = world.routes.choose(self.ports.node, packet.dst, hash);
-        if self.may_pass(packet, out, world) {
+        let out = self.forwarding.port(packet);
+        if self.may_pass(packet, out) {
             let code = self.depart(out, packet, packet.time, world, post);
             self.ports.transmit(out, packet, code, packet.time, post);
         } else {
@@ -103,22 +110,16 @@ impl Switch {
         }
     }
 
-    /// Whether the packet can leave the moment it has come without anything else taking notice.
+    /// Whether the packet can leave the moment it has come without anything else taking notice. It takes no
+    /// memory then.
     #[inline]
-    fn may_pass(&self, packet: &Packet, out: u16, world: &World) -> bool {
+    fn may_pass(&self, packet: &Packet, out: u16) -> bool {
         let egress = &self.ports.egress[out as usize];
-        let bit = 1 << packet.class;
-        if egress.busy_until > packet.time || egress.waiting != 0 || egress.paused & bit != 0 {
+        if egress.busy_until > packet.time || (egress.waiting | egress.paused) & (1 << packet.class) != 0 {
             return false;
         }
-        let after = u64::from(packet.size);
-        let fits = self.memory.used + after <= self.memory.capacity;
-        if world.lossless & bit == 0 {
-            return fits;
-        }
         let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
-        let calm = account.held.total() + after <= u64::from(self.memory.quiet[packet.port as usize]);
-        fits && calm && !account.outstanding
+        account.held.total() + u64::from(packet.size) <= u64::from(account.calm)
     }
 
     fn store<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
@@ -132,7 +133,7 @@ impl Switch {
         }
         if lossless {
             let account = &self.memory.accounts[self.ports.at(port, class)];
-            if account.outstanding || account.held.total() > u64::from(self.memory.quiet[port as usize]) {
+            if account.held.total() > u64::from(account.calm) {
                 let outstanding = account.outstanding;
                 let level = self.memory.level(port, class);
                 let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
@@ -218,15 +219,36 @@ impl Switch {
         now: u64,
         world: &World,
         post: &mut P,
-    ) -> backwater_control::CodePoint {
+    ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
         let queue = &mut self.ports.queues[at];
         queue.sent_bytes += u64::from(packet.size);
         queue.sent_packets += 1;
+        if queue.bytes <= self.ports.egress[out as usize].calm
+            && queue.registers.is_settled(Time::from_ps(now))
+        {
+            packet.code
+        } else {
+            self.judge(out, packet, now, world, post)
+        }
+    }
+
+    /// Shows a departure to the port's detector.
+    #[inline(never)]
+    fn judge<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
         if packet.class == 0 {
             return packet.code;
         }
-        let detector = &self.detectors[out as usize];
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
         let before = queue.registers.state();
         let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
         let departure = Departure {
@@ -247,6 +269,7 @@ impl Switch {
         code
     }
 
+    #[cold]
     fn judged_anew<P: Post<Packet>>(
         &mut self,
         port: u16,
@@ -272,18 +295,19 @@ impl Switch {
         }
     }
 
+    #[cold]
     fn marked<P: Post<Packet>>(
         &mut self,
         port: u16,
         packet: &Packet,
-        code: backwater_control::CodePoint,
+        code: CodePoint,
         now: u64,
         world: &World,
         post: &mut P,
     ) {
         let at = self.ports.at(port, packet.class);
         let gate = &mut self.ports.gates[at];
-        if code == backwater_control::CodePoint::Congestion {
+        if code == CodePoint::Congestion {
             gate.ce_marks += 1;
         } else {
             gate.ue_marks += 1;
@@ -304,14 +328,20 @@ impl Switch {
     }
 
     /// The gate of an egress queue opened.
-    fn resumed(&mut self, port: u16, class: u8, now: u64) {
+    #[cold]
+    fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
         let at = self.ports.at(port, class);
         let queue = &mut self.ports.queues[at];
         let waiting = u64::from(queue.bytes);
-        self.detectors[port as usize].on_resume(&mut queue.registers, Time::from_ps(now), waiting);
+        world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
+            &mut queue.registers,
+            Time::from_ps(now),
+            waiting,
+        );
     }
 
     /// Carries out a decision about an ingress port.
+    #[cold]
     fn tell<P: Post<Packet>>(
         &mut self,
         port: u16,
@@ -352,6 +382,7 @@ impl Switch {
     }
 
     /// A timed pause is looked after: is the ingress queue still too long?
+    #[cold]
     fn poll<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
         let index = self.ports.at(port, class);
         let account = &mut self.memory.accounts[index];

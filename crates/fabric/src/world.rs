@@ -1,4 +1,5 @@
 //! What all nodes share and none changes: settings, flows, routes.
+use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
@@ -74,6 +75,8 @@ pub(crate) struct World {
     pub(crate) notify: Option<NotifyConfig>,
     pub(crate) cnp_size: u16,
     pub(crate) routes: Routes,
+    /// The detectors in use, each once.
+    pub(crate) detectors: Vec<Detector>,
     pub(crate) flows: Vec<Flow>,
     /// Index of each flow's sender state at its source host.
     pub(crate) sender_slot: Vec<u32>,
@@ -102,6 +105,12 @@ impl World {
         let sender_slot = spec.flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = spec.flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
+        let mut detectors: Vec<Detector> = Vec::new();
+        for detector in spec.switch.detectors.iter().flatten() {
+            if !detectors.contains(detector) {
+                detectors.push(*detector);
+            }
+        }
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         Self {
             seed: spec.seed,
@@ -117,6 +126,7 @@ impl World {
             notify: spec.notify,
             cnp_size: spec.cnp_size.get() as u16,
             routes: spec.routes.clone(),
+            detectors,
             flows: spec.flows.clone(),
             sender_slot,
             receiver_slot,
@@ -125,6 +135,11 @@ impl World {
             states: spec.probe.states,
             sample: spec.probe.sample.map_or(u64::MAX, |period| period.as_ps()),
         }
+    }
+
+    /// The number of a detector in `detectors`.
+    pub(crate) fn detector_number(&self, detector: &Detector) -> u16 {
+        self.detectors.iter().position(|known| known == detector).expect("collected from all ports") as u16
     }
 
     /// The class of a flow's data.

@@ -31,8 +31,16 @@ pub struct Registers {
 
 impl Registers {
     /// The verdict of the latest dequeue.
+    #[inline]
     pub const fn state(&self) -> PortState {
         self.state
+    }
+
+    /// Whether the port is in the non-congestion state and in no ON-OFF pattern. Then a dequeue that leaves at most
+    /// [`Detector::calm`] bytes marks nothing and changes nothing: it need not be shown to the detector.
+    #[inline]
+    pub fn is_settled(&self, now: Time) -> bool {
+        now >= self.release && matches!(self.state, PortState::NonCongestion)
     }
 }
 
@@ -85,6 +93,15 @@ impl Detector {
             Self::None => departure.code,
             Self::Red(red) => red.on_dequeue(registers, departure, draw),
             Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
+        }
+    }
+
+    /// The longest queue that is never marked and never congested while [`Registers::is_settled`].
+    pub fn calm(&self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Red(red) => red.calm(),
+            Self::Tcd(tcd) => tcd.red.calm(),
         }
     }
 

@@ -108,6 +108,11 @@ impl Red {
         }
     }
 
+    /// The longest queue that is never marked: kmin on top of what is not counted.
+    pub const fn calm(&self) -> u64 {
+        self.kmin.saturating_add(self.guaranteed)
+    }
+
     /// Whether the counted bytes lie above the ramp: the step that stands for "over the threshold".
     #[inline]
     pub const fn above(&self, counted: u64) -> bool {

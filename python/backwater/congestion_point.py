@@ -87,4 +87,5 @@ def _share_height(row: Sequence[Axes]) -> None:
     """One scale for all runs of a port, so that heights compare."""
     top = max(axes.get_ylim()[1] for axes in row)
     for axes in row:
-        axes.set_ylim(0, top)
+        # Room for the port's name above the curve.
+        axes.set_ylim(0, top * 1.15)

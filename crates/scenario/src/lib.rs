@@ -1,1 +1,21 @@
-//! placeholder
+//! For whoever describes or runs an experiment: what one run means, from a TOML text to everything the fabric needs.
+//!
+//! `Scenario::parse → validate → ValidScenario → build → Spec`: each step can only be taken after the one before, so
+//! that nothing runs, and nothing is written, before everything has been checked. All that is wrong is reported at
+//! once in a [`ScenarioError`], which shows each place with the allowed range and a fix.
+mod check;
+mod diagnostic;
+mod document;
+mod layers;
+mod nearest;
+mod overrides;
+pub mod quantity;
+mod scenario;
+mod schema;
+pub mod settings;
+mod valid;
+
+pub use diagnostic::{Problem, ScenarioError};
+pub use scenario::Scenario;
+pub use schema::schema;
+pub use valid::ValidScenario;

@@ -94,10 +94,7 @@ impl Cdf {
                 continue;
             }
             let point = parse_line(index + 1, text)?;
-            if points
-                .last()
-                .is_some_and(|last| point.0 < last.0 || point.1 < last.1)
-            {
+            if points.last().is_some_and(|last| point.0 < last.0 || point.1 < last.1) {
                 let (line, text) = (index + 1, text.to_owned());
                 return Err(CdfError::NotMonotone { line, text });
             }
@@ -106,9 +103,7 @@ impl Cdf {
         match points.last() {
             None => Err(CdfError::Empty),
             Some(&(_, WHOLE)) => Ok(Self { points }),
-            Some(&(_, units)) => Err(CdfError::NotWhole {
-                percent: units as f64 / UNITS_PER_PERCENT as f64,
-            }),
+            Some(&(_, units)) => Err(CdfError::NotWhole { percent: units as f64 / UNITS_PER_PERCENT as f64 }),
         }
     }
 
@@ -131,10 +126,7 @@ impl Cdf {
     /// The size at probability `units / 10¹¹`, linear between the points, rounded down, at least 1 B.
     fn inverse(&self, units: u64) -> Bytes {
         let above = self.points.partition_point(|point| point.1 <= units);
-        let size = match (
-            above.checked_sub(1).map(|below| self.points[below]),
-            self.points.get(above),
-        ) {
+        let size = match (above.checked_sub(1).map(|below| self.points[below]), self.points.get(above)) {
             (Some(lower), Some(upper)) => {
                 let share = u128::from(units - lower.1) * u128::from(upper.0 - lower.0);
                 lower.0 + (share / u128::from(upper.1 - lower.1)) as u64
@@ -158,10 +150,7 @@ impl Cdf {
 
 /// One line as a size in bytes and a probability in billionths of a percent.
 fn parse_line(line: usize, text: &str) -> Result<(u64, u64), CdfError> {
-    let syntax = || CdfError::Syntax {
-        line,
-        text: text.chars().take(60).collect(),
-    };
+    let syntax = || CdfError::Syntax { line, text: text.chars().take(60).collect() };
     let mut words = text.split_whitespace();
     let (Some(size), Some(percent), None) = (words.next(), words.next(), words.next()) else {
         return Err(syntax());
@@ -173,21 +162,15 @@ fn parse_line(line: usize, text: &str) -> Result<(u64, u64), CdfError> {
         return Err(syntax());
     }
     // Some published tables write whole sizes with decimals ("10000.0").
-    let whole = size.split_once('.').map_or(Some(size), |(whole, decimals)| {
-        decimals.chars().all(|c| c == '0').then_some(whole)
-    });
+    let whole = size
+        .split_once('.')
+        .map_or(Some(size), |(whole, decimals)| decimals.chars().all(|c| c == '0').then_some(whole));
     let whole = whole.ok_or_else(syntax)?;
     let size = whole.parse::<u64>().ok().filter(|&bytes| bytes <= MAX_SIZE.get());
-    let size = size.ok_or_else(|| CdfError::Size {
-        line,
-        text: whole.to_owned(),
-    })?;
+    let size = size.ok_or_else(|| CdfError::Size { line, text: whole.to_owned() })?;
     let percent = decimal_billionths(percent)
         .filter(|&units| units <= WHOLE)
-        .ok_or_else(|| CdfError::Percent {
-            line,
-            text: percent.to_owned(),
-        })?;
+        .ok_or_else(|| CdfError::Percent { line, text: percent.to_owned() })?;
     Ok((size, percent))
 }
 
@@ -250,23 +233,11 @@ mod tests {
         let error = |text: &str| Cdf::parse(text).unwrap_err();
         assert_eq!(error(" \n# nothing\n"), CdfError::Empty);
         assert!(matches!(error("0 0\n100"), CdfError::Syntax { line: 2, .. }));
-        assert!(matches!(
-            error("0 0\n-5 10\n9 100"),
-            CdfError::Syntax { line: 2, .. }
-        ));
-        assert!(matches!(
-            error("0 0\n9 50\n8 100"),
-            CdfError::NotMonotone { line: 3, .. }
-        ));
-        assert!(matches!(
-            error("0 0\n9 50\n10 40"),
-            CdfError::NotMonotone { line: 3, .. }
-        ));
+        assert!(matches!(error("0 0\n-5 10\n9 100"), CdfError::Syntax { line: 2, .. }));
+        assert!(matches!(error("0 0\n9 50\n8 100"), CdfError::NotMonotone { line: 3, .. }));
+        assert!(matches!(error("0 0\n9 50\n10 40"), CdfError::NotMonotone { line: 3, .. }));
         assert!(matches!(error("0 0\n9 101"), CdfError::Percent { line: 2, .. }));
-        assert!(matches!(
-            error("0 0\n99999999999999999999 100"),
-            CdfError::Size { line: 2, .. }
-        ));
+        assert!(matches!(error("0 0\n99999999999999999999 100"), CdfError::Size { line: 2, .. }));
         assert_eq!(error("0 0\n9 97.5"), CdfError::NotWhole { percent: 97.5 });
     }
 }

@@ -65,15 +65,7 @@ pub struct Group {
 impl Group {
     /// A flow of this entry.
     pub fn flow(&self, src: u32, dst: u32, size: Bytes, start: Time) -> Flow {
-        Flow {
-            group: self.id,
-            src,
-            dst,
-            size,
-            start,
-            priority: self.priority,
-            pacing: self.pacing,
-        }
+        Flow { group: self.id, src, dst, size, start, priority: self.priority, pacing: self.pacing }
     }
 }
 
@@ -96,29 +88,16 @@ mod tests {
     use super::*;
 
     fn flow(group: u16, src: u32, start: u64, size: u64) -> Flow {
-        let group = Group {
-            id: group,
-            priority: 3,
-            pacing: Pacing::Controlled,
-            start: Time::ZERO,
-        };
+        let group = Group { id: group, priority: 3, pacing: Pacing::Controlled, start: Time::ZERO };
         group.flow(src, 9, Bytes::new(size), Time::from_ps(start))
     }
 
     #[test]
     fn flows_are_numbered_by_start_then_source_and_ties_keep_their_order() {
-        let mut flows = vec![
-            flow(1, 2, 5, 1),
-            flow(0, 2, 5, 2),
-            flow(0, 2, 5, 3),
-            flow(0, 1, 5, 4),
-            flow(7, 3, 4, 5),
-        ];
+        let mut flows =
+            vec![flow(1, 2, 5, 1), flow(0, 2, 5, 2), flow(0, 2, 5, 3), flow(0, 1, 5, 4), flow(7, 3, 4, 5)];
         sort(&mut flows);
-        assert_eq!(
-            flows.iter().map(|f| f.size.get()).collect::<Vec<_>>(),
-            [5, 4, 2, 3, 1]
-        );
+        assert_eq!(flows.iter().map(|f| f.size.get()).collect::<Vec<_>>(), [5, 4, 2, 3, 1]);
     }
 
     #[test]

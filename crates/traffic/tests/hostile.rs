@@ -29,9 +29,8 @@ proptest! {
         percents.sort_unstable();
         let points = sizes.len().min(percents.len());
         percents[points - 1] = 1000;
-        let text: String = (0..points)
-            .map(|i| format!("{} {}.{}\n", sizes[i], percents[i] / 10, percents[i] % 10))
-            .collect();
+        let line = |i: usize| format!("{} {}.{}", sizes[i], percents[i] / 10, percents[i] % 10);
+        let text = (0..points).map(line).collect::<Vec<_>>().join("\n");
         let cdf = Cdf::parse(&text).unwrap();
         let (low, high) = (low.min(high), low.max(high));
         prop_assert!(cdf.percentile(low) <= cdf.percentile(high));

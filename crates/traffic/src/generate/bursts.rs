@@ -25,11 +25,7 @@ impl Bursts {
         let mut flows = Vec::with_capacity(self.rounds as usize * self.pairs.len());
         let mut start = group.start;
         for _ in 0..self.rounds {
-            flows.extend(
-                self.pairs
-                    .iter()
-                    .map(|&(src, dst)| group.flow(src, dst, self.size, start)),
-            );
+            flows.extend(self.pairs.iter().map(|&(src, dst)| group.flow(src, dst, self.size, start)));
             start = start.saturating_add(self.interval);
         }
         flows
@@ -53,13 +49,7 @@ mod tests {
         assert_eq!(flows.len(), 960);
         // 63 gaps of 47.5 us between the first round and the last
         assert_eq!(flows[959].start.since(GROUP.start), Span::from_ns(2_992_500));
-        assert_eq!(
-            flows.iter().map(|f| f.size).sum::<Bytes>(),
-            Bytes::from_kb(61_440)
-        );
-        assert!(
-            flows[..15].iter().all(|f| f.start == GROUP.start),
-            "a round is simultaneous"
-        );
+        assert_eq!(flows.iter().map(|f| f.size).sum::<Bytes>(), Bytes::from_kb(61_440));
+        assert!(flows[..15].iter().all(|f| f.start == GROUP.start), "a round is simultaneous");
     }
 }

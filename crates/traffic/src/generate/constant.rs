@@ -21,11 +21,8 @@ pub struct Constant {
 impl Constant {
     /// The flows, in the order of the pairs. The pacing of the group is replaced.
     pub fn flows(&self, group: &Group) -> Vec<Flow> {
-        let pacing = Pacing::Constant {
-            rate: self.rate,
-            jitter_ppm: self.jitter_ppm,
-            catch_up: self.catch_up,
-        };
+        let pacing =
+            Pacing::Constant { rate: self.rate, jitter_ppm: self.jitter_ppm, catch_up: self.catch_up };
         let group = Group { pacing, ..*group };
         let flow = |&(src, dst): &(u32, u32)| group.flow(src, dst, self.size, group.start);
         self.pairs.iter().map(flow).collect()
@@ -48,11 +45,7 @@ mod tests {
         };
         assert!(matches!(
             source.flows(&GROUP)[0].pacing,
-            Pacing::Constant {
-                jitter_ppm: 100_000,
-                catch_up: true,
-                ..
-            }
+            Pacing::Constant { jitter_ppm: 100_000, catch_up: true, .. }
         ));
     }
 }

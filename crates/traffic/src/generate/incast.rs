@@ -21,12 +21,7 @@ pub struct Incast {
 impl Incast {
     /// The flows, in ascending order of the sources. At most as many as there are possible sources.
     pub fn flows(&self, group: &Group, seed: u64) -> Vec<Flow> {
-        let mut senders: Vec<u32> = self
-            .from
-            .iter()
-            .copied()
-            .filter(|&host| host != self.to)
-            .collect();
+        let mut senders: Vec<u32> = self.from.iter().copied().filter(|&host| host != self.to).collect();
         if let Some(fan_in) = self.fan_in {
             let mut random = stream(seed, INCAST, entity(group.id, self.to));
             let chosen = senders.len().min(fan_in as usize);
@@ -49,43 +44,24 @@ mod tests {
     use crate::generate::testing::GROUP;
 
     fn incast(fan_in: Option<u32>) -> Incast {
-        Incast {
-            from: (0..100).collect(),
-            to: 7,
-            size: Bytes::from_mb(1),
-            fan_in,
-        }
+        Incast { from: (0..100).collect(), to: 7, size: Bytes::from_mb(1), fan_in }
     }
 
     #[test]
     fn everybody_but_the_receiver_sends_at_once() {
         let flows = incast(None).flows(&GROUP, 1);
         assert_eq!(flows.len(), 99);
-        assert!(
-            flows
-                .iter()
-                .all(|f| f.src != 7 && f.dst == 7 && f.start == GROUP.start)
-        );
+        assert!(flows.iter().all(|f| f.src != 7 && f.dst == 7 && f.start == GROUP.start));
     }
 
     #[test]
     fn a_smaller_fan_in_is_a_random_choice_without_repeats_that_the_seed_fixes() {
-        let sources = |seed| {
-            incast(Some(32))
-                .flows(&GROUP, seed)
-                .iter()
-                .map(|f| f.src)
-                .collect::<Vec<_>>()
-        };
+        let sources = |seed| incast(Some(32)).flows(&GROUP, seed).iter().map(|f| f.src).collect::<Vec<_>>();
         let one = sources(1);
         assert_eq!(one.len(), 32);
         assert!(one.is_sorted_by(|a, b| a < b));
         assert_eq!(one, sources(1));
         assert_ne!(one, sources(2));
-        assert_eq!(
-            incast(Some(1000)).flows(&GROUP, 1).len(),
-            99,
-            "no more than there are"
-        );
+        assert_eq!(incast(Some(1000)).flows(&GROUP, 1).len(), 99, "no more than there are");
     }
 }

@@ -27,16 +27,9 @@ mod tests {
 
     #[test]
     fn a_message_is_sent_once_per_pair() {
-        let message = Message {
-            pairs: vec![(0, 1), (2, 1)],
-            size: Bytes::new(9),
-        };
+        let message = Message { pairs: vec![(0, 1), (2, 1)], size: Bytes::new(9) };
         let flows = message.flows(&GROUP);
         assert_eq!(flows.len(), 2);
-        assert!(
-            flows
-                .iter()
-                .all(|flow| flow.size == Bytes::new(9) && flow.dst == 1)
-        );
+        assert!(flows.iter().all(|flow| flow.size == Bytes::new(9) && flow.dst == 1));
     }
 }

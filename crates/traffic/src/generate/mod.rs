@@ -23,10 +23,6 @@ pub(crate) mod testing {
 
     use crate::flow::{Group, Pacing};
 
-    pub(crate) const GROUP: Group = Group {
-        id: 4,
-        priority: 3,
-        pacing: Pacing::Controlled,
-        start: Time::from_ps(1_000),
-    };
+    pub(crate) const GROUP: Group =
+        Group { id: 4, priority: 3, pacing: Pacing::Controlled, start: Time::from_ps(1_000) };
 }

@@ -46,10 +46,7 @@ mod tests {
     fn every_host_sends_once_and_receives_once_and_never_to_itself() {
         for seed in 0..50 {
             for hosts in [2u32, 3, 128] {
-                let permutation = Permutation {
-                    hosts: (0..hosts).collect(),
-                    size: Bytes::MAX,
-                };
+                let permutation = Permutation { hosts: (0..hosts).collect(), size: Bytes::MAX };
                 let flows = permutation.flows(&GROUP, seed);
                 let mut receivers: Vec<u32> = flows.iter().map(|f| f.dst).collect();
                 receivers.sort_unstable();
@@ -61,13 +58,8 @@ mod tests {
 
     #[test]
     fn both_derangements_of_three_hosts_are_equally_likely() {
-        let permutation = Permutation {
-            hosts: vec![0, 1, 2],
-            size: Bytes::MAX,
-        };
-        let forward = (0..2000)
-            .filter(|&seed| permutation.flows(&GROUP, seed)[0].dst == 1)
-            .count();
+        let permutation = Permutation { hosts: vec![0, 1, 2], size: Bytes::MAX };
+        let forward = (0..2000).filter(|&seed| permutation.flows(&GROUP, seed)[0].dst == 1).count();
         // binomial, standard deviation 22: five of them
         assert!(forward.abs_diff(1000) < 112, "{forward}");
     }

@@ -70,10 +70,7 @@ impl Poisson {
     /// The flows in order of time; arrivals at one instant in order of the sources. A source that has no
     /// destination but itself sends nothing.
     pub fn flows(&self, group: &Group, seed: u64) -> Vec<Flow> {
-        let sources = self
-            .from
-            .iter()
-            .map(|&(host, rate)| self.source(group, seed, host, rate));
+        let sources = self.from.iter().map(|&(host, rate)| self.source(group, seed, host, rate));
         let mut sources: Vec<Source> = sources.filter(|source| !source.destinations.is_empty()).collect();
         let mut next: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::with_capacity(sources.len());
         for (index, source) in sources.iter_mut().enumerate() {
@@ -128,11 +125,7 @@ mod tests {
         let offered: u64 = flows.iter().map(|f| f.size.get()).sum();
         // 16 hosts x 40 Gbps x 1 s = 80 GB
         assert!((offered as f64 / 80e9 - 0.6).abs() < 0.01, "{offered}");
-        assert!(
-            flows
-                .iter()
-                .all(|f| f.start < until && f.src != f.dst && f.start >= GROUP.start)
-        );
+        assert!(flows.iter().all(|f| f.start < until && f.src != f.dst && f.start >= GROUP.start));
     }
 
     #[test]

@@ -94,12 +94,7 @@ mod tests {
     fn synchronous(sizes: Sizes, load: f64) -> Synchronous {
         let interval = Synchronous::interval_for(15, sizes.mean(), load, Rate::from_gbps(40));
         let pairs = (1..=15).map(|src| (src, 0)).collect();
-        Synchronous {
-            pairs,
-            sizes,
-            interval,
-            stop: Stop::At(Time::from_ps(10 * PS_PER_S)),
-        }
+        Synchronous { pairs, sizes, interval, stop: Stop::At(Time::from_ps(10 * PS_PER_S)) }
     }
 
     #[test]
@@ -107,19 +102,13 @@ mod tests {
         let flows = synchronous(Sizes::Independent(Cdf::hadoop()), 0.7).flows(&GROUP, 1);
         for tick in flows.chunks(15) {
             assert!(tick.iter().all(|f| f.start == tick[0].start));
-            assert_eq!(
-                tick.iter().map(|f| f.src).collect::<Vec<_>>(),
-                (1..=15).collect::<Vec<_>>()
-            );
+            assert_eq!(tick.iter().map(|f| f.src).collect::<Vec<_>>(), (1..=15).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn together_the_sources_offer_the_load_of_the_receivers_link() {
-        for sizes in [
-            Sizes::Independent(Cdf::hadoop()),
-            Sizes::Fixed(Bytes::from_kb(64)),
-        ] {
+        for sizes in [Sizes::Independent(Cdf::hadoop()), Sizes::Fixed(Bytes::from_kb(64))] {
             let flows = synchronous(sizes, 0.7).flows(&GROUP, 1);
             let offered: u64 = flows.iter().map(|f| f.size.get()).sum();
             // 40 Gbps x 10 s = 50 GB
@@ -130,17 +119,10 @@ mod tests {
     #[test]
     fn a_common_size_is_shared_by_a_tick_and_independent_ones_are_not() {
         let common = synchronous(Sizes::Common(Cdf::hadoop()), 0.7).flows(&GROUP, 1);
-        assert!(
-            common
-                .chunks(15)
-                .all(|tick| tick.iter().all(|f| f.size == tick[0].size))
-        );
+        assert!(common.chunks(15).all(|tick| tick.iter().all(|f| f.size == tick[0].size)));
         let own = synchronous(Sizes::Independent(Cdf::hadoop()), 0.7).flows(&GROUP, 1);
         assert!(own[..15].iter().any(|f| f.size != own[0].size));
-        assert_eq!(
-            common[0].start, own[0].start,
-            "the clock does not depend on the sizes"
-        );
+        assert_eq!(common[0].start, own[0].start, "the clock does not depend on the sizes");
     }
 
     #[test]

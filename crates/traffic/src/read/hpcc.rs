@@ -106,26 +106,16 @@ pub fn hpcc(
     origin: Time,
     host_of: impl Fn(u32) -> Option<u32>,
 ) -> Result<Vec<HpccFlow>, ReadError> {
-    let numbered = text
-        .lines()
-        .enumerate()
-        .map(|(index, text)| (index + 1, text.trim()));
+    let numbered = text.lines().enumerate().map(|(index, text)| (index + 1, text.trim()));
     let mut lines = numbered.filter(|(_, text)| !text.is_empty());
     let (line, first) = lines.next().ok_or(ReadError::Empty)?;
-    let announced: usize = first.parse().map_err(|_| ReadError::Count {
-        line,
-        text: shown(first),
-    })?;
-    let flows = lines
-        .map(|(line, text)| parse_flow(line, text, origin, &host_of))
-        .collect::<Result<Vec<_>, _>>()?;
+    let announced: usize = first.parse().map_err(|_| ReadError::Count { line, text: shown(first) })?;
+    let flows =
+        lines.map(|(line, text)| parse_flow(line, text, origin, &host_of)).collect::<Result<Vec<_>, _>>()?;
     if flows.len() == announced {
         Ok(flows)
     } else {
-        Err(ReadError::Length {
-            announced,
-            found: flows.len(),
-        })
+        Err(ReadError::Length { announced, found: flows.len() })
     }
 }
 
@@ -142,47 +132,24 @@ fn parse_flow(
 ) -> Result<HpccFlow, ReadError> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     let &[src, dst, priority, port, size, start] = fields.as_slice() else {
-        return Err(ReadError::Fields {
-            line,
-            text: shown(text),
-            fields: fields.len(),
-        });
+        return Err(ReadError::Fields { line, text: shown(text), fields: fields.len() });
     };
-    let bad = |field, text: &str, wanted| ReadError::Field {
-        line,
-        field,
-        text: shown(text),
-        wanted,
-    };
+    let bad = |field, text: &str, wanted| ReadError::Field { line, field, text: shown(text), wanted };
     let host = |field, text: &str| {
-        let node = text
-            .parse::<u32>()
-            .map_err(|_| bad(field, text, "a node number"))?;
+        let node = text.parse::<u32>().map_err(|_| bad(field, text, "a node number"))?;
         host_of(node).ok_or(ReadError::NoHost { line, field, node })
     };
     let (src, dst) = (host("src", src)?, host("dst", dst)?);
     if src == dst {
-        return Err(ReadError::ToItself {
-            line,
-            node: fields[0].parse().unwrap_or(src),
-        });
+        return Err(ReadError::ToItself { line, node: fields[0].parse().unwrap_or(src) });
     }
     let priority = priority.parse::<u8>().ok().filter(|&p| p < 8);
-    let port = port
-        .parse::<u16>()
-        .map_err(|_| bad("port", port, "a UDP port from 0 to 65535"))?;
-    let bytes = size
-        .parse::<u64>()
-        .ok()
-        .filter(|&bytes| bytes > 0 && bytes <= MAX_SIZE.get());
+    let port = port.parse::<u16>().map_err(|_| bad("port", port, "a UDP port from 0 to 65535"))?;
+    let bytes = size.parse::<u64>().ok().filter(|&bytes| bytes > 0 && bytes <= MAX_SIZE.get());
     let when =
         seconds(start).ok_or_else(|| bad("start", start, "a decimal number of seconds from 0 to 10^7"))?;
     if when < origin {
-        return Err(ReadError::BeforeOrigin {
-            line,
-            start: when,
-            origin,
-        });
+        return Err(ReadError::BeforeOrigin { line, start: when, origin });
     }
     Ok(HpccFlow {
         src,
@@ -203,9 +170,7 @@ fn seconds(text: &str) -> Option<Time> {
     }
     let whole = whole.parse::<u64>().ok().filter(|&s| s <= 10_000_000)?;
     let picos: String = decimals.chars().chain("000000000000".chars()).take(12).collect();
-    Some(Time::from_ps(
-        whole * backwater_units::PS_PER_S + picos.parse::<u64>().ok()?,
-    ))
+    Some(Time::from_ps(whole * backwater_units::PS_PER_S + picos.parse::<u64>().ok()?))
 }
 
 #[cfg(test)]
@@ -214,9 +179,7 @@ mod tests {
 
     /// Nodes 0 to 9 are hosts in reverse order, the others switches.
     fn read(text: &str) -> Result<Vec<HpccFlow>, ReadError> {
-        hpcc(text, Time::from_ps(2 * backwater_units::PS_PER_S), |node| {
-            9u32.checked_sub(node)
-        })
+        hpcc(text, Time::from_ps(2 * backwater_units::PS_PER_S), |node| 9u32.checked_sub(node))
     }
 
     #[test]
@@ -238,26 +201,9 @@ mod tests {
     fn what_is_wrong_is_named_with_its_line() {
         assert_eq!(read(" \n"), Err(ReadError::Empty));
         assert!(matches!(read("x\n"), Err(ReadError::Count { line: 1, .. })));
-        assert!(matches!(
-            read("1\n0 1 3 100 5"),
-            Err(ReadError::Fields {
-                line: 2,
-                fields: 5,
-                ..
-            })
-        ));
-        assert_eq!(
-            read("1\n0 10 3 100 5 2"),
-            Err(ReadError::NoHost {
-                line: 2,
-                field: "dst",
-                node: 10
-            })
-        );
-        assert_eq!(
-            read("1\n4 4 3 100 5 2"),
-            Err(ReadError::ToItself { line: 2, node: 4 })
-        );
+        assert!(matches!(read("1\n0 1 3 100 5"), Err(ReadError::Fields { line: 2, fields: 5, .. })));
+        assert_eq!(read("1\n0 10 3 100 5 2"), Err(ReadError::NoHost { line: 2, field: "dst", node: 10 }));
+        assert_eq!(read("1\n4 4 3 100 5 2"), Err(ReadError::ToItself { line: 2, node: 4 }));
         for (text, name) in [
             ("1\n0 1 8 100 5 2", "priority"),
             ("1\n0 1 3 70000 5 2", "port"),
@@ -272,21 +218,12 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(matches!(
-            read("1\n0 1 3 100 5 1.9"),
-            Err(ReadError::BeforeOrigin { line: 2, .. })
-        ));
+        assert!(matches!(read("1\n0 1 3 100 5 1.9"), Err(ReadError::BeforeOrigin { line: 2, .. })));
     }
 
     #[test]
     fn a_truncated_list_is_refused() {
         let text = "3\n0 1 3 100 5 2\n1 0 3 100 5 2\n";
-        assert_eq!(
-            read(text),
-            Err(ReadError::Length {
-                announced: 3,
-                found: 2
-            })
-        );
+        assert_eq!(read(text), Err(ReadError::Length { announced: 3, found: 2 }));
     }
 }

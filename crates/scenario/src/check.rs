@@ -1,0 +1,265 @@
+//! Checks the tree of a complete scenario against the schema: unknown and missing keys, types, units, ranges. All
+//! that is wrong is reported at once.
+use std::fmt::Write as _;
+
+use backwater_units::{Bytes, Rate, Span};
+use serde_json::Value as Json;
+
+use crate::diagnostic::Problem;
+use crate::document::{Node, Value};
+use crate::nearest::nearest;
+use crate::quantity::Unit;
+use crate::schema::{Rules, View};
+
+/// Everything that contradicts the schema.
+pub(crate) fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
+    let mut check = Check { rules, problems: Vec::new() };
+    check.value(root, &rules.root(), "");
+    check.problems
+}
+
+struct Check<'a> {
+    rules: &'a Rules,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn report(&mut self, node: &Node, message: String, label: impl Into<String>, help: String) {
+        self.problems.push(Problem::new(node.place.clone(), message, label).help(help));
+    }
+
+    fn value(&mut self, node: &Node, view: &View<'_>, name: &str) {
+        let branches = self.rules.branches(view);
+        if !branches.is_empty() {
+            return self.any_of(node, &branches, name);
+        }
+        match (&node.value, view.text("x-quantity")) {
+            (Value::Text(text), Some(unit)) => self.quantity(node, view, name, (unit, text)),
+            (_, Some(unit)) => self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit))),
+            (Value::Text(_), None) if !view.words().is_empty() => self.word(node, &view.words(), name),
+            (Value::Table(_), None) if view.allows("object") => self.table(node, view, name),
+            (Value::List(items), None) if view.allows("array") => self.list(items, view, name),
+            (Value::Integer(number), None) if view.allows("integer") => {
+                self.integer(node, view, name, *number);
+            }
+            (Value::Integer(number), None) if view.allows("number") => {
+                self.number(node, view, name, *number as f64);
+            }
+            (Value::Float(number), None) if view.allows("number") => self.number(node, view, name, *number),
+            (Value::Bool(_), None) if view.allows("boolean") => {}
+            (Value::Text(text), None) if view.allows("string") => {
+                if text.is_empty() && view.get("minLength").is_some() {
+                    let message = format!("{name} is empty");
+                    self.report(node, message, "give at least one character", help_of(view));
+                }
+            }
+            _ => self.wrong_type(node, name, wanted(view)),
+        }
+    }
+
+    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str) {
+        let message = format!("{name} = {} is {}, expected {wanted}", node.shown(), node.kind());
+        let help = format!("write {name} as {wanted}");
+        self.report(node, message, format!("expected {wanted}"), help);
+    }
+
+    /// One of several forms is enough; otherwise the complaint is that of the last form of the same type.
+    fn any_of(&mut self, node: &Node, branches: &[View<'_>], name: &str) {
+        let mut complaint = None;
+        for view in branches {
+            let mut attempt = Check { rules: self.rules, problems: Vec::new() };
+            attempt.value(node, view, name);
+            if attempt.problems.is_empty() {
+                return;
+            }
+            let same_type = match node.value {
+                Value::List(_) => view.allows("array"),
+                Value::Text(_) => view.allows("string"),
+                Value::Table(_) => view.allows("object"),
+                _ => false,
+            };
+            if same_type || complaint.is_none() {
+                complaint = Some(attempt.problems);
+            }
+        }
+        self.problems.extend(complaint.unwrap_or_default());
+    }
+
+    fn quantity(&mut self, node: &Node, view: &View<'_>, name: &str, (unit, text): (&str, &str)) {
+        let outcome = match unit {
+            Rate::NAME => in_range::<Rate>(text, view),
+            Bytes::NAME => in_range::<Bytes>(text, view),
+            _ => in_range::<Span>(text, view),
+        };
+        if let Err((label, range)) = outcome {
+            let message = format!("{name} = {text:?} is not allowed");
+            self.report(node, message, label, range);
+        }
+    }
+
+    fn word(&mut self, node: &Node, words: &[&str], name: &str) {
+        let Some(text) = node.text().filter(|text| !words.contains(text)) else {
+            return;
+        };
+        let message = format!("{name} = {text:?} is not known");
+        let label = match nearest(text, words.iter().copied()) {
+            Some(word) => format!("did you mean {word:?}?"),
+            None => "unknown".to_owned(),
+        };
+        self.report(node, message, label, format!("choose one of {}", words.join(", ")));
+    }
+
+    fn integer(&mut self, node: &Node, view: &View<'_>, name: &str, number: i128) {
+        let bound = |keyword| {
+            view.get(keyword).and_then(Json::as_number).and_then(|n| n.to_string().parse::<f64>().ok())
+        };
+        let least = bound("minimum").unwrap_or(0.0) as i128;
+        let format = match view.text("format") {
+            Some("uint8") => i128::from(u8::MAX),
+            Some("uint16") => i128::from(u16::MAX),
+            Some("uint32") => i128::from(u32::MAX),
+            _ => i128::from(u64::MAX),
+        };
+        let most = bound("maximum").map_or(format, |most| most as i128);
+        if !(least..=most).contains(&number) {
+            let message = format!("{name} = {number} is out of range");
+            self.report(node, message, format!("allowed: {least} to {most}"), help_of(view));
+        }
+    }
+
+    fn number(&mut self, node: &Node, view: &View<'_>, name: &str, number: f64) {
+        let bound = |keyword| view.get(keyword).and_then(Json::as_f64);
+        let (least, most) = (bound("minimum").unwrap_or(0.0), bound("maximum").unwrap_or(f64::MAX));
+        if !(least..=most).contains(&number) {
+            let message = format!("{name} = {number} is out of range");
+            self.report(node, message, format!("allowed: {least} to {most}"), help_of(view));
+        }
+    }
+
+    fn list(&mut self, items: &[Node], view: &View<'_>, name: &str) {
+        let Some(schema) = view.get("items") else { return };
+        let item_view = self.rules.view(schema);
+        for (index, item) in items.iter().enumerate() {
+            let name = match item.get("name").and_then(Node::text) {
+                Some(own) => format!("{name}.{own}"),
+                None => format!("{name}[{index}]"),
+            };
+            self.value(item, &item_view, &name);
+        }
+    }
+
+    fn table(&mut self, node: &Node, view: &View<'_>, name: &str) {
+        let Value::Table(entries) = &node.value else {
+            return;
+        };
+        let title = if name.is_empty() { "the scenario" } else { name };
+        let kinds: Vec<&str> = Rules::kinds(view).into_iter().map(|(kind, _)| kind).collect();
+        if !kinds.is_empty() {
+            match node.get("kind") {
+                Some(kind) if kind.text().is_none_or(|kind| !kinds.contains(&kind)) => {
+                    let name = format!("{name}.kind");
+                    match kind.text() {
+                        Some(_) => self.word(kind, &kinds, &name),
+                        None => self.wrong_type(kind, &name, "a text"),
+                    }
+                    return; // without its kind nothing is known about the other keys
+                }
+                Some(_) => {}
+                None => {
+                    let help = format!("add kind = \"…\", one of {}", kinds.join(", "));
+                    self.report(node, format!("{title} has no kind"), "which kind?", help);
+                    return;
+                }
+            }
+        }
+        let keys = self.rules.keys(view, node);
+        for entry in entries {
+            let path = if name.is_empty() { entry.key.clone() } else { format!("{name}.{}", entry.key) };
+            match keys.iter().find(|(key, _)| *key == entry.key) {
+                Some(_) if entry.key == "kind" && !kinds.is_empty() => {}
+                Some((_, view)) => self.value(&entry.node, view, &path),
+                None => self.unknown_key(entry, node, title, &keys),
+            }
+        }
+        for key in Rules::required(view, node) {
+            if node.get(key).is_none() {
+                let description =
+                    keys.iter().find(|(known, _)| *known == key).and_then(|(_, v)| v.text("description"));
+                let help = format!("add {key}: {}", description.unwrap_or("see the schema"));
+                self.report(node, format!("{title} has no {key}"), format!("{key} is missing"), help);
+            }
+        }
+    }
+
+    fn unknown_key(
+        &mut self,
+        entry: &crate::document::Entry,
+        table: &Node,
+        title: &str,
+        keys: &[(&str, View<'_>)],
+    ) {
+        let mut message = format!("unknown key {:?} in {title}", entry.key);
+        if let Some(kind) = table.get("kind").and_then(Node::text) {
+            let _ = write!(message, " (kind {kind:?})");
+        }
+        let label = match nearest(&entry.key, keys.iter().map(|(key, _)| *key)) {
+            Some(key) => format!("did you mean {key:?}?"),
+            None => "not a key of this table".to_owned(),
+        };
+        let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+        names.sort_unstable();
+        let help = format!("the keys here are {}", names.join(", "));
+        self.problems.push(Problem::new(entry.place.clone(), message, label).help(help));
+    }
+}
+
+/// A quantity within its bounds, or what to say under it and below.
+fn in_range<T: Unit>(text: &str, view: &View<'_>) -> Result<(), (String, String)> {
+    let bound = |keyword| view.text(keyword).and_then(|text| text.parse::<T>().ok());
+    let (least, most) = (bound("x-minimum"), bound("x-maximum"));
+    let range = match (least, most) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" of at least {least}"),
+        (None, Some(most)) => format!(" of at most {most}"),
+        (None, None) => String::new(),
+    };
+    let help = format!("give {}{range}, such as {:?}; {}", T::ARTICLE, T::EXAMPLE, help_of(view));
+    match text.parse::<T>() {
+        Err(error) => Err((error.to_string(), help)),
+        Ok(value) if least.is_some_and(|least| value < least) || most.is_some_and(|most| value > most) => {
+            Err((format!("allowed: {}{range}", T::ARTICLE), help))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The first sentence of a key's description.
+fn help_of(view: &View<'_>) -> String {
+    let description = view.text("description").unwrap_or_default().replace('\n', " ");
+    let end = description.find(". ").map_or(description.len(), |end| end + 1);
+    description[..end].trim_end_matches('.').to_owned()
+}
+
+fn quantity_kind(unit: &str) -> &'static str {
+    match unit {
+        Rate::NAME => Rate::ARTICLE,
+        Bytes::NAME => Bytes::ARTICLE,
+        _ => Span::ARTICLE,
+    }
+}
+
+fn wanted(view: &View<'_>) -> &'static str {
+    if !view.words().is_empty() || view.allows("string") {
+        "a text in quotes"
+    } else if view.allows("object") {
+        "a table"
+    } else if view.allows("array") {
+        "a list"
+    } else if view.allows("integer") {
+        "a whole number"
+    } else if view.allows("number") {
+        "a number"
+    } else {
+        "true or false"
+    }
+}

@@ -1,0 +1,117 @@
+//! What is wrong with a scenario, shown in the text that was read: file, line, value, allowed range and a fix.
+use std::fmt;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::document::Place;
+
+/// A text that a scenario was read from: its file, an override, the defaults of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    place: Place,
+    message: String,
+    label: String,
+    help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Place, message: String, label: impl Into<String>) -> Self {
+        Self { place, message, label: label.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// What is wrong, with the value at fault.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn fix(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The words under the marked place.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+}
+
+/// Why a scenario cannot run: everything that was found, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    sources: Vec<Source>,
+    problems: Vec<Problem>,
+}
+
+impl ScenarioError {
+    pub(crate) fn new(sources: Vec<Source>, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|problem| (problem.place.source, problem.place.span.start));
+        problems.dedup();
+        Self { sources, problems }
+    }
+
+    /// Everything that is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// File and line (from 1) of a problem.
+    pub fn line_of(&self, problem: &Problem) -> (&str, usize) {
+        let source = &self.sources[problem.place.source];
+        let before = &source.text.as_bytes()[..problem.place.span.start.min(source.text.len())];
+        (&source.name, before.split(|&byte| byte == b'\n').count())
+    }
+
+    fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
+        let source = &self.sources[problem.place.source];
+        let span = visible(&source.text, &problem.place.span);
+        let label = AnnotationKind::Primary.span(span).label(problem.label.as_str());
+        let snippet = Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(label);
+        let group = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
+        match &problem.help {
+            Some(help) => group.element(Level::HELP.message(help.as_str())),
+            None => group,
+        }
+    }
+}
+
+/// The part of a span that is worth marking: within the text, on character borders, its first line only.
+fn visible(text: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let floor = |mut index: usize| {
+        index = index.min(text.len());
+        while !text.is_char_boundary(index) {
+            index -= 1;
+        }
+        index
+    };
+    let (start, end) = (floor(span.start), floor(span.end));
+    let line = text[start..end].find('\n').map_or(end, |length| start + length);
+    start..line.max(start)
+}
+
+impl fmt::Display for ScenarioError {
+    /// The full report, one snippet per problem, without colours.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let renderer = Renderer::plain();
+        for problem in &self.problems {
+            writeln!(f, "{}\n", renderer.render(&[self.group(problem)]))?;
+        }
+        match self.problems.len() {
+            1 => f.write_str("1 problem; nothing was run"),
+            n => write!(f, "{n} problems; nothing was run"),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}

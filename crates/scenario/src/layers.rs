@@ -1,0 +1,70 @@
+//! Puts a scenario together from layers: overrides over the file over the defaults of the profile.
+use crate::document::{Entry, Node, Value};
+
+/// Keys that exclude each other: `(table, keys)`. Where a higher layer gives one of them, the others of a lower layer
+/// are dropped, so that `--set switch.detector.epsilon=0.02` works although the profile sets `max-ton`.
+const ALTERNATIVES: [(&str, &[&str]); 4] = [
+    ("switch.detector", &["max-ton", "epsilon"]),
+    ("traffic", &["until", "flows"]),
+    ("traffic", &["load", "interval"]),
+    ("traffic", &["cdf", "file", "size"]),
+];
+
+/// Keys whose mention in a higher layer drops another of a lower one: `(table, keys, dropped)`. Thresholds that the
+/// user writes must not be masked by the profile's thresholds for single rates, nor
+/// what was chosen together with the profile's Xoff outlive it.
+const MASKS: [(&str, &[&str], &str); 3] = [
+    ("switch.detector", &["kmin", "kmax", "pmax"], "by-rate"),
+    ("switch.pfc", &["xoff"], "port-xoff"),
+    ("switch.pfc", &["xoff"], "port-xon"),
+];
+
+/// Fills into `table` what it does not say from `below`, table by table. Lists are not merged.
+pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
+    let Value::Table(lower) = &below.value else { return };
+    let Value::Table(entries) = &table.value else {
+        return;
+    };
+    let said = |key: &str| entries.iter().any(|entry| entry.key == key);
+    let dropped: Vec<&str> =
+        lower.iter().map(|entry| entry.key.as_str()).filter(|key| is_dropped(name, key, said)).collect();
+    let Value::Table(entries) = &mut table.value else {
+        return;
+    };
+    for entry in lower {
+        match entries.iter_mut().find(|own| own.key == entry.key) {
+            Some(own) => fill(&mut own.node, &entry.node, &join(name, &entry.key)),
+            None if dropped.contains(&entry.key.as_str()) => {}
+            None => entries.push(entry.clone()),
+        }
+    }
+}
+
+/// Sets a key of a table, dropping what it excludes.
+pub(crate) fn set(table: &mut Node, name: &str, new: Entry) {
+    let Value::Table(entries) = &mut table.value else {
+        return;
+    };
+    let said = |key: &str| key == new.key;
+    entries.retain(|entry| entry.key == new.key || !is_dropped(name, &entry.key, said));
+    match entries.iter_mut().find(|entry| entry.key == new.key) {
+        Some(entry) => *entry = new,
+        None => entries.push(new),
+    }
+}
+
+/// Whether `key` of a lower layer gives way to what the higher layer says.
+fn is_dropped(table: &str, key: &str, said: impl Fn(&str) -> bool) -> bool {
+    let excluded = ALTERNATIVES.iter().any(|(name, keys)| {
+        *name == table && keys.contains(&key) && keys.iter().any(|other| *other != key && said(other))
+    });
+    let masked = MASKS
+        .iter()
+        .any(|(name, keys, masked)| *name == table && *masked == key && keys.iter().any(|k| said(k)));
+    excluded || masked
+}
+
+/// The dotted name of a key in a table.
+pub(crate) fn join(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+}

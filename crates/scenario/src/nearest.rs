@@ -1,0 +1,55 @@
+//! "Did you mean": the known word that is nearest to a misspelt one.
+
+/// The nearest of `known` to `word`, if it is near enough to be meant. Underscores count as hyphens.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = plain(word);
+    let far = (word.chars().count() / 3).max(1);
+    let near = known.into_iter().map(|name| (distance(&word, &plain(name)), name));
+    near.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+fn plain(word: &str) -> String {
+    word.to_lowercase().replace('_', "-")
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other (optimal string
+/// alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let differ = usize::from(a[i - 1] != b[j - 1]);
+            let mut steps = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + differ);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                steps = steps.min(before[j - 2] + 1);
+            }
+            row.push(steps);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_word() {
+        let known = ["xoff", "xon", "alpha", "control-priority"];
+        assert_eq!(nearest("xof", known), Some("xoff"));
+        assert_eq!(nearest("alhpa", known), Some("alpha"));
+        assert_eq!(nearest("control_priorty", known), Some("control-priority"));
+        assert_eq!(nearest("colour", known), None);
+    }
+
+    #[test]
+    fn distances_are_those_of_the_textbook() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("ab", "ba"), 1);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

@@ -1,0 +1,112 @@
+//! Quantities in scenario files: strings with a unit, kept as exact integers.
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use backwater_units::{Bytes, ParseError, Rate, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// What distinguishes one kind of quantity from another in texts and in the schema.
+pub trait Unit: FromStr<Err = ParseError> + fmt::Display + Copy + Ord {
+    /// Name of the kind in the schema.
+    const NAME: &'static str;
+    /// What it is, for messages: "a rate".
+    const ARTICLE: &'static str;
+    /// A value as one writes it.
+    const EXAMPLE: &'static str;
+    /// Regular expression over the accepted texts.
+    const PATTERN: &'static str;
+    /// The value in its smallest unit, which is always exact.
+    fn exact(self) -> String;
+}
+
+impl Unit for Rate {
+    const NAME: &'static str = "Rate";
+    const ARTICLE: &'static str = "a rate";
+    const EXAMPLE: &'static str = "40Gbps";
+    const PATTERN: &'static str = r"^\s*[0-9][0-9_]*(\.[0-9_]*)?\s*([KkMGT]?bps|[MG]b/s)\s*$";
+    fn exact(self) -> String {
+        format!("{}bps", self.as_bps())
+    }
+}
+
+impl Unit for Span {
+    const NAME: &'static str = "Span";
+    const ARTICLE: &'static str = "a time";
+    const EXAMPLE: &'static str = "4us";
+    const PATTERN: &'static str = r"^\s*[0-9][0-9_]*(\.[0-9_]*)?\s*([pnuµm]?s)\s*$|^0$";
+    fn exact(self) -> String {
+        format!("{}ps", self.as_ps())
+    }
+}
+
+impl Unit for Bytes {
+    const NAME: &'static str = "Size";
+    const ARTICLE: &'static str = "a size";
+    const EXAMPLE: &'static str = "329.6KB";
+    const PATTERN: &'static str = r"^\s*[0-9][0-9_]*(\.[0-9_]*)?\s*([KkMGT]?B|[KMG]iB)\s*$|^0$";
+    fn exact(self) -> String {
+        format!("{}B", self.get())
+    }
+}
+
+/// A quantity that is written as a string: `"40Gbps"`, `"4us"`, `"329.6KB"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity<T>(pub T);
+
+impl<T: Unit> fmt::Display for Quantity<T> {
+    /// In the natural unit where that is exact, else in the smallest one, so that it always reads back the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = self.0.to_string();
+        if short.parse() == Ok(self.0) { f.write_str(&short) } else { f.write_str(&self.0.exact()) }
+    }
+}
+
+impl<T: Unit> Serialize for Quantity<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T: Unit> Deserialize<'de> for Quantity<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|error| de::Error::custom(format!("\"{text}\": {error}")))
+    }
+}
+
+impl<T: Unit> JsonSchema for Quantity<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let description = format!("{} with its unit, such as \"{}\".", capital(T::ARTICLE), T::EXAMPLE);
+        json_schema!({
+            "type": "string",
+            "description": description,
+            "pattern": T::PATTERN,
+            "x-quantity": T::NAME,
+        })
+    }
+}
+
+fn capital(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantity_is_written_so_that_it_reads_back_the_same() {
+        for ps in [0, 1, 97_000_000, 100_400_000, 96_651_234_567, u64::MAX] {
+            let text = Quantity(Span::from_ps(ps)).to_string();
+            assert_eq!(text.parse(), Ok(Span::from_ps(ps)), "{text}");
+        }
+        assert_eq!(Quantity(Bytes::new(329_600)).to_string(), "329.6KB");
+        assert_eq!(Quantity(Bytes::new(1_234_567)).to_string(), "1234567B");
+    }
+}

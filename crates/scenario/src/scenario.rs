@@ -1,0 +1,104 @@
+//! A scenario that has been read: every key known, every value of its type and in its range. What the values mean
+//! together is the business of [`Scenario::validate`].
+use std::path::{Path, PathBuf};
+
+use crate::check::check;
+use crate::diagnostic::{Problem, ScenarioError, Source};
+use crate::document::{Node, Place};
+use crate::layers;
+use crate::overrides;
+use crate::schema::Rules;
+use crate::settings::{Profile, Settings};
+
+/// A scenario as it was read, complete with the defaults of its profile.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(crate) settings: Settings,
+    pub(crate) root: Node,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) base: PathBuf,
+    /// What the user wrote, before the profile.
+    pub(crate) written: Node,
+}
+
+impl Scenario {
+    /// Reads a scenario from a text. `origin` names the text in messages, `base` is the folder from which the paths in
+    /// it count, `overrides` are applied in order (`traffic.load=0.6`).
+    ///
+    /// # Errors
+    /// Everything that is no TOML, unknown, missing, of a wrong type or unit, or out of range.
+    pub fn parse(text: &str, origin: &str, base: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let mut sources = vec![Source { name: origin.to_owned(), text: text.to_owned() }];
+        let overridden = |text: &String| Source { name: format!("--set {text}"), text: text.clone() };
+        sources.extend(overrides.iter().map(overridden));
+        match read(text, overrides, &mut sources) {
+            Ok((settings, root, written)) => {
+                Ok(Self { settings, root, sources, base: base.to_owned(), written })
+            }
+            Err(problems) => Err(ScenarioError::new(sources, problems)),
+        }
+    }
+
+    /// Reads a scenario file; paths in it count from its folder.
+    ///
+    /// # Errors
+    /// As [`Self::parse`]; and a file that cannot be read or is not UTF-8.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let origin = path.display().to_string();
+        let base = path.parent().unwrap_or(Path::new("."));
+        match std::fs::read(path).map(String::from_utf8) {
+            Ok(Ok(text)) => Self::parse(&text, &origin, base, overrides),
+            Ok(Err(error)) => {
+                let valid = error.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                let place = Place { source: 0, span: valid..valid + 1 };
+                let message = format!("the file is not UTF-8: byte {} begins no character", valid + 1);
+                let problem = Problem::new(place, message, "not UTF-8").help("save the file as UTF-8");
+                Err(ScenarioError::new(vec![Source { name: origin, text }], vec![problem]))
+            }
+            Err(error) => {
+                let message = format!("the scenario file cannot be read: {error}");
+                let place = Place { source: 0, span: 0..0 };
+                let problem = Problem::new(place, message, "").help(format!("looked for {}", path.display()));
+                Err(ScenarioError::new(vec![Source { name: origin, text: String::new() }], vec![problem]))
+            }
+        }
+    }
+
+    /// The values, defaults included.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+type Read = (Settings, Node, Node);
+
+fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<Read, Vec<Problem>> {
+    let rules = Rules::new();
+    let mut root = Node::parse(text, 0)?;
+    if text.trim().is_empty() {
+        let place = Place { source: 0, span: 0..0 };
+        let problem = Problem::new(place, "the scenario is empty".to_owned(), "nothing here");
+        return Err(vec![problem.help("write at least [topology] and one [[traffic]] entry")]);
+    }
+    let mut problems = Vec::new();
+    for (index, text) in overrides.iter().enumerate() {
+        problems.extend(overrides::apply(&mut root, text, index + 1, &rules).err());
+    }
+    let written = root.clone();
+    let named = root.get("profile").and_then(Node::text);
+    // An unknown profile is reported by the check below; any set of defaults serves to check the rest.
+    let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
+    let source = sources.len();
+    let name = format!("profile {} (built in)", profile.name());
+    sources.push(Source { name, text: profile.defaults().to_owned() });
+    layers::fill(&mut root, &Node::parse(profile.defaults(), source)?, "");
+    problems.extend(check(&root, &rules));
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    match serde_json::from_value(root.json()) {
+        Ok(settings) => Ok((settings, root, written)),
+        Err(error) => Err(vec![Problem::new(root.place.clone(), error.to_string(), "in this scenario")]),
+    }
+}

@@ -1,0 +1,106 @@
+//! `[switch.detector]`
+use backwater_units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// Which detector the egress ports of the switches run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DetectorKind {
+    /// No marks.
+    None,
+    /// ECN: random early detection on the queue at dequeue, as DCQCN uses it.
+    Red,
+    /// Ternary congestion detection (TCD paper §4).
+    Tcd,
+}
+
+/// How TCD judges a port that was undetermined: does its queue rise?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trend {
+    /// First verdict: not below the queue at the last RESUME; later ones: risen by `delta` (authors' release).
+    Authors,
+    /// Risen by more than `delta` (the paper's flowchart, Fig. 9).
+    Rise,
+    /// Not fallen (the paper's prose, §4.3).
+    #[serde(rename = "nofall")]
+    NoFall,
+    /// Risen, or level while the switch held back an upstream port.
+    RiseBp,
+}
+
+/// RED parameters for egress ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ByRate {
+    /// The rate of the egress ports.
+    #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+    pub rate: Quantity<Rate>,
+    /// No mark up to this queue.
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmin: Quantity<Bytes>,
+    /// Always a mark above this queue.
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmax: Quantity<Bytes>,
+    /// Probability of a mark just below `kmax`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
+}
+
+/// Congestion detection, one instance per egress port and priority. Keys of another `kind` have no effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Detector {
+    /// Which detector. authors, ideal: tcd; hpcc-ns3: red.
+    pub kind: DetectorKind,
+    /// red, tcd: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
+    /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmin: Quantity<Bytes>,
+    /// red, tcd: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
+    /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmax: Quantity<Bytes>,
+    /// red, tcd: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
+    /// red, tcd: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
+    /// `PMAX_MAP` of the HPCC simulator; its `run.py` scales them with the rate).
+    #[serde(default)]
+    pub by_rate: Vec<ByRate>,
+    /// Bytes of a queue that detectors do not see. authors: 1030 B (the guaranteed part of a queue in the authors'
+    /// release); else 0.
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub guaranteed: Quantity<Bytes>,
+    /// tcd: how a rising queue is recognised. authors: authors; ideal: rise-bp; hpcc-ns3: rise-bp.
+    pub trend: Trend,
+    /// tcd: max(Ton), how long after a RESUME a port counts as undetermined. authors: 97 µs (authors' release).
+    /// Give it or `epsilon`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub max_ton: Option<Quantity<Span>>,
+    /// tcd: max(Ton) computed for each port from this congestion degree: Eqn 3 of the TCD paper, or, with trend =
+    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal: 0.05 (TCD paper §4.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub epsilon: Option<f64>,
+    /// tcd: period T between verdicts; default max(Ton) (TCD paper §5.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub period: Option<Quantity<Span>>,
+    /// tcd: a queue at or below this has drained. Default with trend = authors 2060 B (authors' release), else one
+    /// packet on the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub low: Option<Quantity<Bytes>>,
+    /// tcd: dead band of the trend. Default with trend = authors 900 B (authors' release), else two packets on the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub delta: Option<Quantity<Bytes>>,
+    /// tcd: resolution of the detector's clock. authors: 1 µs (authors' release); else 1 ps, that of the simulation.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1ms"))]
+    pub truncate: Quantity<Span>,
+}

@@ -1,0 +1,85 @@
+//! The scenario file as types. Their doc comments are the descriptions in the JSON Schema and name the source of
+//! each default; the values themselves stand in `profiles/`.
+mod cc;
+mod detector;
+mod packet;
+mod probe;
+mod run;
+mod switch;
+mod topology;
+mod traffic;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use cc::{Cc, CcKind, Np, OnUe, Variant};
+pub use detector::{ByRate, Detector, DetectorKind, Trend};
+pub use packet::{Ack, Packet};
+pub use probe::Probe;
+pub use run::{Engine, Run};
+pub use switch::{Arbiter, Form, Headroom, Pfc, Switch, ThresholdKind};
+pub use topology::{Edge, Routing, Shape, Topology};
+pub use traffic::{Control, Names, SizeChoice, TableName, Traffic, Workload};
+
+/// Which published system the values that the file does not give are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The TCD authors' ns-3 release (2022): 5 µs pauses, 1030 B units, microsecond clocks.
+    #[default]
+    Authors,
+    /// The TCD paper read literally: pauses until RESUME, 1000 B packets, max(Ton) from its formula.
+    Ideal,
+    /// The HPCC/ns-3 RoCE simulator with the DCQCN settings of its `run.py` at 100 Gbps.
+    HpccNs3,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Authors, Self::Ideal, Self::HpccNs3];
+
+    /// The name in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Authors => "authors",
+            Self::Ideal => "ideal",
+            Self::HpccNs3 => "hpcc-ns3",
+        }
+    }
+
+    /// The defaults as TOML.
+    pub const fn defaults(self) -> &'static str {
+        match self {
+            Self::Authors => include_str!("../profiles/authors.toml"),
+            Self::Ideal => include_str!("../profiles/ideal.toml"),
+            Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
+        }
+    }
+}
+
+/// One simulation: a fabric, its traffic, its mechanisms and what to record.
+///
+/// Everything but `topology` and `traffic` has a default, which the profile sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// The set of defaults for everything that is not written.
+    #[serde(default)]
+    pub profile: Profile,
+    /// The run itself: seed, end, engine.
+    pub run: Run,
+    /// Hosts, switches, links and routes.
+    pub topology: Topology,
+    /// Data packets.
+    pub packet: Packet,
+    /// Acknowledgements.
+    pub ack: Ack,
+    /// All switches alike.
+    pub switch: Switch,
+    /// The default reaction point (congestion control).
+    pub cc: Cc,
+    /// Who sends what to whom.
+    pub traffic: Vec<Traffic>,
+    /// What is recorded. It never changes the run.
+    pub probe: Probe,
+}

@@ -1,0 +1,37 @@
+//! `[packet]` and `[ack]`
+use backwater_units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// Data packets: a flow is cut into packets of `payload`, the last one shorter; each has `header` more on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Packet {
+    /// Data bytes of a full packet. All profiles: 1000 B (TCD paper §5.1; `PACKET_PAYLOAD_SIZE` of the HPCC simulator).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
+    pub payload: Quantity<Bytes>,
+    /// Bytes added to every data packet on the wire. authors: 20 B (packets of 1020 B in the authors' release); ideal:
+    /// 0 B (the paper's max(Ton) counts 1000 B packets without headers); hpcc-ns3: 48 B (14 Ethernet, 20 IP, 8 UDP,
+    /// 6 sequence number and priority).
+    #[schemars(extend("x-maximum" = "500B"))]
+    pub header: Quantity<Bytes>,
+}
+
+/// Acknowledgements from the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ack {
+    /// One ACK per this many data packets, and one for the last packet of a flow; 0: none. authors and ideal: 0 (ACKs
+    /// have no effect there); hpcc-ns3: 1 (what `L2_ACK_INTERVAL` effectively does).
+    #[schemars(range(max = 1_000_000))]
+    pub every: u32,
+    /// Size on the wire. hpcc-ns3: 60 B (that simulator's minimum); else 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub size: Quantity<Bytes>,
+    /// Priority of ACKs; without it that of the data they acknowledge, as in the HPCC simulator's switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 7))]
+    pub priority: Option<u8>,
+}

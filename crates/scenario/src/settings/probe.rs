@@ -1,0 +1,31 @@
+//! `[probe]`
+use backwater_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// What is recorded. It never changes the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Probe {
+    /// Period of the samples of queues, states and rates; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub sample: Option<Quantity<Span>>,
+    /// Egress ports to sample: `T0->L0`, all ports of a switch `L0:*`, an alias of the topology such as `P1`. Default:
+    /// all ports of all switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Vec<String>>,
+    /// Traffic entries, by name, whose controlled rates are sampled. Default none.
+    pub rates: Vec<String>,
+    /// Whether every mark is recorded. Default true.
+    pub marks: bool,
+    /// Whether every PAUSE and RESUME that takes effect is recorded. Default true.
+    pub pauses: bool,
+    /// Whether every change of a detector's state is recorded. Default true.
+    pub states: bool,
+    /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.
+    #[schemars(extend("x-maximum" = "1000TB"))]
+    pub budget: Quantity<Bytes>,
+}

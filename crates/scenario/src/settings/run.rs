@@ -1,0 +1,33 @@
+//! `[run]`
+use backwater_units::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// Which event core executes the model. Both give the same digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Node windows: fast, any number of threads.
+    Windows,
+    /// One binary heap: slow and simple, the reference that the other is tested against.
+    Heap,
+}
+
+/// The run itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Run {
+    /// Seed of every random stream. Default 1, always the same.
+    pub seed: u64,
+    /// End of simulated time; without it the run ends when every finite flow is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps"))]
+    pub until: Option<Quantity<Span>>,
+    /// Threads for this one run; they do not change the result. Default 1.
+    #[schemars(range(min = 1, max = 256))]
+    pub threads: u32,
+    /// The event core. Default windows.
+    pub engine: Engine,
+}

@@ -1,0 +1,174 @@
+//! `[topology]`
+use backwater_units::{Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// Hosts, switches, links and routes. All links are full duplex; `delay` is one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Topology {
+    /// How one of several shortest paths is chosen. Default ecmp, as in the TCD authors' and the HPCC simulator.
+    #[serde(default)]
+    pub routing: Routing,
+    /// The graph.
+    #[serde(flatten)]
+    pub shape: Shape,
+}
+
+/// How one of several shortest paths is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// By a hash of the flow, per switch.
+    #[default]
+    Ecmp,
+    /// By the destination's number modulo the number of choices.
+    DModK,
+}
+
+/// The graph, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Shape {
+    /// Figure 2 of the TCD paper: hosts S0 to S2, R0, R1, A0 to A14; switches T0, T1, L0, T2; ports P0 to P3.
+    #[serde(rename = "tcd-figure-2")]
+    TcdFigure2 {
+        /// Rate of all links. Default 40 Gbps (TCD paper §3.1).
+        #[serde(default = "forty_gbps")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links. Default 4 µs (TCD paper §3.1).
+        #[serde(default = "four_us")]
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+        /// Rate of the links of S0 and S1; default `rate`. The victim scenario (TCD paper, Table 3) has 20 Gbps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        source_rate: Option<Quantity<Rate>>,
+        /// Whether L0 also has the hosts B0 to B3 (TCD paper, Fig. 20). Default false.
+        #[serde(default)]
+        fairness_hosts: bool,
+    },
+    /// The two-switch testbed of the TCD paper, Figure 11.
+    TcdTestbed {
+        /// Rate of all links. Default 10 Gbps (TCD paper §5.1).
+        #[serde(default = "ten_gbps")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// Hosts l0, l1, … and r0, r1, … behind the switches left and right.
+    Dumbbell {
+        /// Hosts on the left.
+        #[schemars(range(min = 1, max = 1023))]
+        left: u32,
+        /// Hosts on the right.
+        #[schemars(range(min = 1, max = 1023))]
+        right: u32,
+        /// Rate of the host links.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+        /// Rate of the link between the switches; default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        bottleneck_rate: Option<Quantity<Rate>>,
+    },
+    /// Hosts h0, h1, … around one switch s.
+    Star {
+        /// Number of hosts.
+        #[schemars(range(min = 1, max = 1024))]
+        hosts: u32,
+        /// Rate of all links.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// Two tiers, every leaf joined to every spine.
+    LeafSpine {
+        /// Number of leaves.
+        #[schemars(range(min = 1, max = 1024))]
+        leaves: u32,
+        /// Number of spines.
+        #[schemars(range(min = 1, max = 1024))]
+        spines: u32,
+        /// Hosts at each leaf.
+        #[schemars(range(min = 1, max = 1024))]
+        hosts_per_leaf: u32,
+        /// Rate of the host links.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links between leaves and spines; default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        spine_rate: Option<Quantity<Rate>>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// The three-tier fat tree of switches with k ports: k³/4 hosts.
+    FatTree {
+        /// Ports per switch, even.
+        #[schemars(range(min = 2, max = 62))]
+        k: u32,
+        /// Rate of all links.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// A `topology.txt` of the HPCC/ns-3 RoCE simulators; its node i gets the name `n<i>`.
+    Hpcc {
+        /// Path, relative to the folder of the scenario file.
+        #[schemars(length(min = 1))]
+        file: String,
+    },
+    /// A graph written out.
+    Edges {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Names of the switches.
+        #[serde(default)]
+        switches: Vec<String>,
+        /// The links.
+        links: Vec<Edge>,
+    },
+}
+
+/// A link between two named nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Edge {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate of each direction.
+    #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+    pub rate: Quantity<Rate>,
+    /// One-way propagation delay.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub delay: Quantity<Span>,
+}
+
+const fn forty_gbps() -> Quantity<Rate> {
+    Quantity(Rate::from_gbps(40))
+}
+
+const fn ten_gbps() -> Quantity<Rate> {
+    Quantity(Rate::from_gbps(10))
+}
+
+const fn four_us() -> Quantity<Span> {
+    Quantity(Span::from_us(4))
+}

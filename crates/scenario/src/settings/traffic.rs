@@ -1,0 +1,267 @@
+//! `[[traffic]]`
+use backwater_units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// What spaces the packets of an entry's flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// The reaction point of `[cc]`.
+    Cc,
+    /// The link and its flow control only.
+    LineRate,
+}
+
+/// Hosts: a name, a pattern such as `A*` (`*` any text, `?` one character), or a list of both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    /// A name or a pattern.
+    One(String),
+    /// Several of them.
+    Many(Vec<String>),
+}
+
+impl Names {
+    /// The names and patterns.
+    pub fn patterns(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Many(names) => names,
+        }
+    }
+}
+
+/// A built-in flow-size distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableName {
+    /// Web search (DCTCP paper; table of the HPCC repository): mean 1.71 MB.
+    WebSearch,
+    /// Facebook's Hadoop cluster (SIGCOMM 2015; table of the HPCC repository): mean 120 KB.
+    Hadoop,
+}
+
+/// Whether the sources of a tick draw one size or each its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeChoice {
+    /// Each source draws its own size.
+    #[default]
+    Independent,
+    /// All sources of a tick use one drawn size.
+    Common,
+}
+
+/// One traffic entry: a group of flows with a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Traffic {
+    /// Name of the entry in results and in `--set traffic.NAME.key=value`: letters, digits, `-` and `_`.
+    pub name: String,
+    /// Priority (PFC class) of the data packets. Default 3 (TCD authors' and HPCC flow files), or that of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 7))]
+    pub priority: Option<u8>,
+    /// When the entry begins. Default 0.
+    #[serde(default = "zero_span")]
+    pub start: Quantity<Span>,
+    /// What spaces the packets. Default cc. Not for constant sources, which have their own rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+    /// What the flows are.
+    #[serde(flatten)]
+    pub workload: Workload,
+}
+
+/// What the flows of an entry are, by its kind. With several sources and destinations there is one flow for each
+/// pair of different hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Workload {
+    /// Endless flows.
+    LongLived {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+    },
+    /// Sources of a constant rate (F0 and F2 of the TCD paper).
+    Constant {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Rate on the wire, headers included.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Each gap is scaled by a uniform factor from 1 − jitter to 1 + jitter. Default 0; the authors' release has 0.1.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        jitter: f64,
+        /// Whether what a pause held back is sent afterwards at line rate. Default true (authors' release).
+        #[serde(default = "yes")]
+        catch_up: bool,
+        /// Payload of each flow; endless without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+    },
+    /// One flow.
+    Flow {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Payload.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+    },
+    /// Rounds of messages that all sources send at the same instant.
+    Bursts {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Payload of one message.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// Messages per source.
+        #[schemars(range(min = 1, max = 10_000_000))]
+        rounds: u32,
+        /// From one round to the next; 0 hands all rounds to the NIC at once, which sends them back to back.
+        interval: Quantity<Span>,
+    },
+    /// Many send to one, all at `start`.
+    Incast {
+        /// Sources; the destination is left out. Default all hosts.
+        #[serde(default = "everybody")]
+        from: Names,
+        /// Destination: one host.
+        to: String,
+        /// Payload of each flow.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// How many of the sources take part, chosen at random; default all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        fan_in: Option<u32>,
+    },
+    /// Every host sends to one other host and receives from one, chosen at random.
+    Permutation {
+        /// Who takes part. Default all hosts.
+        #[serde(default = "everybody")]
+        hosts: Names,
+        /// Payload of each flow; endless without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+    },
+    /// Poisson arrivals at every source, sizes from a distribution, destinations uniform. Give `cdf` or `file`, and
+    /// `until` or `flows`.
+    Poisson {
+        /// Sources. Default all hosts.
+        #[serde(default = "everybody")]
+        from: Names,
+        /// Destinations; never the source itself. Default all hosts.
+        #[serde(default = "everybody")]
+        to: Names,
+        /// A built-in flow-size distribution.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cdf: Option<TableName>,
+        /// A file of `bytes percent` lines, relative to the folder of the scenario file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1))]
+        file: Option<String>,
+        /// Offered payload over the capacity of the source's host link.
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: f64,
+        /// End of the arrivals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Quantity<Span>>,
+        /// Number of flows of all sources together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        flows: Option<u32>,
+    },
+    /// One exponential clock for all sources; each tick starts a flow at every one of them (TCD paper, Table 3). Give
+    /// one of `cdf`, `file`, `size`; `load` or `interval`; `until` or `flows`.
+    Synchronous {
+        /// Sources.
+        from: Names,
+        /// Destination: one host.
+        to: String,
+        /// A built-in flow-size distribution.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cdf: Option<TableName>,
+        /// A file of `bytes percent` lines, relative to the folder of the scenario file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1))]
+        file: Option<String>,
+        /// The same payload for every flow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+        /// Whether the sources of a tick draw one size or each its own. Default independent.
+        #[serde(default)]
+        sizes: SizeChoice,
+        /// Offered payload of all sources together over the capacity of the destination's host link.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: Option<f64>,
+        /// Mean time between ticks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1ns"))]
+        interval: Option<Quantity<Span>>,
+        /// End of the ticks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Quantity<Span>>,
+        /// Number of flows of all sources together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        flows: Option<u32>,
+    },
+    /// A `flow.txt` of the HPCC/ns-3 RoCE simulators. Its node numbers are those of the topology file, or host numbers
+    /// with any other topology; its UDP ports have no effect.
+    HpccFlows {
+        /// Path, relative to the folder of the scenario file.
+        #[schemars(length(min = 1))]
+        file: String,
+        /// The time in the file that is time 0 here; the HPCC generators begin at 2 s. Default 0.
+        #[serde(default = "zero_span")]
+        time_origin: Quantity<Span>,
+    },
+}
+
+impl Workload {
+    /// The name in scenario files.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::LongLived { .. } => "long-lived",
+            Self::Constant { .. } => "constant",
+            Self::Flow { .. } => "flow",
+            Self::Bursts { .. } => "bursts",
+            Self::Incast { .. } => "incast",
+            Self::Permutation { .. } => "permutation",
+            Self::Poisson { .. } => "poisson",
+            Self::Synchronous { .. } => "synchronous",
+            Self::HpccFlows { .. } => "hpcc-flows",
+        }
+    }
+}
+
+const fn zero_span() -> Quantity<Span> {
+    Quantity(Span::ZERO)
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn everybody() -> Names {
+    Names::One("*".to_owned())
+}

@@ -1,0 +1,128 @@
+//! The flows of all traffic entries.
+use backwater_topology::Network;
+use backwater_traffic::{Flow, Group, Pacing, sort};
+use backwater_units::{Bytes, Time};
+
+use super::Context;
+use super::workload;
+use crate::document::at;
+use crate::quantity::Quantity;
+use crate::settings::{Control, Traffic, Workload};
+
+/// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
+pub(super) const PRIORITY: u8 = 3;
+
+/// Most flows of one run: 64 B each, 1.3 GB.
+pub(super) const MOST_FLOWS: u64 = 20_000_000;
+
+/// Writes out an entry's defaults.
+pub(super) fn fill(entry: &mut Traffic) {
+    if !matches!(entry.workload, Workload::HpccFlows { .. }) {
+        entry.priority.get_or_insert(PRIORITY);
+    }
+    if !matches!(entry.workload, Workload::Constant { .. }) {
+        entry.control.get_or_insert(Control::Cc);
+    }
+}
+
+/// All flows, in the order in which the run numbers them.
+pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
+    let settings = context.settings;
+    names(context);
+    let mut flows = Vec::new();
+    for (index, entry) in settings.traffic.iter().enumerate() {
+        let group = Group {
+            id: index as u16,
+            priority: entry.priority.unwrap_or(PRIORITY),
+            pacing: match entry.control {
+                Some(Control::LineRate) => Pacing::LineRate,
+                Some(Control::Cc) | None => Pacing::Controlled,
+            },
+            start: Time::from_ps(entry.start.0.as_ps()),
+        };
+        let before = context.problems.len();
+        let own = workload::flows(context, network, index, &group).unwrap_or_default();
+        if context.problems.len() == before {
+            check(context, index, &own);
+        }
+        flows.extend(own);
+        if flows.len() as u64 > MOST_FLOWS {
+            let message = format!("the traffic has more than {MOST_FLOWS} flows");
+            context.report(
+                &at!["traffic", index],
+                message,
+                "too many here",
+                "choose fewer rounds or an earlier end",
+            );
+            break;
+        }
+    }
+    sort(&mut flows);
+    end(context, &flows);
+    flows
+}
+
+/// Names must be there, distinct, and such that a path in an override can name them.
+fn names(context: &mut Context<'_>) {
+    let traffic = &context.settings.traffic;
+    if traffic.is_empty() {
+        context.report(&at!["traffic"], "there is no traffic".to_owned(), "empty", "add a [[traffic]] entry");
+    }
+    if traffic.len() > usize::from(u16::MAX) {
+        let message = format!("there are {} traffic entries", traffic.len());
+        context.report(&at!["traffic"], message, "at most 65535", "use lists and patterns of hosts");
+    }
+    for (index, entry) in traffic.iter().enumerate() {
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let number = entry.name.chars().all(|c| c.is_ascii_digit());
+        if !entry.name.chars().all(good) || number {
+            let message = format!("{:?} is no name for a traffic entry", entry.name);
+            let help = "use letters, digits, - and _, and not digits only";
+            context.report(&at!["traffic", index, "name"], message, "not allowed", help);
+        }
+        if traffic[..index].iter().any(|other| other.name == entry.name) {
+            let message = format!("two traffic entries are named {:?}", entry.name);
+            context.report(&at!["traffic", index, "name"], message, "the second one", "rename one of them");
+        }
+    }
+}
+
+/// What must hold for the flows of every kind of entry.
+fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
+    let settings = context.settings;
+    let entry = &settings.traffic[index];
+    let control = settings.switch.control_priority;
+    if flows.iter().any(|flow| flow.priority == control) {
+        let message =
+            format!("{} uses priority {control}, the control priority, which is never paused", entry.name);
+        let help = "choose another priority, or another switch.control-priority";
+        context.report(&at!["traffic", index, "priority"], message, "never paused", help);
+    }
+    let payload = settings.packet.payload.0;
+    let most = Bytes::new(payload.get().saturating_mul(u64::from(u32::MAX - 1)));
+    if let Some(flow) = flows.iter().find(|flow| !flow.is_endless() && flow.size > most) {
+        let size = Quantity(flow.size);
+        let message =
+            format!("a flow of {} carries {size}, more than 2^32 - 2 packets of {payload}", entry.name);
+        let help = format!("give at most {}, or a larger packet.payload", Quantity(most));
+        context.report(&at!["traffic", index, "size"], message, "too large", help);
+    }
+    if flows.is_empty() {
+        let message = format!("{} has no flows", entry.name);
+        context.report(&at!["traffic", index], message, "no flows", "raise its load, or let it end later");
+    }
+    let until = settings.run.until.map(|until| Time::from_ps(until.0.as_ps()));
+    if let (Some(until), Some(first)) = (until, flows.iter().map(|flow| flow.start).min())
+        && first >= until
+    {
+        context.caveats.push(format!("{} starts at {first}, when the run is over ({until})", entry.name));
+    }
+}
+
+/// A run must end.
+fn end(context: &mut Context<'_>, flows: &[Flow]) {
+    if context.settings.run.until.is_none() && !flows.is_empty() && flows.iter().all(Flow::is_endless) {
+        let message = "this run never ends: all flows are endless and run.until is not given".to_owned();
+        context.report(&at!["run"], message, "until is missing", "add until = \"10ms\" to [run]");
+    }
+}

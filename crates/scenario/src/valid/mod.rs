@@ -1,0 +1,194 @@
+//! What the values of a scenario mean together: the network, its routes, the flows, thresholds that fit the buffer.
+//! Everything that does not fit is reported at once.
+mod cc;
+mod detector;
+mod files;
+mod flows;
+mod idle;
+mod names;
+mod pfc;
+mod probe;
+mod topology;
+mod workload;
+
+use backwater_engine::Kind;
+use backwater_fabric::{AckSpec, Arbiter, PacketSpec, Spec, SwitchSpec};
+use backwater_topology::Network;
+use backwater_traffic::Flow;
+use backwater_units::{Bytes, Time};
+
+use crate::diagnostic::{Problem, ScenarioError};
+use crate::document::{Node, Step};
+use crate::scenario::Scenario;
+use crate::settings::{self, Engine, Settings};
+
+/// A scenario that can run: network built, routes found, flows generated, everything checked.
+pub struct ValidScenario {
+    settings: Settings,
+    spec: Spec,
+    caveats: Vec<String>,
+}
+
+/// What the checks share: the scenario, and what they found.
+struct Context<'a> {
+    scenario: &'a Scenario,
+    settings: &'a Settings,
+    problems: Vec<Problem>,
+    caveats: Vec<String>,
+}
+
+impl Context<'_> {
+    /// Reports what is wrong with the value at the end of `path`.
+    fn report(&mut self, path: &[Step], message: String, label: impl Into<String>, help: impl Into<String>) {
+        let place = self.scenario.root.place_of(path);
+        self.problems.push(Problem::new(place, message, label).help(help));
+    }
+
+    /// Whether the user wrote the key of a table such as `switch.pfc`, in the file or in an override.
+    fn wrote(&self, table: &[&str], key: &str) -> bool {
+        let table = table.iter().try_fold(&self.scenario.written, |node, key| node.get(key));
+        table.and_then(|table: &Node| table.get(key)).is_some()
+    }
+}
+
+impl Scenario {
+    /// Builds and checks everything that the run needs.
+    ///
+    /// # Errors
+    /// Files that cannot be read or understood, topologies that are no network, hosts that do not exist, flows to
+    /// themselves, thresholds without room for headroom, and whatever else cannot run.
+    pub fn validate(self) -> Result<ValidScenario, ScenarioError> {
+        let mut settings = self.settings.clone();
+        fill(&mut settings);
+        let mut context =
+            Context { scenario: &self, settings: &settings, problems: Vec::new(), caveats: Vec::new() };
+        let spec = spec(&mut context);
+        let (problems, caveats) = (context.problems, context.caveats);
+        match spec {
+            Some(spec) if problems.is_empty() => Ok(ValidScenario { settings, spec, caveats }),
+            _ => Err(ScenarioError::new(self.sources, problems)),
+        }
+    }
+}
+
+/// Writes out the defaults that depend on other values.
+fn fill(settings: &mut Settings) {
+    detector::fill(settings);
+    let control = settings.switch.control_priority;
+    settings.switch.pfc.port_xon = settings.switch.pfc.port_xon.or(settings.switch.pfc.port_xoff);
+    settings.switch.pfc.priorities.sort_unstable();
+    // A control priority is never paused; whether the user listed it as lossless is checked against what was written.
+    settings.switch.pfc.priorities.retain(|&priority| priority != control);
+    for entry in &mut settings.traffic {
+        flows::fill(entry);
+    }
+}
+
+/// Everything the fabric needs, as far as it can be made; what cannot has been reported.
+fn spec(context: &mut Context<'_>) -> Option<Spec> {
+    let settings = context.settings;
+    let network = topology::network(context);
+    let routes = network.as_ref().and_then(|network| topology::routes(context, network));
+    let flows = network.as_ref().map(|network| flows::flows(context, network));
+    let reaction = cc::reaction(context, network.as_ref());
+    let notify = cc::notify(context);
+    let used = used_priorities(settings, flows.as_deref().unwrap_or_default());
+    let (detectors, pfc) = match &network {
+        Some(network) => (detector::detectors(context, network), pfc::pfc(context, network, used)),
+        None => (None, None),
+    };
+    idle::report(context);
+    let (network, routes, flows) = (network?, routes?, flows?);
+    let probe = probe::probe(context, &network, &flows);
+    let switch = SwitchSpec {
+        buffer: settings.switch.buffer.0,
+        arbiter: match settings.switch.arbiter {
+            settings::Arbiter::Strict => Arbiter::Strict,
+            settings::Arbiter::RoundRobin => Arbiter::RoundRobin,
+        },
+        control_priority: settings.switch.control_priority,
+        pfc,
+        detectors: detectors?,
+    };
+    let ack = settings.ack;
+    Some(Spec {
+        seed: settings.run.seed,
+        network,
+        routes,
+        flows,
+        packet: PacketSpec { payload: settings.packet.payload.0, header: settings.packet.header.0 },
+        ack: (ack.every > 0).then_some(AckSpec {
+            every: ack.every,
+            size: ack.size.0,
+            priority: ack.priority,
+        }),
+        switch,
+        reaction: reaction?,
+        notify,
+        cnp_size: settings.cc.cnp_size.0,
+        probe,
+    })
+}
+
+/// The priorities of data and ACKs as a set of bits, without the control priority.
+fn used_priorities(settings: &Settings, flows: &[Flow]) -> u8 {
+    let acks = settings.ack.priority.filter(|_| settings.ack.every > 0);
+    let data = flows.iter().map(|flow| flow.priority);
+    let used = data.chain(acks).fold(0u8, |set, priority| set | 1 << priority);
+    used & !(1 << settings.switch.control_priority)
+}
+
+/// The largest frame of the data path.
+fn mtu(settings: &Settings) -> Bytes {
+    settings.packet.payload.0 + settings.packet.header.0
+}
+
+impl ValidScenario {
+    /// Everything the fabric needs.
+    pub fn build(self) -> Spec {
+        self.spec
+    }
+
+    /// The values of the scenario, with every default written out.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same as JSON, for `run.json`.
+    pub fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(&self.settings).expect("settings are JSON")
+    }
+
+    /// What the user should know about the results.
+    pub fn caveats(&self) -> &[String] {
+        &self.caveats
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.spec.network
+    }
+
+    /// The flows, in the order in which the run numbers them; `group` is an index into `settings().traffic`.
+    pub fn flows(&self) -> &[Flow] {
+        &self.spec.flows
+    }
+
+    /// End of simulated time; without it the run ends when every finite flow is done.
+    pub fn until(&self) -> Option<Time> {
+        self.settings.run.until.map(|until| Time::from_ps(until.0.as_ps()))
+    }
+
+    /// The event core that executes the run.
+    pub fn engine(&self) -> Kind {
+        match self.settings.run.engine {
+            Engine::Windows => Kind::Windows { threads: self.settings.run.threads as usize },
+            Engine::Heap => Kind::Heap,
+        }
+    }
+
+    /// Bytes of results allowed on disk.
+    pub fn budget(&self) -> Bytes {
+        self.settings.probe.budget.0
+    }
+}

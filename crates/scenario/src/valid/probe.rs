@@ -1,0 +1,117 @@
+//! Which ports and flows are sampled.
+use backwater_fabric::ProbeSpec;
+use backwater_topology::Network;
+use backwater_traffic::{Flow, Pacing};
+
+use super::Context;
+use super::names::{fits, is_pattern};
+use crate::document::at;
+use crate::nearest::nearest;
+
+/// What the fabric records.
+pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
+    let probe = &context.settings.probe;
+    ProbeSpec {
+        sample: probe.sample.map(|period| period.0),
+        ports: ports(context, network),
+        rates: rates(context, flows),
+        marks: probe.marks,
+        pauses: probe.pauses,
+        states: probe.states,
+    }
+}
+
+fn switch_ports(network: &Network) -> Vec<(u32, u16)> {
+    let switches = (0..network.nodes().len() as u32).filter(|&node| network.is_switch(node));
+    switches.flat_map(|node| (0..network.ports(node).len() as u16).map(move |port| (node, port))).collect()
+}
+
+fn ports(context: &mut Context<'_>, network: &Network) -> Vec<(u32, u16)> {
+    let Some(patterns) = &context.settings.probe.ports else { return switch_ports(network) };
+    let mut chosen: Vec<(u32, u16)> = Vec::new();
+    for (index, pattern) in patterns.iter().enumerate() {
+        let found = find(network, pattern);
+        if found.is_empty() {
+            let aliases: Vec<&str> = network.aliases().map(|(alias, _)| alias).collect();
+            let nodes = network.nodes().iter().map(|node| node.name.as_str());
+            let label = match nearest(pattern, aliases.iter().copied().chain(nodes)) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "no such port".to_owned(),
+            };
+            let mut help =
+                "write A->B for the port of A towards its neighbour B, or A:* for all ports of A".to_owned();
+            if !aliases.is_empty() {
+                help = format!("{help}; this topology names the ports {}", aliases.join(", "));
+            }
+            let message = format!("{pattern:?} is no port of this network");
+            context.report(&at!["probe", "ports", index], message, label, help);
+        }
+        chosen.extend(found);
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}
+
+/// The ports that an alias, `A->B` or `A:*` stand for; both ends may be patterns.
+fn find(network: &Network, pattern: &str) -> Vec<(u32, u16)> {
+    if let Some(port) = network.alias(pattern) {
+        return vec![port];
+    }
+    let (from, to) = match pattern.split_once("->") {
+        Some((from, to)) => (from.trim(), to.trim()),
+        None => match pattern.split_once(':') {
+            Some((from, "*")) => (from.trim(), "*"),
+            _ => return Vec::new(),
+        },
+    };
+    let candidates = match network.find(from) {
+        Some(node) => vec![node],
+        None if is_pattern(from) => (0..network.nodes().len() as u32).collect(),
+        None => Vec::new(),
+    };
+    let from_fits = candidates.into_iter().filter(|&node| fits(from, network.name(node)));
+    let ports = from_fits
+        .flat_map(|node| (0..).zip(network.ports(node)).map(move |(index, port)| (node, index, port)));
+    ports
+        .filter(|(_, _, port)| fits(to, network.name(port.peer)))
+        .map(|(node, index, _)| (node, index))
+        .collect()
+}
+
+fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
+    let settings = context.settings;
+    let mut groups = Vec::new();
+    for (index, name) in settings.probe.rates.iter().enumerate() {
+        let Some(group) = settings.traffic.iter().position(|entry| entry.name == *name) else {
+            let names: Vec<&str> = settings.traffic.iter().map(|entry| entry.name.as_str()).collect();
+            let label = match nearest(name, names.iter().copied()) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "no such entry".to_owned(),
+            };
+            let help = format!("the traffic entries are {}", names.join(", "));
+            context.report(
+                &at!["probe", "rates", index],
+                format!("no traffic entry is named {name:?}"),
+                label,
+                help,
+            );
+            continue;
+        };
+        let own = flows.iter().filter(|flow| usize::from(flow.group) == group);
+        if own.clone().next().is_some() && own.clone().all(|flow| flow.pacing != Pacing::Controlled) {
+            let message =
+                format!("the flows of {name:?} are not under congestion control and have no rate to sample");
+            context.report(
+                &at!["probe", "rates", index],
+                message,
+                "no controlled rate",
+                "take it out of probe.rates",
+            );
+        }
+        groups.push(group);
+    }
+    let sampled =
+        |flow: &Flow| flow.pacing == Pacing::Controlled && groups.contains(&usize::from(flow.group));
+    (0..).zip(flows).filter(|(_, flow)| sampled(flow)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,82 @@
+//! The network and its routes.
+use backwater_topology::{Network, Routes, Routing, TopologyError, deadlock, generate, read};
+
+use super::Context;
+use crate::document::at;
+use crate::settings::{self, Edge, Form, Shape};
+
+/// The network that `[topology]` describes.
+pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
+    let outcome = match &context.settings.topology.shape {
+        Shape::TcdFigure2 { rate, delay, source_rate, fairness_hosts } => {
+            generate::tcd_figure_2(rate.0, delay.0, source_rate.map(|rate| rate.0), *fairness_hosts)
+        }
+        Shape::TcdTestbed { rate, delay } => generate::tcd_testbed(rate.0, delay.0),
+        Shape::Dumbbell { left, right, rate, delay, bottleneck_rate } => {
+            generate::dumbbell(*left, *right, rate.0, delay.0, bottleneck_rate.map(|rate| rate.0))
+        }
+        Shape::Star { hosts, rate, delay } => generate::star(*hosts, rate.0, delay.0),
+        Shape::LeafSpine { leaves, spines, hosts_per_leaf, rate, spine_rate, delay } => {
+            let spine_rate = spine_rate.map(|rate| rate.0);
+            generate::leaf_spine(*leaves, *spines, *hosts_per_leaf, rate.0, spine_rate, delay.0)
+        }
+        Shape::FatTree { k, rate, delay } => generate::fat_tree(*k, rate.0, delay.0),
+        Shape::Hpcc { file } => return hpcc(context, file),
+        Shape::Edges { hosts, switches, links } => {
+            let edge = |link: &Edge| generate::Edge {
+                a: link.a.clone(),
+                b: link.b.clone(),
+                rate: link.rate.0,
+                delay: link.delay.0,
+            };
+            let links: Vec<_> = links.iter().map(edge).collect();
+            generate::from_edges(hosts, switches, &links)
+        }
+    };
+    outcome.map_err(|error| report(context, &error)).ok()
+}
+
+fn report(context: &mut Context<'_>, error: &TopologyError) {
+    let path = match (error.link(), &context.settings.topology.shape) {
+        (Some(link), Shape::Edges { .. }) => at!["topology", "links", link].to_vec(),
+        _ => at!["topology"].to_vec(),
+    };
+    let help = "see the description of this kind of topology in the schema; links are counted from 0";
+    context.report(&path, format!("this is no network: {error}"), "here", help);
+}
+
+fn hpcc(context: &mut Context<'_>, file: &str) -> Option<Network> {
+    let path = at!["topology", "file"];
+    let bytes = context.read(&path, file)?;
+    match read::hpcc_bytes(&bytes) {
+        Ok(network) => Some(network),
+        Err(error) => {
+            let help =
+                "the format is: `nodes switches links`, the switch ids, then `a b rate delay 0` per link";
+            context.report(&path, format!("{file:?}, {error}"), "this file", help);
+            None
+        }
+    }
+}
+
+/// The forwarding tables.
+pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Routes> {
+    let routing = match context.settings.topology.routing {
+        settings::Routing::Ecmp => Routing::Ecmp,
+        settings::Routing::DModK => Routing::DModK,
+    };
+    match Routes::new(network, routing) {
+        Ok(routes) => {
+            let lossless = context.settings.switch.pfc.form != Form::Off;
+            if let (true, Err(cycle)) = (lossless, deadlock::check(network, &routes)) {
+                context.caveats.push(format!("these routes can deadlock under PFC: {cycle}"));
+            }
+            Some(routes)
+        }
+        Err(error) => {
+            let help = "every host must be able to reach every other host";
+            context.report(&at!["topology"], error.to_string(), "in this network", help);
+            None
+        }
+    }
+}

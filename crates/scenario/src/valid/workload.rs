@@ -1,0 +1,369 @@
+//! From the kind of a traffic entry to its generator.
+use backwater_topology::Network;
+use backwater_traffic::generate::{
+    Bursts, Constant, Incast, LongLived, Message, Permutation, Poisson, Sizes, Stop, Synchronous,
+};
+use backwater_traffic::{Cdf, Flow, Group, read};
+use backwater_units::{Bytes, Rate, Span, Time};
+
+use super::Context;
+use super::flows::MOST_FLOWS;
+use crate::document::{Step, at};
+use crate::quantity::Quantity;
+use crate::settings::{Names, SizeChoice, TableName, Workload};
+
+type Pairs = Vec<(u32, u32)>;
+
+/// The flows of entry `index`; `None` if something is wrong with it, which is reported.
+pub(super) fn flows(
+    context: &mut Context<'_>,
+    network: &Network,
+    index: usize,
+    group: &Group,
+) -> Option<Vec<Flow>> {
+    let settings = context.settings;
+    let seed = settings.run.seed;
+    let mut entry = Entry { context, network, index, start: group.start };
+    let endless = |size: Option<Quantity<Bytes>>| size.map_or(Bytes::MAX, |size| size.0);
+    Some(match &settings.traffic[index].workload {
+        Workload::LongLived { from, to } => LongLived { pairs: entry.pairs(from, to)? }.flows(group),
+        Workload::Constant { from, to, rate, jitter, catch_up, size } => {
+            let pairs = entry.pairs(from, to)?;
+            entry.constant(&pairs, rate.0)?;
+            let (size, jitter_ppm) = (endless(*size), libm::round(jitter * 1e6) as u32);
+            Constant { pairs, rate: rate.0, jitter_ppm, catch_up: *catch_up, size }.flows(group)
+        }
+        Workload::Flow { from, to, size } => {
+            Message { pairs: entry.pairs(from, to)?, size: size.0 }.flows(group)
+        }
+        Workload::Bursts { from, to, size, rounds, interval } => {
+            let pairs = entry.pairs(from, to)?;
+            entry.count(u64::from(*rounds) as f64 * pairs.len() as f64, "rounds")?;
+            Bursts { pairs, size: size.0, rounds: *rounds, interval: interval.0 }.flows(group)
+        }
+        Workload::Incast { from, to, size, fan_in } => {
+            let from = entry.hosts("from", from)?;
+            let to = entry.host("to", to)?;
+            entry.fan_in(&from, to, *fan_in)?;
+            Incast { from, to, size: size.0, fan_in: *fan_in }.flows(group, seed)
+        }
+        Workload::Permutation { hosts, size } => {
+            let hosts = entry.hosts("hosts", hosts)?;
+            if hosts.len() < 2 {
+                entry.report(
+                    "hosts",
+                    "a permutation needs at least two hosts",
+                    "only one host",
+                    "name more hosts",
+                );
+                return None;
+            }
+            Permutation { hosts, size: endless(*size) }.flows(group, seed)
+        }
+        Workload::Poisson { from, to, cdf, file, load, until, flows } => {
+            let (from, to) = (entry.hosts("from", from)?, entry.hosts("to", to)?);
+            let sizes = entry.sizes(*cdf, file.as_deref(), None, SizeChoice::Independent);
+            let stop = entry.stop(*until, *flows);
+            let Sizes::Independent(sizes) = sizes? else { return None };
+            let from = entry.with_rates(from);
+            let poisson = Poisson { from, to, sizes, load: *load, stop: stop? };
+            entry.poisson(&poisson, group, seed)?
+        }
+        Workload::Synchronous { from, to, cdf, file, size, sizes, load, interval, until, flows } => {
+            let pairs = entry.pairs(from, &Names::One(to.clone()));
+            let to = entry.host("to", to);
+            let sizes = entry.sizes(*cdf, file.as_deref(), *size, *sizes);
+            let stop = entry.stop(*until, *flows);
+            let (pairs, to, sizes, stop) = (pairs?, to?, sizes?, stop?);
+            let interval = entry.interval((pairs.len(), sizes.mean(), to), *load, *interval)?;
+            entry.stop_count(pairs.len() as f64 / interval.as_secs_f64(), stop)?;
+            Synchronous { pairs, sizes, interval, stop }.flows(group, seed)
+        }
+        Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
+    })
+}
+
+/// A traffic entry under examination.
+struct Entry<'a, 'b> {
+    context: &'a mut Context<'b>,
+    network: &'a Network,
+    index: usize,
+    start: Time,
+}
+
+impl Entry<'_, '_> {
+    fn path(&self, key: &'static str) -> [Step; 3] {
+        at!["traffic", self.index, key]
+    }
+
+    fn report(
+        &mut self,
+        key: &'static str,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let name = &self.context.settings.traffic[self.index].name;
+        let message = format!("traffic.{name}: {}", message.into());
+        self.context.report(&self.path(key), message, label, help);
+    }
+
+    fn hosts(&mut self, key: &'static str, names: &Names) -> Option<Vec<u32>> {
+        self.context.hosts(self.network, &self.path(key), names).map(|hosts| hosts.list)
+    }
+
+    fn host(&mut self, key: &'static str, name: &str) -> Option<u32> {
+        self.context.host(self.network, &self.path(key), name)
+    }
+
+    /// Every pair of different hosts. A host named on both sides is a flow to itself.
+    fn pairs(&mut self, from: &Names, to: &Names) -> Option<Pairs> {
+        let from = self.context.hosts(self.network, &self.path("from"), from);
+        let to = self.context.hosts(self.network, &self.path("to"), to);
+        let (from, to) = (from?, to?);
+        if let Some(&host) = from.named.iter().find(|host| to.named.contains(host)) {
+            let name = self.network.name(self.network.hosts()[host as usize]);
+            let message = format!("a flow from {name} to itself");
+            self.report("to", message, format!("{name} is the source, too"), "name a different host");
+            return None;
+        }
+        self.count(from.list.len() as f64 * to.list.len() as f64, "from")?;
+        let pairs = backwater_traffic::pairs(&from.list, &to.list);
+        if pairs.is_empty() {
+            self.report(
+                "to",
+                "source and destination are the same host",
+                "the source",
+                "name a different host",
+            );
+            return None;
+        }
+        Some(pairs)
+    }
+
+    /// Refuses entries whose expected number of flows would fill the memory.
+    fn count(&mut self, flows: f64, key: &'static str) -> Option<()> {
+        if flows <= MOST_FLOWS as f64 {
+            return Some(());
+        }
+        let message = format!("this means {flows:.0} flows");
+        self.report(
+            key,
+            message,
+            format!("at most {MOST_FLOWS} flows"),
+            "fewer hosts or rounds, a lower load or an earlier end",
+        );
+        None
+    }
+
+    /// Rate of a host's link.
+    fn nic(&self, host: u32) -> Rate {
+        let node = self.network.hosts()[host as usize];
+        self.network.ports(node).first().map_or(Rate::ZERO, |port| port.rate)
+    }
+
+    fn with_rates(&self, hosts: Vec<u32>) -> Vec<(u32, Rate)> {
+        hosts.into_iter().map(|host| (host, self.nic(host))).collect()
+    }
+
+    /// A constant source has its own pacing and must fit its link.
+    fn constant(&mut self, pairs: &Pairs, rate: Rate) -> Option<()> {
+        if self.context.settings.traffic[self.index].control.is_some() {
+            self.report(
+                "control",
+                "a constant source has its own rate",
+                "no control here",
+                "remove this line",
+            );
+            return None;
+        }
+        let slowest = pairs.iter().map(|&(src, _)| self.nic(src)).min()?;
+        if rate > slowest {
+            let message = format!("rate {rate} is more than the link of the source, {slowest}");
+            self.report("rate", message, format!("allowed: at most {slowest}"), "lower the rate");
+            return None;
+        }
+        Some(())
+    }
+
+    fn fan_in(&mut self, from: &[u32], to: u32, fan_in: Option<u32>) -> Option<()> {
+        let senders = from.iter().filter(|&&host| host != to).count();
+        if senders == 0 {
+            self.report(
+                "from",
+                "the only source is the destination itself",
+                "the destination",
+                "name other hosts",
+            );
+            return None;
+        }
+        if fan_in.is_some_and(|fan_in| fan_in as usize > senders) {
+            let message = format!("fan-in = {} but there are {senders} sources", fan_in.unwrap_or_default());
+            self.report(
+                "fan-in",
+                message,
+                format!("allowed: 1 to {senders}"),
+                "name more hosts, or lower fan-in",
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    /// Sizes from exactly one of a built-in table, a file, a fixed size.
+    fn sizes(
+        &mut self,
+        cdf: Option<TableName>,
+        file: Option<&str>,
+        size: Option<Quantity<Bytes>>,
+        choice: SizeChoice,
+    ) -> Option<Sizes> {
+        let table = match (cdf, file, size) {
+            (Some(TableName::WebSearch), None, None) => Cdf::web_search(),
+            (Some(TableName::Hadoop), None, None) => Cdf::hadoop(),
+            (None, Some(file), None) => self.table(file)?,
+            (None, None, Some(size)) => return Some(Sizes::Fixed(size.0)),
+            (None, None, None) => {
+                let help = "add cdf = \"web-search\", cdf = \"hadoop\" or file = \"sizes.txt\"";
+                self.report("kind", "no flow sizes are given", "needs sizes", help);
+                return None;
+            }
+            _ => {
+                self.report(
+                    "kind",
+                    "flow sizes are given twice",
+                    "one of them",
+                    "give only one of cdf, file and size",
+                );
+                return None;
+            }
+        };
+        Some(match choice {
+            SizeChoice::Independent => Sizes::Independent(table),
+            SizeChoice::Common => Sizes::Common(table),
+        })
+    }
+
+    fn table(&mut self, file: &str) -> Option<Cdf> {
+        let text = self.context.read_text(&self.path("file"), file)?;
+        match Cdf::parse(&text) {
+            Ok(cdf) => Some(cdf),
+            Err(error) => {
+                let help = "one `bytes percent` pair per line, both never decreasing, ending in 100";
+                self.report("file", format!("{file:?} {error}"), "this file", help);
+                None
+            }
+        }
+    }
+
+    /// The end of random arrivals: exactly one of `until` and `flows`.
+    fn stop(&mut self, until: Option<Quantity<Span>>, flows: Option<u32>) -> Option<Stop> {
+        match (until, flows) {
+            (Some(until), None) if until.0.as_ps() <= self.start.as_ps() => {
+                let message = format!("until = {until} is not after start = {}", self.start);
+                self.report("until", message, "too early", "let it end later; until counts from time 0");
+                None
+            }
+            (Some(until), None) => Some(Stop::At(Time::from_ps(until.0.as_ps()))),
+            (None, Some(flows)) => self.count(f64::from(flows), "flows").map(|()| Stop::After(flows)),
+            (None, None) => {
+                self.report("kind", "no end is given", "never ends", "add until = \"5ms\" or flows = 1000");
+                None
+            }
+            (Some(_), Some(_)) => {
+                self.report(
+                    "flows",
+                    "both until and flows are given",
+                    "one of the two",
+                    "remove one of them",
+                );
+                None
+            }
+        }
+    }
+
+    /// Refuses arrivals that would be too many, for `per_second` arrivals expected.
+    fn stop_count(&mut self, per_second: f64, stop: Stop) -> Option<()> {
+        match stop {
+            Stop::At(until) => self.count(per_second * until.since(self.start).as_secs_f64(), "until"),
+            Stop::After(_) => Some(()),
+        }
+    }
+
+    fn poisson(&mut self, poisson: &Poisson, group: &Group, seed: u64) -> Option<Vec<Flow>> {
+        let rates = poisson.from.iter().map(|&(_, rate)| 1e12 / poisson.mean_gap_ps(rate));
+        self.stop_count(rates.sum(), poisson.stop)?;
+        let sends = |&(src, _): &(u32, Rate)| poisson.to.iter().any(|&dst| dst != src);
+        if !poisson.from.iter().any(sends) {
+            self.report(
+                "to",
+                "source and destination are the same host",
+                "the source",
+                "name a different host",
+            );
+            return None;
+        }
+        Some(poisson.flows(group, seed))
+    }
+
+    /// The mean time between ticks: given, or such that `pairs` flows of a mean size load the link of `to`.
+    fn interval(
+        &mut self,
+        (pairs, mean, to): (usize, f64, u32),
+        load: Option<f64>,
+        interval: Option<Quantity<Span>>,
+    ) -> Option<Span> {
+        match (load, interval) {
+            (Some(load), None) => Some(Synchronous::interval_for(pairs, mean, load, self.nic(to))),
+            (None, Some(interval)) => Some(interval.0),
+            (None, None) => {
+                self.report(
+                    "kind",
+                    "neither load nor interval is given",
+                    "how often?",
+                    "add load = 0.7 or interval = \"1ms\"",
+                );
+                None
+            }
+            (Some(_), Some(_)) => {
+                self.report(
+                    "interval",
+                    "both load and interval are given",
+                    "one of the two",
+                    "remove one of them",
+                );
+                None
+            }
+        }
+    }
+
+    fn hpcc(&mut self, file: &str, origin: Span, group: &Group) -> Option<Vec<Flow>> {
+        let text = self.context.read_text(&self.path("file"), file)?;
+        let network = self.network;
+        let is_file = matches!(self.context.settings.topology.shape, crate::settings::Shape::Hpcc { .. });
+        let host_of = |number: u32| match is_file {
+            true if (number as usize) < network.nodes().len() => network.host_index(number),
+            true => None,
+            false => ((number as usize) < network.hosts().len()).then_some(number),
+        };
+        let lines = match read::hpcc(&text, Time::from_ps(origin.as_ps()), host_of) {
+            Ok(lines) => lines,
+            Err(error) => {
+                let help = "the format is: the number of flows, then `src dst priority port bytes start-in-seconds` per flow";
+                self.report("file", format!("{file:?} {error}"), "this file", help);
+                return None;
+            }
+        };
+        let priority = self.context.settings.traffic[self.index].priority;
+        let flow = |line: &read::HpccFlow| Flow {
+            priority: priority.unwrap_or(line.priority),
+            ..group.flow(
+                line.src,
+                line.dst,
+                line.size,
+                line.start.saturating_add(group.start.since(Time::ZERO)),
+            )
+        };
+        Some(lines.iter().map(flow).collect())
+    }
+}

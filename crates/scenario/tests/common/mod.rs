@@ -1,0 +1,54 @@
+//! Scenarios for the tests.
+#![allow(dead_code)]
+use std::path::{Path, PathBuf};
+
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+
+/// Two hosts at a switch, one flow: what every test changes a little.
+pub(crate) const SMALL: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+"#;
+
+/// The repository.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Reads and validates a text with overrides.
+pub(crate) fn validate(text: &str, overrides: &[&str]) -> Result<ValidScenario, ScenarioError> {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    Scenario::parse(text, "test.toml", Path::new("."), &overrides)?.validate()
+}
+
+/// [`SMALL`] with overrides.
+pub(crate) fn small(overrides: &[&str]) -> Result<ValidScenario, ScenarioError> {
+    validate(SMALL, overrides)
+}
+
+/// What is wrong with a text, as one report.
+#[track_caller]
+pub(crate) fn report(text: &str, overrides: &[&str]) -> String {
+    match validate(text, overrides) {
+        Ok(_) => panic!("this scenario should be refused"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Asserts that a report says all of these.
+#[track_caller]
+pub(crate) fn says(report: &str, wanted: &[&str]) {
+    for wanted in wanted {
+        assert!(report.contains(wanted), "{wanted:?} is not in\n{report}");
+    }
+}

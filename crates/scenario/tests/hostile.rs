@@ -1,0 +1,78 @@
+//! No text and no override, however broken, makes the reader panic.
+mod common;
+
+use common::{SMALL, small, validate};
+use proptest::prelude::*;
+
+/// Pieces that occur in scenarios, to reach beyond the parser.
+fn piece() -> impl Strategy<Value = String> {
+    let words = [
+        "[run]",
+        "[topology]",
+        "[switch.pfc]",
+        "[[traffic]]",
+        "[switch.detector]",
+        "\n",
+        "\n",
+        "\n",
+        "seed",
+        "until",
+        "kind",
+        "name",
+        "rate",
+        "from",
+        "links",
+        "by-rate",
+        "=",
+        "=",
+        "=",
+        "=",
+        "1",
+        "-1",
+        "0.5",
+        "nan",
+        "true",
+        "\"star\"",
+        "\"edges\"",
+        "\"poisson\"",
+        "\"4us\"",
+        "\"0Gbps\"",
+        "\"é\"",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ".",
+        "\"",
+    ];
+    prop::sample::select(words.to_vec()).prop_map(str::to_owned)
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in prop_oneof!["\\PC{0,120}".boxed(), prop::collection::vec(piece(), 0..40).prop_map(|p| p.join(" ")).boxed()]) {
+        if let Err(error) = validate(&text, &[]) {
+            prop_assert!(!error.problems().is_empty() && !error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn any_damage_to_a_good_scenario_is_read_or_refused(at in 0..SMALL.len(), length in 0usize..20, new in "\\PC{0,6}") {
+        let end = (at + length).min(SMALL.len());
+        let text = format!("{}{new}{}", &SMALL[..at], &SMALL[end..]);
+        if let Err(error) = validate(&text, &[]) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn any_override_is_applied_or_refused(
+        path in prop_oneof!["[a-z.0-9]{0,12}".boxed(), prop::sample::select(vec!["traffic", "traffic.0", "traffic.size", "topology", "run.until", "switch.pfc.headroom", "switch.detector.by-rate"]).prop_map(str::to_owned).boxed()],
+        value in prop_oneof!["\\PC{0,12}".boxed(), prop::collection::vec(piece(), 0..6).prop_map(|p| p.concat()).boxed()],
+    ) {
+        if let Err(error) = small(&[&format!("{path}={value}")]) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The profiles say what their sources say, and build the same parameters as the algorithms' own constants.
+mod common;
+
+use backwater_control::detector::{Detector, Red, Tcd, Trend};
+use backwater_control::flow_control::{Form, Threshold};
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
+use backwater_fabric::Spec;
+use backwater_units::{Bytes, Rate, Span};
+use common::{small, validate};
+
+const FIGURE_2: &str = r#"
+[run]
+until = "1ms"
+[topology]
+kind = "tcd-figure-2"
+[[traffic]]
+name = "F1"
+kind = "long-lived"
+from = "S1"
+to = "R1"
+"#;
+
+fn figure_2(overrides: &[&str]) -> Spec {
+    validate(FIGURE_2, overrides).unwrap_or_else(|error| panic!("{error}")).build()
+}
+
+/// Detector of L0's port towards T2.
+fn p2(spec: &Spec) -> Detector {
+    let (node, port) = spec.network.alias("P2").unwrap();
+    spec.switch.detectors[node as usize][usize::from(port)]
+}
+
+#[test]
+fn the_default_profile_is_the_authors_release() {
+    let spec = figure_2(&[]);
+    assert_eq!(p2(&spec), Detector::Tcd(Tcd::authors()));
+    assert_eq!(spec.reaction, ReactionConfig::Dcqcn(DcqcnConfig::authors()));
+    assert_eq!(spec.notify, Some(NotifyConfig::authors()));
+    let pfc = spec.switch.pfc.as_ref().unwrap();
+    let (node, _) = spec.network.alias("P2").unwrap();
+    assert_eq!(pfc.form, Form::authors());
+    assert!(pfc.thresholds[node as usize].iter().all(|&t| t == Threshold::authors()));
+    assert_eq!((spec.packet.payload + spec.packet.header, pfc.frame), (Bytes::new(1020), Bytes::new(31)));
+    assert!(spec.ack.is_none());
+}
+
+#[test]
+fn with_epsilon_the_authors_max_ton_is_that_of_their_sweep() {
+    // ceil((2 x 16480 bit + 8 us x 40 Gbps) / (2 eps x 40 Gbps) + 8 us): 449.2, 228.6, 96.24, 52.12, 30.06, 16.82 us
+    for (epsilon, us) in [("0.01", 450), ("0.02", 229), ("0.05", 97), ("0.1", 53), ("0.2", 31), ("0.5", 17)] {
+        let Detector::Tcd(tcd) = p2(&figure_2(&[&format!("switch.detector.epsilon={epsilon}")])) else {
+            panic!()
+        };
+        assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(us), Span::from_us(us)), "{epsilon}");
+    }
+}
+
+#[test]
+fn the_ideal_profile_computes_100_4_us_for_the_papers_simulations() {
+    let spec = figure_2(&["profile=ideal"]);
+    let Detector::Tcd(tcd) = p2(&spec) else { panic!() };
+    assert_eq!(tcd, Tcd::flowchart(Trend::RiseBp, Span::from_ns(100_400), Bytes::new(1000)));
+    let pfc = spec.switch.pfc.unwrap();
+    assert_eq!(pfc.form, Form::Ideal);
+    let (node, _) = spec.network.alias("P2").unwrap();
+    assert_eq!(pfc.thresholds[node as usize][0], Threshold::standard(9_000_000));
+}
+
+#[test]
+fn the_hpcc_profile_is_run_py_at_100_gbps() {
+    let spec = small(&["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).build();
+    assert_eq!(spec.reaction, ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(100))));
+    assert_eq!(spec.notify, None, "marks come back in ACKs");
+    let ack = spec.ack.unwrap();
+    assert_eq!((ack.every, ack.size, ack.priority), (1, Bytes::new(60), None));
+    let switch = spec.network.find("s").unwrap() as usize;
+    assert_eq!(spec.switch.detectors[switch][0], Detector::Red(Red::hpcc(Rate::from_gbps(100))));
+    // 4 ports of 37 500 B headroom and 4 KiB reserve
+    let pool = (32 << 20) - 4 * (37_500 + 4096);
+    let expected = Threshold::Dynamic { shift: 3, pool, reserve: 4096, headroom: 37_500, hysteresis: 3072 };
+    assert_eq!(spec.switch.pfc.unwrap().thresholds[switch][0], expected);
+}
+
+#[test]
+fn the_hpcc_thresholds_follow_the_rate_of_the_port() {
+    let text = common::SMALL.replace(
+        "kind = \"star\"\nhosts = 4",
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 2\nspine-rate = \"400Gbps\"",
+    );
+    let spec = validate(&text, &["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).build();
+    let thresholds = &spec.switch.pfc.unwrap().thresholds;
+    for (node, ports) in (0..).zip(thresholds) {
+        for (port, threshold) in spec.network.ports(node).iter().zip(ports) {
+            let Threshold::Dynamic { shift, headroom, .. } = *threshold else { panic!() };
+            let (wanted, head) = if port.rate == Rate::from_gbps(400) { (1, 150_000) } else { (3, 37_500) };
+            assert_eq!((shift, headroom), (wanted, head));
+            let index = spec.network.port_to(node, port.peer).unwrap();
+            assert_eq!(
+                spec.switch.detectors[node as usize][usize::from(index)],
+                Detector::Red(Red::hpcc(port.rate))
+            );
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_can_be_switched_off() {
+    let spec = figure_2(&["cc.kind=none", "switch.pfc.form=off", "switch.detector.kind=none"]);
+    assert_eq!(spec.reaction, ReactionConfig::LineRate);
+    assert!(spec.notify.is_none() && spec.switch.pfc.is_none());
+    assert_eq!(p2(&spec), Detector::None);
+}
+
+#[test]
+fn what_was_written_without_effect_is_a_caveat() {
+    let scenario = small(&["switch.detector.kind=red", "switch.detector.epsilon=0.1"]).unwrap();
+    assert_eq!(
+        scenario.caveats(),
+        ["without effect with switch.detector.kind = \"red\": switch.detector.{epsilon}"]
+    );
+    assert!(small(&[]).unwrap().caveats().is_empty());
+}

@@ -1,0 +1,78 @@
+//! The scenarios of this repository are valid and mean what their comments say.
+mod common;
+
+use backwater_scenario::{Scenario, ValidScenario};
+use backwater_traffic::Pacing;
+use backwater_units::{Bytes, Rate, Span, Time};
+use common::root;
+
+fn load(name: &str) -> ValidScenario {
+    let path = root().join("scenarios").join(name);
+    Scenario::load(&path, &[]).and_then(Scenario::validate).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_scenario_file_is_valid() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let scenario = Scenario::load(&path, &[]).and_then(Scenario::validate);
+            let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+            assert!(scenario.caveats().is_empty(), "{}: {:?}", path.display(), scenario.caveats());
+            count += 1;
+        }
+    }
+    assert!(count >= 5);
+}
+
+#[test]
+fn the_single_congestion_point_has_the_papers_flows() {
+    let scenario = load("single-congestion-point.toml");
+    // the bursts begin at 1 ms and are offered for 3 ms
+    assert!(scenario.until() >= Some(Time::from_ps(4_000_000_000)));
+    let network = scenario.network();
+    let name = |host: u32| network.name(network.hosts()[host as usize]).to_owned();
+    let entry = |wanted: &str| {
+        let group = scenario.settings().traffic.iter().position(|entry| entry.name == wanted).unwrap();
+        scenario.flows().iter().filter(|flow| usize::from(flow.group) == group).collect::<Vec<_>>()
+    };
+    let f1 = entry("F1");
+    assert_eq!((name(f1[0].src), name(f1[0].dst)), ("S1".to_owned(), "R1".to_owned()));
+    assert!(f1[0].is_endless() && f1[0].pacing == Pacing::Controlled && f1[0].start == Time::ZERO);
+    let bursts = entry("A");
+    assert_eq!(bursts.len(), 15 * 64);
+    assert_eq!(bursts.iter().map(|flow| flow.size).sum::<Bytes>(), Bytes::from_kb(15 * 64 * 64));
+    assert_eq!(bursts[959].start.since(bursts[0].start), Span::from_ns(63 * 47_500));
+    assert!(bursts.iter().all(|flow| name(flow.src).starts_with('A') && name(flow.dst) == "R1"));
+    for (flow, source) in [("F0", "S0"), ("F2", "S2")] {
+        let flow = entry(flow)[0];
+        let pacing = Pacing::Constant { rate: Rate::from_gbps(5), jitter_ppm: 100_000, catch_up: true };
+        assert_eq!((name(flow.src), name(flow.dst)), (source.to_owned(), "R0".to_owned()));
+        assert_eq!((flow.pacing, flow.start.since(bursts[0].start)), (pacing, Span::from_us(183)));
+    }
+    let spec = scenario.build();
+    assert_eq!(spec.probe.ports.len(), 4);
+    assert_eq!(spec.probe.rates.iter().map(|&flow| spec.flows[flow as usize].group).collect::<Vec<_>>(), [0]);
+    assert!(spec.flows.is_sorted_by_key(|flow| (flow.start, flow.src, flow.dst, flow.group)));
+}
+
+#[test]
+fn the_files_of_the_hpcc_simulator_give_its_nodes_and_times() {
+    let scenario = load("my-topology.toml");
+    let listed: Vec<_> = scenario.flows().iter().filter(|flow| flow.group == 0).collect();
+    assert_eq!(listed.len(), 8);
+    assert_eq!((listed[0].src, listed[0].dst, listed[0].start), (0, 3, Time::ZERO));
+    assert_eq!(listed[7].start, Time::from_ps(100_000_000));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_flows_and_another_seed_gives_others() {
+    let flows = |seed: &str| {
+        let path = root().join("scenarios/fat-tree.toml");
+        let scenario = Scenario::load(&path, &[format!("run.seed={seed}")]).and_then(Scenario::validate);
+        scenario.unwrap_or_else(|error| panic!("{error}")).build().flows
+    };
+    assert_eq!(flows("1"), flows("1"));
+    assert_ne!(flows("1"), flows("2"));
+}

@@ -70,6 +70,15 @@ class Assumption(BaseModel):
     sensitivity: str = Field("not varied", description="How far the result moves when it is varied.")
 
 
+class Shared(BaseModel):
+    """What the figures of one setting share: the file that `shared` names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile: dict[str, Changes] = Field(default_factory=dict, description="Applied before a figure's own.")
+    assumption: tuple[Assumption, ...] = ()
+
+
 class Experiment(BaseModel):
     """The whole of an experiment.toml."""
 
@@ -79,6 +88,7 @@ class Experiment(BaseModel):
     paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
     about: str = Field("", description="What is set up and what is looked at, in a sentence or two.")
     seeds: int = Field(5, ge=1)
+    shared: str | None = Field(None, description="File of profiles and assumptions, relative to the figure's folder.")
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
@@ -140,7 +150,27 @@ def load(folder: Path) -> Figure:
         raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{file}: {error}") from None
+    if experiment.shared is not None:
+        experiment = _with_shared(experiment, folder / experiment.shared)
     return Figure(folder, experiment, claims.load(folder / "claims.toml"))
+
+
+def _with_shared(experiment: Experiment, file: Path) -> Experiment:
+    """The experiment with what it shares put before its own."""
+    try:
+        shared = Shared.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {file}, which experiment.toml calls shared") from None
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    profile = {
+        name: Changes(
+            set=(*shared.profile.get(name, Changes()).set, *experiment.profile.get(name, Changes()).set),
+        )
+        for name in (shared.profile | experiment.profile)
+    }
+    assumption = (*shared.assumption, *experiment.assumption)
+    return experiment.model_copy(update={"profile": profile, "assumption": assumption})
 
 
 def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:

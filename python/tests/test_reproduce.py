@@ -198,3 +198,20 @@ def test_a_tally_counts_every_verdict(papers: Path, fake_core: FakeCore) -> None
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
     assert report.tally(found) == "2 verdicts: 1 holds, 1 differs"
     assert len(fake_core.ran) == 3
+
+
+def test_what_figures_share_comes_before_their_own(papers: Path) -> None:
+    folder = papers / "demo" / "fig03"
+    shared = '[profile.ideal]\nset = ["switch.buffer=12MB"]\n[[assumption]]\nparameter = "p"\nvalue = "v"\nwhy = "w"\n'
+    (folder.parent / "scene.toml").write_text(shared)
+    (folder / "experiment.toml").write_text('shared = "../scene.toml"\n' + EXPERIMENT)
+    figure = experiment.load(folder)
+    assert figure.overrides("ideal", quick=False) == ('profile="ideal"', "switch.buffer=12MB", "switch.buffer=9MB")
+    assert [assumption.parameter for assumption in figure.experiment.assumption] == ["p", "start of F0"]
+
+
+def test_a_shared_file_that_is_not_there_is_named(papers: Path) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text('shared = "../scene.toml"\n' + EXPERIMENT)
+    with pytest.raises(UsageError, match=r"there is no file .*scene\.toml"):
+        experiment.load(file.parent)

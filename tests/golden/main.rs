@@ -1,0 +1,68 @@
+//! Scenes so small that everything that happens in them can be worked out with pencil and paper. The arithmetic stands
+//! beside each table.
+mod cnp;
+mod one_link;
+mod pause;
+
+use backwater_fabric::Spec;
+use backwater_fabric::record::PauseRecord;
+use backwater_topology::Network;
+use backwater_units::{Rate, Span, Time};
+use scene::{Outcome, run_until};
+
+/// What happened up to `until`, one line per event, in order of time: gates, marks, messages that are complete.
+fn table(spec: Spec, until: Time) -> String {
+    let outcome = run_until(spec, until);
+    let network = outcome.simulation.network();
+    let mut events: Vec<(Time, String)> = Vec::new();
+    for pause in &outcome.records.pauses {
+        events.push((pause.time, gate(network, pause)));
+    }
+    for mark in &outcome.records.marks {
+        let port = network.port_name(mark.node, mark.port);
+        let code = if mark.code == 3 { "CE" } else { "UE" };
+        let text = format!("{port} marks packet {} of flow {} {code}", mark.seq, mark.flow);
+        events.push((mark.time, text));
+    }
+    for flow in outcome.flows.iter().filter(|flow| flow.finish < Time::MAX) {
+        events.push((flow.finish, format!("flow {} complete", flow.flow)));
+        if flow.acked < Time::MAX {
+            events.push((flow.acked, format!("flow {} acknowledged", flow.flow)));
+        }
+    }
+    events.sort();
+    let mut text = String::from("\n");
+    for (time, event) in events {
+        text += &format!("{:10.4} us  {event}\n", time.as_ps() as f64 / 1e6);
+    }
+    text + &peaks(&outcome)
+}
+
+fn gate(network: &Network, change: &PauseRecord) -> String {
+    let port = network.port_name(change.node, change.port);
+    let what = match (change.paused, change.expired) {
+        (true, _) => "paused",
+        (false, false) => "resumed",
+        (false, true) => "pause ran out",
+    };
+    format!("{port} {what}")
+}
+
+/// One line for each ingress port that held packets.
+fn peaks(outcome: &Outcome) -> String {
+    let network = outcome.simulation.network();
+    let held = outcome.ports.iter().filter(|port| port.peak_ingress.get() > 0);
+    let line = |port: &backwater_fabric::record::PortRecord| {
+        let (from, node) = (network.name(port.peer), network.name(port.node));
+        format!(
+            "ingress {from}->{node} held up to {} and sent {} PAUSEs\n",
+            port.peak_ingress, port.pauses_sent
+        )
+    };
+    held.map(line).collect()
+}
+
+/// A link of 1 us.
+fn link(gbps: u64) -> (Rate, Span) {
+    (Rate::from_gbps(gbps), Span::from_us(1))
+}

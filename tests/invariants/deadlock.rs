@@ -3,8 +3,8 @@ use backwater_control::flow_control::{Form, Threshold};
 use backwater_fabric::{Spec, Violation};
 use backwater_topology::deadlock;
 use backwater_traffic::Pacing;
-use backwater_units::{Rate, Span, Time};
-use scene::{FAST, flow, ideal, per_port, ring, try_run};
+use backwater_units::{Bytes, Rate, Span, Time};
+use scene::{FAST, flow, ideal, per_port, ring, try_run, us};
 
 /// Every host of a ring of five sends to the one two switches further on.
 fn circle(form: Form) -> Spec {
@@ -42,4 +42,18 @@ fn pauses_in_a_circle_are_reported_as_deadlock_with_the_ports_that_are_held() {
     for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)] {
         assert!(paused.contains(&format!("s{from}->s{to}")), "{paused}");
     }
+}
+
+#[test]
+fn endless_flows_that_lock_up_are_a_deadlock_too() {
+    let mut spec = circle(Form::Ideal);
+    for flow in &mut spec.flows {
+        flow.size = Bytes::MAX;
+    }
+    let outcome = try_run(spec, FAST, Some(us(10_000)));
+    assert!(
+        matches!(outcome, Err(Violation::Deadlock { .. })),
+        "{:?}",
+        outcome.map(|outcome| outcome.totals)
+    );
 }

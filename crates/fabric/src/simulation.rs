@@ -216,13 +216,12 @@ impl Simulation {
         }
     }
 
+    /// Flows that still have something to send. When nothing moves any more that includes the endless ones.
     fn unfinished(&self) -> u64 {
-        let finite = |flow: u32| !self.world.flows[flow as usize].is_endless();
         let mut unfinished = 0;
         for node in self.engine.nodes() {
             if let FabricNode::Host(host) = node {
-                unfinished +=
-                    host.receivers.iter().filter(|r| finite(r.flow) && r.finish == u64::MAX).count();
+                unfinished += host.receivers.iter().filter(|r| r.finish == u64::MAX).count();
             }
         }
         unfinished as u64

@@ -15,12 +15,7 @@ use backwater_units::{Bytes, Rate, Span, Time};
 const RATE: Rate = Rate::from_gbps(100);
 const DELAY: Span = Span::from_us(1);
 const BUFFER: u64 = 32 << 20;
-const GROUP: Group = Group {
-    id: 0,
-    priority: 3,
-    pacing: Pacing::Controlled,
-    start: Time::ZERO,
-};
+const GROUP: Group = Group { id: 0, priority: 3, pacing: Pacing::Controlled, start: Time::ZERO };
 
 /// What the hosts send.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,15 +37,8 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     Spec {
         seed,
         flows: flows(workload, &hosts, seed),
-        packet: PacketSpec {
-            payload: Bytes::new(1000),
-            header: Bytes::new(48),
-        },
-        ack: Some(AckSpec {
-            every: 1,
-            size: Bytes::new(60),
-            priority: None,
-        }),
+        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48) },
+        ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
         switch: SwitchSpec {
             buffer: Bytes::new(BUFFER),
             arbiter: Arbiter::RoundRobin,
@@ -67,6 +55,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         notify: None,
         cnp_size: Bytes::new(60),
         probe: ProbeSpec::default(),
+        batching: true,
         network,
         routes,
     }
@@ -74,11 +63,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
 
 fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
     match workload {
-        Workload::Permutation(size) => Permutation {
-            hosts: hosts.to_vec(),
-            size,
-        }
-        .flows(&GROUP, seed),
+        Workload::Permutation(size) => Permutation { hosts: hosts.to_vec(), size }.flows(&GROUP, seed),
         Workload::WebSearch(span) => Poisson {
             from: hosts.iter().map(|host| (*host, RATE)).collect(),
             to: hosts.to_vec(),
@@ -106,11 +91,7 @@ fn per_switch_port<T: Copy>(network: &Network, value: impl Fn(u64) -> T) -> Vec<
     (0..network.nodes().len() as u32)
         .map(|node| {
             let ports = network.ports(node).len();
-            if network.is_switch(node) {
-                vec![value(ports as u64); ports]
-            } else {
-                Vec::new()
-            }
+            if network.is_switch(node) { vec![value(ports as u64); ports] } else { Vec::new() }
         })
         .collect()
 }

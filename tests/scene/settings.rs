@@ -36,6 +36,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         reaction: ReactionConfig::LineRate,
         notify: None,
         cnp_size: Bytes::new(64),
+        batching: true,
         probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },
         network,
         routes,

@@ -1,41 +1,37 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--runs N]`.
 use std::process::ExitCode;
 
 use backwater_benches::{Workload, scenario};
-use backwater_fabric::{Control, Kind, Simulation, Totals};
+use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--runs N]";
+const USAGE: &str =
+    "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--runs N]";
 
 struct Options {
     name: String,
     kind: Kind,
     runs: u32,
+    batching: bool,
 }
 
 fn options() -> Option<Options> {
     let mut words = std::env::args().skip(1);
     let name = words.next()?;
-    let (mut heap, mut threads, mut runs) = (false, 1, 3);
+    let (mut heap, mut threads, mut runs, mut batching) = (false, 1, 3, true);
     while let Some(word) = words.next() {
         let value = words.next()?;
         match word.as_str() {
             "--engine" => heap = value == "heap",
             "--threads" => threads = value.parse().ok()?,
+            "--batching" => batching = value != "off",
             "--runs" => runs = value.parse().ok()?,
             _ => return None,
         }
     }
-    Some(Options {
-        name,
-        kind: if heap {
-            Kind::Heap
-        } else {
-            Kind::Windows { threads }
-        },
-        runs,
-    })
+    let kind = if heap { Kind::Heap } else { Kind::Windows { threads } };
+    Some(Options { name, kind, runs, batching })
 }
 
 fn workload(name: &str) -> Option<(u32, Workload)> {
@@ -43,6 +39,8 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
         "k8" => Some((8, Workload::WebSearch(Span::from_ms(2)))),
         "k16" => Some((16, Workload::Permutation(Bytes::from_mb(2)))),
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
+        "k8-short" => Some((8, Workload::WebSearch(Span::from_us(100)))),
+        "k16-short" => Some((16, Workload::Permutation(Bytes::from_kb(50)))),
         _ => None,
     }
 }
@@ -54,18 +52,15 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     for run in 0..options.runs {
-        let mut simulation = Simulation::new(scenario(k, workload, 1), options.kind);
+        let mut simulation =
+            Simulation::new(Spec { batching: options.batching, ..scenario(k, workload, 1) }, options.kind);
         let hosts = simulation.network().hosts().len() as u64;
         let start = ProcessTime::now();
         let wall = std::time::Instant::now();
         match simulation.run(&Control::default(), &mut |_| Ok(())) {
-            Ok(totals) => report(
-                run,
-                &totals,
-                hosts,
-                start.elapsed().as_secs_f64(),
-                wall.elapsed().as_secs_f64(),
-            ),
+            Ok(totals) => {
+                report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64())
+            }
             Err(violation) => {
                 eprintln!("{violation}");
                 return ExitCode::from(3);

@@ -19,6 +19,8 @@ pub(crate) struct Heap<N: Node> {
     pub(crate) tally: Tally,
     recorded: u64,
     pub(crate) width: u64,
+    /// Nodes with an event in the current window.
+    touched: Vec<bool>,
 }
 
 struct HeapPost<'a, M> {
@@ -54,6 +56,7 @@ impl<N: Node> Heap<N> {
             tally: Tally::default(),
             recorded: 0,
             width,
+            touched: vec![false; nodes.len()],
             nodes,
         };
         for node in 0..heap.nodes.len() {
@@ -86,6 +89,11 @@ impl<N: Node> Heap<N> {
             let grid_end = (time / self.width + 1) * self.width;
             let end = grid_end.min(limits.until);
             self.run_to(end, world);
+            for (node, touched) in self.nodes.iter_mut().zip(&mut self.touched) {
+                if std::mem::take(touched) {
+                    node.close_window();
+                }
+            }
             limits.report(end);
             if self.tally.failed {
                 return Stop::Failed;
@@ -136,6 +144,7 @@ impl<N: Node> Heap<N> {
                 }
                 self.entries.push(Reverse((message.time(), order, to, slot)));
             }
+            self.touched[node as usize] = true;
             self.announce(node);
         }
     }

@@ -26,6 +26,6 @@ mod window;
 pub use engine::{Engine, Kind, Limits, Stats, Stop};
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};
-pub use shard::{Scratch, Window, in_order};
+pub use shard::{Keys, Window, in_order};
 pub use stream::{Stream, mix, stream, uniform};
 pub use trajectory::Trajectory;

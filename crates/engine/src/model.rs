@@ -1,5 +1,5 @@
 //! What a model tells the engine: its messages and its nodes.
-use crate::shard::{Scratch, Window, in_order};
+use crate::shard::{Keys, Window, in_order};
 use crate::{Class, Key, Trajectory};
 
 /// Where a node lives in the engine; the address of what is sent to it.
@@ -36,6 +36,8 @@ pub trait Node: Send {
     type Message: Message;
     /// Facts that all nodes share and none changes.
     type World: Sync;
+    /// Memory that a thread lends to the node that it runs, one after the other.
+    type Scratch: Default + Send;
 
     /// The earliest pending event of the node's own (wake or timer), or [`Key::NEVER`].
     fn local_key(&self) -> Key;
@@ -49,6 +51,8 @@ pub trait Node: Send {
     fn trajectory(&self) -> &Trajectory;
     /// Tells where all nodes live, before anything runs; `places[i]` is the address of node `i`.
     fn placed(&mut self, places: &[Place]);
+    /// A window in which the node had an event is over.
+    fn close_window(&mut self) {}
     /// Runs all events of a window. `arrivals` come in no particular order. A node may do this in any way whose
     /// outcome is that of [`in_order`].
     #[inline]
@@ -56,12 +60,13 @@ pub trait Node: Send {
         &mut self,
         arrivals: &[Self::Message],
         window: Window,
-        scratch: &mut Scratch,
+        keys: &mut Keys,
+        _scratch: &mut Self::Scratch,
         world: &Self::World,
         post: &mut P,
     ) where
         Self: Sized,
     {
-        in_order(self, arrivals, window, scratch, world, post);
+        in_order(self, arrivals, window, keys, world, post);
     }
 }

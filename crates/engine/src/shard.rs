@@ -39,14 +39,13 @@ pub(crate) struct Shard<N: Node> {
     deferred: Vec<(u64, usize, N::Message)>,
     pub(crate) tally: Tally,
     me: usize,
-    scratch: Scratch,
+    keys: Keys,
+    scratch: N::Scratch,
 }
 
-/// Memory that a node may use while it runs a window.
+/// The arrivals of a window in order, as [`in_order`] needs them: memory that is used again and again.
 #[derive(Default)]
-pub struct Scratch {
-    keys: Vec<u64>,
-}
+pub struct Keys(Vec<u64>);
 
 /// One window: `[start, grid_end)` on the grid, of which the part before `end` is run.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +136,8 @@ impl<N: Node> Shard<N> {
             deferred: Vec::new(),
             tally: Tally::default(),
             me,
-            scratch: Scratch::default(),
+            keys: Keys::default(),
+            scratch: N::Scratch::default(),
             nodes,
         }
     }
@@ -160,7 +160,8 @@ impl<N: Node> Shard<N> {
             if arrivals.is_empty() && *next >= window.end {
                 continue;
             }
-            node.run(arrivals, window, &mut self.scratch, world, &mut post);
+            node.run(arrivals, window, &mut self.keys, &mut self.scratch, world, &mut post);
+            node.close_window();
             *next = node.local_key().time;
             arrivals.clear();
         }
@@ -194,12 +195,12 @@ pub fn in_order<N: Node, P: Post<N::Message>>(
     node: &mut N,
     arrivals: &[N::Message],
     window: Window,
-    scratch: &mut Scratch,
+    keys: &mut Keys,
     world: &N::World,
     post: &mut P,
 ) {
     assert!(arrivals.len() < 1 << INDEX, "more messages for one node in one window than a key can number");
-    let keys = &mut scratch.keys;
+    let keys = &mut keys.0;
     keys.clear();
     keys.extend(arrivals.iter().enumerate().map(|(i, message)| {
         let order = Key::new(0, message.class(), node.rank(message.port())).order;

@@ -64,6 +64,7 @@ impl Juggler {
 impl Node for Juggler {
     type Message = Ball;
     type World = ();
+    type Scratch = ();
 
     fn local_key(&self) -> Key {
         self.held.iter().copied().min().unwrap_or(Key::NEVER)

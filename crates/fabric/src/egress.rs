@@ -1,5 +1,4 @@
 //! The sending side of a link: when it is free, what gates it, where it leads.
-use backwater_control::detector::Detector;
 use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::{Bytes, Rate};
@@ -20,7 +19,7 @@ pub(crate) struct Egress {
     pub(crate) peer_port: u16,
     /// Its detector among those of the world.
     pub(crate) detector: u16,
-    /// What a settled detector need not be shown: [`Detector::calm`].
+    /// What a settled detector need not be shown: [`backwater_control::detector::Detector::calm`].
     pub(crate) calm: u32,
     /// Bit per class: packets wait.
     pub(crate) waiting: u8,

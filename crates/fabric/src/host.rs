@@ -4,6 +4,7 @@ use backwater_control::notify::Action;
 use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
 use backwater_units::{Bytes, Time};
 
+use crate::batch::Batch;
 use crate::due::DueHeap;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};

@@ -2,6 +2,8 @@
 use backwater_control::flow_control::{Admission, Decision, Ingress, Level, Threshold};
 use backwater_units::Span;
 
+use crate::packet::Packet;
+
 /// One ingress port and class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
@@ -29,6 +31,8 @@ pub(crate) struct Memory {
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
     pub(crate) shared: u64,
     pub(crate) capacity: u64,
+    /// Accounts with a PAUSE outstanding.
+    pub(crate) outstanding: u32,
     /// Ingress ports that each class holds paused, and when the last of them was let go.
     pub(crate) holding: [u16; 8],
     pub(crate) held_until: [u64; 8],
@@ -56,6 +60,7 @@ impl Memory {
             used: 0,
             shared: 0,
             capacity,
+            outstanding: 0,
             holding: [0; 8],
             held_until: [0; 8],
         }
@@ -67,6 +72,59 @@ impl Memory {
         let total = self.accounts[first..first + self.classes].iter().map(|a| a.held.total()).sum();
         let account = &self.accounts[first + class as usize];
         self.thresholds[port as usize].level(&account.held, total, self.shared)
+    }
+
+    /// Keeps the largest amount held: at the ends of windows and, exactly, above Xoff.
+    pub(crate) fn note_peaks(&mut self) {
+        for account in &mut self.accounts {
+            account.peak = account.peak.max(account.held.total() as u32);
+        }
+    }
+
+    pub(crate) fn note_peak(&mut self, port: u16, class: u8) {
+        let account = &mut self.accounts[port as usize * self.classes + class as usize];
+        account.peak = account.peak.max(account.held.total() as u32);
+    }
+
+    /// Whether no threshold is crossed, in whatever order `arriving[port * classes + class]` bytes come and others
+    /// leave. `all` is the sum of `arriving`.
+    pub(crate) fn stays_calm(&self, arriving: &[u32], all: u64) -> bool {
+        if self.outstanding > 0 || self.used + all > self.capacity {
+            return false;
+        }
+        self.accounts.iter().zip(arriving).enumerate().all(|(at, (account, arriving))| {
+            let most = account.held.total() + u64::from(*arriving);
+            most <= u64::from(account.calm)
+                || self.thresholds[at / self.classes].spares(&account.held, most, self.shared + all)
+        })
+    }
+
+    /// Books all that arrives in a window that [stays calm](Self::stays_calm).
+    pub(crate) fn admit_all(&mut self, arriving: &[u32], all: u64, lossless: u8) {
+        self.used += all;
+        for (at, (account, arriving)) in self.accounts.iter_mut().zip(arriving).enumerate() {
+            if lossless & (1 << (at % self.classes)) != 0 {
+                account.held.bytes += arriving;
+            }
+        }
+    }
+
+    /// Unbooks a packet of such a window.
+    #[inline]
+    pub(crate) fn let_go(&mut self, packet: &Packet, lossless: u8) {
+        let size = u32::from(packet.size);
+        self.used -= u64::from(size);
+        if lossless & (1 << packet.class) != 0 {
+            let at = packet.port as usize * self.classes + packet.class as usize;
+            self.accounts[at].held.bytes -= size;
+        }
+    }
+
+    /// Finds out anew what is shared, after a window in which nobody asked.
+    pub(crate) fn sum_shared(&mut self) {
+        let held = self.accounts.iter().enumerate();
+        self.shared =
+            held.map(|(at, a)| self.thresholds.get(at / self.classes).map_or(0, |t| t.shared(&a.held))).sum();
     }
 
     /// Books a packet; false if it does not fit.
@@ -81,7 +139,6 @@ impl Memory {
             Admission::Admitted(shared) => {
                 self.used += u64::from(size);
                 self.shared += shared;
-                account.peak = account.peak.max(account.held.total() as u32);
                 true
             }
         }
@@ -122,6 +179,8 @@ impl Memory {
             _ => {}
         }
         account.pauses_sent += u32::from(decision == Decision::Pause);
+        self.outstanding += u32::from(decision == Decision::Pause && !before);
+        self.outstanding -= u32::from(decision != Decision::Pause && before);
     }
 
     /// The last instant at which this switch held a PAUSE over an upstream port of `class`.

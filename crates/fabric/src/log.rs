@@ -26,12 +26,12 @@ impl Records {
         self.rates.append(&mut other.rates);
     }
 
-    /// Puts the records in order of time, then node.
+    /// Puts the records in order of time, then node and port.
     pub(crate) fn sort(&mut self) {
-        self.marks.sort_by_key(|r| (r.time, r.node));
-        self.pauses.sort_by_key(|r| (r.time, r.node));
-        self.states.sort_by_key(|r| (r.time, r.node));
-        self.samples.sort_by_key(|r| (r.time, r.node));
+        self.marks.sort_by_key(|r| (r.time, r.node, r.port));
+        self.pauses.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.states.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.samples.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.rates.sort_by_key(|r| (r.time, r.flow));
     }
 

@@ -1,6 +1,7 @@
 //! A node of the fabric as the engine sees it.
-use backwater_engine::{Key, Node, Place, Post, Scratch, Trajectory, Window};
+use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
 
+use crate::batch::Batch;
 use crate::host::Host;
 use crate::packet::Packet;
 use crate::ports::Ports;
@@ -52,6 +53,7 @@ macro_rules! node_of_ports {
     () => {
         type Message = Packet;
         type World = World;
+        type Scratch = Batch;
 
         #[inline]
         fn local_key(&self) -> Key {
@@ -76,6 +78,7 @@ pub(crate) use node_of_ports;
 impl Node for FabricNode {
     type Message = Packet;
     type World = World;
+    type Scratch = Batch;
 
     #[inline]
     fn local_key(&self) -> Key {
@@ -110,13 +113,19 @@ impl Node for FabricNode {
         &mut self,
         arrivals: &[Packet],
         window: Window,
-        scratch: &mut Scratch,
+        keys: &mut Keys,
+        batch: &mut Batch,
         world: &World,
         post: &mut P,
     ) {
         match self {
-            Self::Host(host) => host.run(arrivals, window, scratch, world, post),
-            Self::Switch(switch) => switch.run(arrivals, window, scratch, world, post),
+            Self::Host(host) => host.run(arrivals, window, keys, batch, world, post),
+            Self::Switch(switch) => switch.run(arrivals, window, keys, batch, world, post),
+        }
+    }
+    fn close_window(&mut self) {
+        if let Self::Switch(switch) = self {
+            switch.close_window();
         }
     }
 }

@@ -173,7 +173,7 @@ impl Ports {
 
     /// Finds the next local event anew.
     #[inline]
-    fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         let wake = self.wakes.iter().fold(NO_WAKE, |least, wake| least.min(*wake));
         let wake = match wake {
             NO_WAKE => Key::NEVER,
@@ -183,6 +183,18 @@ impl Ports {
             Some(Reverse(timer)) => wake.min(Key::new(timer.time, Class::Timer, timer.rank)),
             None => wake,
         };
+    }
+
+    /// The time of the earliest timer.
+    pub(crate) fn next_timer(&self) -> u64 {
+        self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.time)
+    }
+
+    /// Sets a wake (or none) without looking for the next event; [`Ports::refresh`] does that for all ports.
+    #[inline]
+    pub(crate) fn plan_wake(&mut self, port: u16, time: Option<u64>) {
+        let rank = u64::from(self.ties.rank(port));
+        self.wakes[port as usize] = time.map_or(NO_WAKE, |time| time << RANK_BITS | rank);
     }
 
     /// Notes that a frame arrived.

@@ -31,6 +31,9 @@ pub struct Spec {
     pub cnp_size: Bytes,
     /// What is recorded.
     pub probe: ProbeSpec,
+    /// Whether a switch may run its ports one after the other through a window in which none can affect another.
+    /// The outcome is the same; `false` is for measuring and testing the path that always keeps the order.
+    pub batching: bool,
 }
 
 /// Data packets: a flow of `size` bytes is sent as ceil(size / payload) packets, the last one shorter.

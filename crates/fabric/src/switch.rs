@@ -1,11 +1,12 @@
 //! An output-queued switch with a shared packet memory: routing, admission, PFC, detection, scheduling.
 use backwater_control::detector::Departure;
-use backwater_control::flow_control::{Decision, Threshold};
+use backwater_control::flow_control::{Decision, Level, Threshold};
 use backwater_control::{CodePoint, PortState};
-use backwater_engine::{Class, Key, Node, Place, Post, Stream, Trajectory, stream};
+use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
 use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
+use crate::batch::Batch;
 use crate::forwarding::Forwarding;
 use crate::ingress::Memory;
 use crate::node::node_of_ports;
@@ -22,7 +23,7 @@ const MARKING: u64 = 0x3a7b;
 pub(crate) struct Switch {
     pub(crate) ports: Ports,
     pub(crate) memory: Memory,
-    forwarding: Forwarding,
+    pub(crate) forwarding: Forwarding,
     random: Vec<Stream>,
 }
 
@@ -65,6 +66,25 @@ impl Node for Switch {
             }
             Purpose::Poll => self.poll(port, class, timer.time, world, post),
             Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
+        }
+    }
+
+    fn close_window(&mut self) {
+        self.memory.note_peaks();
+    }
+
+    #[inline]
+    fn run<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) {
+        if !(world.batching && self.run_batch(arrivals, window, batch, world, post)) {
+            in_order(self, arrivals, window, keys, world, post);
         }
     }
 }
@@ -136,6 +156,9 @@ impl Switch {
             if account.held.total() > u64::from(account.calm) {
                 let outstanding = account.outstanding;
                 let level = self.memory.level(port, class);
+                if level == Level::AboveXoff {
+                    self.memory.note_peak(port, class);
+                }
                 let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
                 self.tell(port, class, form.on_arrival(level, outstanding), packet.time, world, post);
             }
@@ -212,7 +235,7 @@ impl Switch {
 
     /// A packet starts to leave by `out`: the detector judges the port; the accounts follow.
     #[inline]
-    fn depart<P: Post<Packet>>(
+    pub(crate) fn depart<P: Post<Packet>>(
         &mut self,
         out: u16,
         packet: &Packet,

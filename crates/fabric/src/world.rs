@@ -85,6 +85,8 @@ pub(crate) struct World {
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
+    /// Whether switches may run a window port by port.
+    pub(crate) batching: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
     pub(crate) sample: u64,
 }
@@ -133,6 +135,7 @@ impl World {
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
+            batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, |period| period.as_ps()),
         }
     }

@@ -134,6 +134,27 @@ impl Threshold {
         }
     }
 
+    /// What an ingress port and priority takes of what is shared, if it uses no headroom.
+    #[inline]
+    pub const fn shared(&self, ingress: &Ingress) -> u64 {
+        match *self {
+            Self::Static { .. } => ingress.bytes as u64,
+            Self::Dynamic { reserve, .. } => (ingress.bytes as u64).saturating_sub(reserve),
+        }
+    }
+
+    /// Whether an ingress port and priority can come to hold `most` bytes without PAUSE or headroom, even if
+    /// `shared` is in use by then. Static thresholds leave that to Xoff: never.
+    #[inline]
+    pub const fn spares(&self, ingress: &Ingress, most: u64, shared: u64) -> bool {
+        match *self {
+            Self::Static { .. } => false,
+            Self::Dynamic { reserve, .. } => {
+                ingress.headroom == 0 && most.saturating_sub(reserve) < self.limit(shared)
+            }
+        }
+    }
+
     /// T: what one (port, priority) may take from the pool now. Static thresholds have none.
     #[inline]
     pub const fn limit(&self, shared: u64) -> u64 {

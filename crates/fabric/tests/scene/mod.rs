@@ -17,10 +17,7 @@ pub(crate) fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
     let routes = Routes::new(&network, Routing::Ecmp).expect("reachable");
     Spec {
         seed: 1,
-        packet: PacketSpec {
-            payload: Bytes::new(1000),
-            header: Bytes::ZERO,
-        },
+        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO },
         ack: None,
         switch: SwitchSpec {
             buffer: Bytes::new(18_000_000),
@@ -38,6 +35,7 @@ pub(crate) fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         notify: None,
         cnp_size: Bytes::new(64),
         probe: ProbeSpec::default(),
+        batching: true,
         network,
         routes,
         flows,
@@ -71,33 +69,17 @@ pub(crate) fn tcd() -> Detector {
 /// `value` for every port of every switch.
 pub(crate) fn per_port<T: Copy>(network: &Network, value: T) -> Vec<Vec<T>> {
     (0..network.nodes().len() as u32)
-        .map(|node| {
-            if network.is_switch(node) {
-                vec![value; network.ports(node).len()]
-            } else {
-                Vec::new()
-            }
-        })
+        .map(|node| if network.is_switch(node) { vec![value; network.ports(node).len()] } else { Vec::new() })
         .collect()
 }
 
 /// Host index by name.
 pub(crate) fn host(network: &Network, name: &str) -> u32 {
-    network
-        .host_index(network.find(name).expect("a node"))
-        .expect("a host")
+    network.host_index(network.find(name).expect("a node")).expect("a host")
 }
 
 pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time, pacing: Pacing) -> Flow {
-    Flow {
-        group: 0,
-        src,
-        dst,
-        size: Bytes::new(size),
-        start,
-        priority: 3,
-        pacing,
-    }
+    Flow { group: 0, src, dst, size: Bytes::new(size), start, priority: 3, pacing }
 }
 
 pub(crate) fn us(us: u64) -> Time {
@@ -112,20 +94,14 @@ pub(crate) fn run(
 ) -> Result<(Simulation, Totals, Records), Violation> {
     let mut all = Records::default();
     let mut simulation = Simulation::new(spec, kind);
-    let totals = simulation.run(
-        &Control {
-            until,
-            ..Control::default()
-        },
-        &mut |records| {
-            all.marks.extend(&records.marks);
-            all.pauses.extend(&records.pauses);
-            all.states.extend(&records.states);
-            all.samples.extend(&records.samples);
-            all.rates.extend(&records.rates);
-            Ok(())
-        },
-    )?;
+    let totals = simulation.run(&Control { until, ..Control::default() }, &mut |records| {
+        all.marks.extend(&records.marks);
+        all.pauses.extend(&records.pauses);
+        all.states.extend(&records.states);
+        all.samples.extend(&records.samples);
+        all.rates.extend(&records.rates);
+        Ok(())
+    })?;
     Ok((simulation, totals, all))
 }
 

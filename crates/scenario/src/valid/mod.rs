@@ -126,6 +126,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         reaction: reaction?,
         notify,
         cnp_size: settings.cc.cnp_size.0,
+        batching: true,
         probe,
     })
 }

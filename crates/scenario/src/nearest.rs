@@ -4,8 +4,19 @@
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     let far = (word.chars().count() / 3).max(1);
-    let near = known.into_iter().map(|name| (distance(&word, &plain(name)), name));
+    let near = known.into_iter().map(|name| (distance_to(&word, &plain(name)), name));
     near.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Shorter beginnings of a word fit too many others to be taken for it.
+const SHORTEST_START: usize = 4;
+
+/// The distance to a known word, or to its beginning if that is nearer: `hppc` means `hpcc-ns3`.
+fn distance_to(word: &str, known: &str) -> usize {
+    let length = word.chars().count();
+    let start: String = known.chars().take(length).collect();
+    let whole = distance(word, known);
+    if length < SHORTEST_START { whole } else { whole.min(distance(word, &start)) }
 }
 
 fn plain(word: &str) -> String {
@@ -44,6 +55,8 @@ mod tests {
         assert_eq!(nearest("alhpa", known), Some("alpha"));
         assert_eq!(nearest("control_priorty", known), Some("control-priority"));
         assert_eq!(nearest("colour", known), None);
+        assert_eq!(nearest("hppc", ["authors", "hpcc-ns3"]), Some("hpcc-ns3"));
+        assert_eq!(nearest("max", ["max-ton"]), None, "too short to tell");
     }
 
     #[test]

@@ -24,17 +24,23 @@ RATE_BIN_PS = 10 * US
 SHOWN_MS = 3.0
 
 
-def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str) -> None:
-    """Per scene a column: P2's queue, its CE marks by flow, its sending rate."""
+def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, marks: bool) -> None:
+    """Per scene a column: P2's queue, on demand the CE marks that it set by flow, its sending rate."""
+    heights = [3, 1, 2] if marks else [3, 2]
     with plot.style():
-        made = plot.figure(6.6 * len(scenes), 5.4)
+        made = plot.figure(6.6 * len(scenes), 5.4 if marks else 4.4)
         grid = made.subplots(
-            3, len(scenes), squeeze=False, sharex=True, gridspec_kw={"height_ratios": [3, 1, 2], "hspace": 0.04}
+            len(heights),
+            len(scenes),
+            squeeze=False,
+            sharex=True,
+            gridspec_kw={"height_ratios": heights, "hspace": 0.04},
         )
         for column, (name, scene) in enumerate(scenes.items()):
-            queue, marks, rate = (grid[row][column] for row in range(3))
+            queue, rate = grid[0][column], grid[-1][column]
             draw_queue(queue, scene, "P2", plot.SCHEME_COLOURS["ECN"])
-            draw_marks(marks, scene, "P2", "CE")
+            if marks:
+                draw_marks(grid[1][column], scene, "P2", "CE")
             draw_rate(rate, scene, "P2")
             queue.set_title(name)
             rate.set_xlabel("time since the first burst [ms]")
@@ -48,12 +54,23 @@ def draw_queue(axes: Axes, scene: Scene, port: str, colour: str) -> None:
     series = scene.queue(port)
     plot.line(axes, series, unit=1e3, origin_ps=scene.bursts_ps, color=colour)
     axes.fill_between((series.time_ps - scene.bursts_ps) / 1e9, series.value / 1e3, color=colour, alpha=0.12, lw=0)
+    start = scene.since_bursts_ms(scene.start_ps("F0"))
+    axes.axvline(start, color=plot.GREY, ls=":", lw=1)
+    axes.text(
+        start,
+        0.99,
+        f" F0, F2 start\n {start * 1e3:.0f} µs",
+        transform=axes.get_xaxis_transform(),
+        va="top",
+        color=plot.GREY,
+        fontsize=7,
+    )
     axes.set_ylabel(f"queue of {port} [KB]")
     axes.set_ylim(0)
 
 
 def draw_marks(axes: Axes, scene: Scene, port: str, code: str) -> None:
-    """When a port marked packets of F0, F1 and F2: one line per packet, one lane per flow."""
+    """When a port marked packets of F0, F1 and F2 that no port had marked before: one lane per flow."""
     flows = ("F0", "F1", "F2")
     for lane, flow in enumerate(reversed(flows)):
         times = measures.mark_times(scene.run, port, PRIORITY, code, flow)
@@ -62,7 +79,7 @@ def draw_marks(axes: Axes, scene: Scene, port: str, code: str) -> None:
     axes.set_yticks([2.5, 1.5, 0.5], [f"{flow} ({count})" for flow, count in counts.items()])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(0, 3)
-    axes.set_ylabel(f"{code} at {port}")
+    axes.set_ylabel(f"{code} set at {port}")
     axes.grid(visible=False)
 
 

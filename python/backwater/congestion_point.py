@@ -31,7 +31,8 @@ def draw(
     priority = measures.busiest_priority(next(iter(runs.values())))
     until = end_ps if end_ps is not None else max(measures.end_ps(run) for run in runs.values())
     with plot.style():
-        made = plot.figure(6.2 * len(runs), 2.1 * len(ports) + 1.1)
+        # A single run needs the width of two for the legend, or nearly so.
+        made = plot.figure(max(8.6, 6.2 * len(runs)), 2.1 * len(ports) + 1.1)
         grid = made.subplots(
             2 * len(ports),
             len(runs),

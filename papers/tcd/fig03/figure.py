@@ -56,4 +56,6 @@ def senders_through_p3(run: Results) -> int:
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     scene = Scene(seeds[0]["ecn"])
-    draw_queue_and_rate({"ECN": scene}, file, title="Figure 3 (a, c): one congestion point (P3), P2 under ECN")
+    draw_queue_and_rate(
+        {"ECN": scene}, file, title="Figure 3 (a, c): one congestion point (P3), P2 under ECN", marks=True
+    )

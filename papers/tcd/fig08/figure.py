@@ -72,7 +72,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         solid.plot_surface(
             epsilon, draining / 1e9, np.full_like(ton, plane), color=plot.ORANGE, alpha=0.45, linewidth=0
         )
-        solid.set(xlabel="ε", ylabel="$R_d$ [Gbps]", zlabel="$T_{on}$ [µs]", zlim=(0, 450))
+        solid.set(xlabel="ε", ylabel="$R_d$ [Gbps]", zlabel="$T_{on}$ [µs]", zlim=(0, 450), yticks=(0, 5, 10, 15, 20))
         solid.view_init(elev=22, azim=35)
         solid.set_title(f"surface, and the plane at {plane:.0f} µs (ε = {PLANE_EPSILON})")
         flat = made.add_subplot(1, 2, 2)

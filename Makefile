@@ -66,5 +66,5 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)
-	source $(BIN)/activate && maturin develop --release --locked
+	source $(BIN)/activate && PIP_QUIET=1 maturin develop --release --locked
 	@touch $@

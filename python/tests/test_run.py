@@ -1,0 +1,220 @@
+"""Whole runs through the built core: the same bits however they are started, nothing half-written when they fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import backwater
+import pytest
+from backwater import Results, ScenarioError, _core
+from backwater.cli import main
+from backwater.errors import Exit
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+ONE_POINT = SCENARIOS / "single-congestion-point.toml"
+
+SMALL = """
+[topology]
+kind = "dumbbell"
+left = 2
+right = 2
+rate = "10Gbps"
+delay = "1us"
+
+[[traffic]]
+name = "f"
+kind = "permutation"
+size = "100KB"
+
+[probe]
+sample = "1us"
+"""
+
+ENDLESS = """
+[run]
+until = "100s"
+[topology]
+kind = "star"
+hosts = 8
+rate = "100Gbps"
+delay = "1us"
+[[traffic]]
+name = "f"
+kind = "permutation"
+[probe]
+marks = false
+pauses = false
+states = false
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+def digest(scenario: Path, out: Path, **more: Any) -> str:
+    return backwater.run(scenario, out=out, **more).digest
+
+
+def test_the_same_seed_gives_the_same_digest_and_another_seed_another(tmp_path: Path) -> None:
+    digests = [digest(ONE_POINT, tmp_path / str(i), seed=seed) for i, seed in enumerate((5, 5, 6))]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_command_line_and_python_run_the_same_trajectory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", str(ONE_POINT), "--json", "--seed", "5"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["digest"] == digest(ONE_POINT, tmp_path / "py", seed=5)
+
+
+@pytest.mark.parametrize("overrides", [['run.engine="heap"'], ["run.threads=2"]])
+def test_the_reference_engine_and_two_threads_give_the_digest_of_the_fast_one(
+    tmp_path: Path, overrides: list[str]
+) -> None:
+    assert digest(ONE_POINT, tmp_path / "a") == digest(ONE_POINT, tmp_path / "b", overrides=overrides)
+
+
+def test_probes_change_no_digest(tmp_path: Path) -> None:
+    silent = ["probe.marks=false", "probe.pauses=false", "probe.states=false", 'probe.sample="1ms"']
+    observed = backwater.run(ONE_POINT, out=tmp_path / "on")
+    unobserved = backwater.run(ONE_POINT, out=tmp_path / "off", overrides=silent)
+    assert observed.digest == unobserved.digest
+    assert observed.has("marks")
+    assert not unobserved.has("marks")
+
+
+def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -> None:
+    run = backwater.run(ONE_POINT, out=tmp_path / "run")
+    columns: dict[str, list[str]] = {}
+    for entry in json.loads(_core.dictionary()):
+        columns.setdefault(entry["table"], []).append(entry["column"])
+    assert set(run.tables) == set(columns)
+    for table, names in columns.items():
+        assert run.table(table).collect_schema().names() == names
+        assert (
+            run.table(table).select("priority" if "priority" in names else names[0]).collect().height
+            == (run.tables[table]["rows"])
+        )
+
+
+def test_run_json_says_how_to_get_the_same_run_again(tmp_path: Path) -> None:
+    first = backwater.run(ONE_POINT, out=tmp_path / "a", overrides=["traffic.F0.rate=6Gbps"], seed=3)
+    assert first.meta["scenario_text"] == ONE_POINT.read_text()
+    assert "traffic.F0.rate=6Gbps" in first.meta["overrides"]
+    copy = tmp_path / "copy.toml"
+    copy.write_text(first.meta["scenario_text"])
+    assert digest(copy, tmp_path / "b", overrides=first.meta["overrides"]) == first.digest
+
+
+def test_every_flow_of_a_permutation_finishes_no_faster_than_alone(small: Path) -> None:
+    run = backwater.run(small)
+    flows = run.flows.collect()
+    assert run.folder == Path("results/small-s1")
+    assert flows["finish_ps"].null_count() == 0
+    assert flows["received_bytes"].to_list() == [100_000] * flows.height
+    assert (flows["slowdown"] >= 1).all()
+
+
+def test_a_mistake_in_a_scenario_is_shown_with_its_line_and_a_fix_and_nothing_is_written(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.write_text(SMALL.replace("rate =", "rat ="))
+    assert main(["run", str(small)]) == Exit.BAD_INPUT
+    shown = capsys.readouterr().err
+    assert "small.toml:6" in shown
+    assert "rate" in shown
+    assert "Traceback" not in shown
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["topology.rate=0Gbps", "topology.delay=-1us", "traffic.size=1e99B", "nonsense", "run.seed=-1", "packet.payload=9"],
+)
+def test_an_override_that_makes_no_sense_is_refused(small: Path, override: str) -> None:
+    with pytest.raises(ScenarioError):
+        backwater.run(small, overrides=[override])
+    assert not Path("results").exists()
+
+
+def test_a_switch_without_flow_control_and_room_stops_the_run_and_explains(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.write_text(SMALL.replace('"permutation"', '"incast"\nto = "r0"\nfrom = "*"'))
+    arguments = ["--set", "switch.pfc.form=off", "--set", "switch.buffer=20KB"]
+    code = main(["run", str(small), *arguments])
+    shown = capsys.readouterr().err
+    assert code == Exit.INVARIANT_BROKEN, shown
+    assert "overflows" in shown
+    assert "switch.buffer" in shown
+    assert not list(Path("results").rglob("*.parquet*"))
+
+
+def test_a_file_in_the_place_of_the_results_folder_is_said_and_kept(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("results").write_text("mine")
+    assert main(["run", str(small)]) == Exit.BAD_INPUT
+    assert "results" in capsys.readouterr().err
+    assert Path("results").read_text() == "mine"
+
+
+def test_a_run_without_a_folder_writes_nothing(small: Path) -> None:
+    summary = json.loads(_core.run(SMALL, "small", str(small.parent), [], None, None, None, None))
+    assert summary["totals"]["finished"] == summary["totals"]["flows"] > 0
+    assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
+
+
+def test_an_exception_of_the_progress_function_ends_the_run_and_keeps_it_as_partial(tmp_path: Path) -> None:
+    def stop(progress: _core.Progress) -> None:
+        if progress["sim_time_ps"] > 0:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        _core.run(ENDLESS, "endless", str(tmp_path), [], str(tmp_path / "out"), None, None, stop)
+    run = Results(tmp_path / "out")
+    assert not run.complete
+    assert 0 < run.meta["sim_time_ps"] < 100e12
+    assert run.flows.select("packets").sum().collect().item() > 0
+
+
+def test_progress_tells_the_simulated_time_the_end_and_what_may_be_written(tmp_path: Path) -> None:
+    seen: list[_core.Progress] = []
+
+    def watch(progress: _core.Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.run(ENDLESS, "endless", str(tmp_path), [], str(tmp_path / "out"), None, None, watch)
+    assert seen[0]["expected_end_ps"] == 100 * 10**12
+    assert (seen[0]["plan"] or "").startswith("at most 2GB")
+    assert seen[1]["sim_time_ps"] < seen[2]["sim_time_ps"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a Unix signal")
+def test_ctrl_c_keeps_what_was_finished_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "endless.toml").write_text(ENDLESS)
+    command = [sys.executable, "-m", "backwater", "run", "endless.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        _, shown = process.communicate(timeout=60)
+    assert process.returncode == Exit.CAVEATS, shown
+    assert "interrupted; kept: results/endless-s1" in shown
+    assert "Traceback" not in shown
+    assert Results(tmp_path / "results" / "endless-s1").meta["status"] == "partial"

@@ -56,15 +56,8 @@ def draw_queue(axes: Axes, scene: Scene, port: str, colour: str) -> None:
     axes.fill_between((series.time_ps - scene.bursts_ps) / 1e9, series.value / 1e3, color=colour, alpha=0.12, lw=0)
     start = scene.since_bursts_ms(scene.start_ps("F0"))
     axes.axvline(start, color=plot.GREY, ls=":", lw=1)
-    axes.text(
-        start,
-        0.99,
-        f" F0, F2 start\n {start * 1e3:.0f} µs",
-        transform=axes.get_xaxis_transform(),
-        va="top",
-        color=plot.GREY,
-        fontsize=7,
-    )
+    label = f" F0, F2 start\n at {start * 1e3:.0f} µs"
+    axes.text(start, 0.02, label, transform=axes.get_xaxis_transform(), va="bottom", fontsize=7)
     axes.set_ylabel(f"queue of {port} [KB]")
     axes.set_ylim(0)
 

@@ -62,12 +62,14 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             shift = (index - 1) * 0.16
             values = [(position + shift, seed[e][index]) for position, e in enumerate(EPSILONS) for seed in found]
             label = "F1 below 15 Gbps" if us == 0 else f"{us} µs later"
-            axes.plot(*zip(*values, strict=True), "o", ms=4, color=plot.CYCLE[index], alpha=0.8, label=label)
+            axes.plot(
+                *zip(*values, strict=True), "o", ms=4, color=plot.CYCLE[index], alpha=0.8, clip_on=False, label=label
+            )
         axes.set_xticks(positions, [f"{e:g}\n{max_ton(seeds[0], e)}" for e in EPSILONS])
         axes.set_xlabel("ε, and max($T_{on}$)")
         axes.set_ylabel("packets of F0 and F2 marked CE")
         axes.set_ylim(0)
-        axes.legend(title=f"start of F0 and F2, {len(found)} seeds")
+        axes.legend(title=f"start of F0 and F2 (seeds: {len(found)})")
         axes.set_title("Figure 14: packets of victims marked CE by mistake")
         plot.save(made, file)
 

@@ -15,9 +15,9 @@ from backwater.results import Results
 from backwater.running import Job, Scenario, run_jobs
 
 FOLDER = Path(__file__).parent
-SEEDS = range(101, 107)
+SEEDS = range(101, 121)
 #: Where to look, and how fine: steps of a hundredth.
-LOWEST, HIGHEST, STEP = 0.20, 1.40, 0.01
+LOWEST, HIGHEST, STEP = 0.40, 1.20, 0.01
 
 
 def ecn_percent(profile: str, load: float, out: Path) -> float:

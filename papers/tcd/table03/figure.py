@@ -48,7 +48,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         draw_rows(rows, found)
         draw_loads(loads, found, load)
         made.suptitle(
-            f"Table 3: flows of S0, which meet no congested port, with a CE mark ({len(found)} seeds)",
+            f"Table 3: flows of S0, which meet no congested port, with a CE mark (seeds: {len(found)})",
             fontsize=11,
             fontweight="bold",
         )

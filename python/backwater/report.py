@@ -36,7 +36,7 @@ def ours(item: Measured) -> str:
 
 def _named(judged: Judged, item: Measured, text: str) -> str:
     """With several checks in a claim, each number carries its name."""
-    return text if len(judged.measured) == 1 else f"{item.check.metric}: {text}"
+    return text if len(judged.measured) == 1 else f"{item.check.metric.replace('_', ' ')}: {text}"
 
 
 def _cells(judged: Judged) -> tuple[str, ...]:

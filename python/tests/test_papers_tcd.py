@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import synthetic
 from backwater import experiment
+from backwater.cli import main
 from backwater.results import Results
 from synthetic import US
 
@@ -240,3 +241,13 @@ def test_every_figure_draws_what_its_runs_hold(name: str, write: Write, tmp_path
     names = [run for spec in experiment.discover("tcd", [name])[0].experiment.run for run, _ in spec.expand()]
     module.draw([{run: write(run) for run in names}], tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_quick_reproduction_of_figure_12_runs_the_simulator_and_keeps_its_victims_unmarked(tmp_path: Path) -> None:
+    assert (
+        main(["reproduce", "tcd", "--figure", "fig12", "--profile", "authors", "--quick", "--out", str(tmp_path)]) == 0
+    )
+    verdicts = {entry["id"]: entry for entry in json.loads((tmp_path / "claims.json").read_text())}
+    assert list(verdicts) == CLAIMS["fig12"]
+    assert verdicts["TCD-F12d"]["checks"][0]["values"] == [0]
+    assert (tmp_path / "fig12-authors.png").is_file()

@@ -13,14 +13,8 @@ use crate::world::World;
 /// Memory for one window of one switch.
 #[derive(Default)]
 pub(crate) struct Batch {
-    /// Bytes arriving per ingress port and class.
-    arriving: Vec<u32>,
-    /// Egress port of each arrival.
-    out: Vec<u16>,
-    /// Where each egress port's arrivals end in `keys`.
-    ends: Vec<u32>,
-    /// Arrivals by egress port: time in the window, order at that time, index.
-    keys: Vec<u64>,
+    /// Per egress port the arrivals that leave by it: time in the window, order at that time, index.
+    keys: Vec<Vec<u64>>,
 }
 
 /// Bits of an index among the arrivals and of [`Key::order`].
@@ -46,65 +40,33 @@ impl Switch {
         if !alone {
             return false;
         }
-        let Some(all) = self.weigh(arrivals, batch) else { return false };
-        if !self.memory.stays_calm(&batch.arriving, all) {
+        let arriving: u64 = arrivals.iter().map(|packet| u64::from(packet.size)).sum();
+        if !self.memory.stays_calm(arriving) || arrivals.iter().any(|packet| packet.kind == Kind::Pfc) {
             return false;
         }
-        self.memory.admit_all(&batch.arriving, all, world.lossless);
         self.deal(arrivals, window, batch);
-        let mut from = 0;
-        for out in 0..self.ports.egress.len() {
-            let to = batch.ends[out] as usize;
-            let keys = &mut batch.keys[from..to];
-            from = to;
-            if keys.is_empty() && self.ports.egress[out].waiting == 0 {
-                continue;
+        for (out, keys) in (0..).zip(&mut batch.keys[..self.ports.egress.len()]) {
+            if !keys.is_empty() || self.ports.egress[usize::from(out)].waiting != 0 {
+                keys.sort_unstable();
+                self.run_port(out, keys, arrivals, window, world, post);
+                keys.clear();
             }
-            keys.sort_unstable();
-            self.run_port(out as u16, keys, arrivals, window, world, post);
         }
-        self.memory.sum_shared();
         self.ports.refresh();
         true
     }
 
-    /// Adds up what arrives by ingress port and class; `None` if a PFC frame is among it.
-    fn weigh(&self, arrivals: &[Packet], batch: &mut Batch) -> Option<u64> {
-        batch.arriving.clear();
-        batch.arriving.resize(self.memory.accounts.len(), 0);
-        let mut all = 0;
-        for packet in arrivals {
-            if packet.kind == Kind::Pfc {
-                return None;
-            }
-            batch.arriving[self.ports.at(packet.port, packet.class)] += u32::from(packet.size);
-            all += u64::from(packet.size);
-        }
-        Some(all)
-    }
-
-    /// Routes the arrivals and groups their keys by egress port (a counting sort).
+    /// Routes the arrivals and groups their keys by egress port.
     fn deal(&mut self, arrivals: &[Packet], window: Window, batch: &mut Batch) {
-        batch.out.clear();
-        batch.ends.clear();
-        batch.ends.resize(self.ports.egress.len(), 0);
-        for packet in arrivals {
+        if batch.keys.len() < self.ports.egress.len() {
+            batch.keys.resize_with(self.ports.egress.len(), Vec::new);
+        }
+        for (i, packet) in (0..).zip(arrivals) {
             self.ports.note(packet);
             let out = self.forwarding.port(packet);
-            batch.ends[usize::from(out)] += 1;
-            batch.out.push(out);
-        }
-        let mut start = 0;
-        for end in &mut batch.ends {
-            start += std::mem::replace(end, start);
-        }
-        batch.keys.clear();
-        batch.keys.resize(arrivals.len(), 0);
-        for ((i, packet), out) in (0..).zip(arrivals).zip(&batch.out) {
             let order = u64::from(Key::new(0, Class::Arrival, self.ports.rank(packet.port)).order);
-            let end = &mut batch.ends[usize::from(*out)];
-            batch.keys[*end as usize] = (packet.time - window.start) << (INDEX + ORDER) | order << INDEX | i;
-            *end += 1;
+            let key = (packet.time - window.start) << (INDEX + ORDER) | order << INDEX | i;
+            batch.keys[usize::from(out)].push(key);
         }
     }
 
@@ -120,30 +82,33 @@ impl Switch {
     ) {
         for key in keys {
             let packet = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
-            self.depart_until(out, packet.time, world, post);
+            let egress = &self.ports.egress[usize::from(out)];
+            if egress.waiting != 0 && egress.busy_until <= packet.time {
+                self.depart_until(out, packet.time, world, post);
+            }
             if self.ports.egress[usize::from(out)].busy_until <= packet.time {
-                self.memory.let_go(packet, world.lossless);
                 let code = self.depart(out, packet, packet.time, world, post);
                 self.ports.transmit(out, packet, code, packet.time, post);
             } else {
+                self.memory.keep(packet, world.lossless);
                 self.ports.enqueue(out, packet);
             }
         }
-        self.depart_until(out, window.end - 1, world, post);
+        if self.ports.egress[usize::from(out)].waiting != 0 {
+            self.depart_until(out, window.end - 1, world, post);
+        }
         let egress = &self.ports.egress[usize::from(out)];
         let wake = (egress.waiting != 0).then_some(egress.busy_until);
         self.ports.plan_wake(out, wake);
     }
 
     /// Sends what waits at a port, back to back, up to and including a start at `last`.
-    #[inline]
     fn depart_until<P: Post<Packet>>(&mut self, out: u16, last: u64, world: &World, post: &mut P) {
-        loop {
-            let egress = &self.ports.egress[usize::from(out)];
+        while let egress = &self.ports.egress[usize::from(out)]
+            && egress.waiting != 0
+            && egress.busy_until <= last
+        {
             let now = egress.busy_until;
-            if egress.waiting == 0 || now > last {
-                return;
-            }
             let class = self.ports.choose(out, world.round_robin).expect("something waits at an open gate");
             let packet = self.ports.dequeue(out, class);
             self.memory.let_go(&packet, world.lossless);

@@ -30,7 +30,14 @@ pub(crate) struct Memory {
     pub(crate) used: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
     pub(crate) shared: u64,
+    shared_is_stale: bool,
+    /// Something was booked since the last look at the peaks.
+    grown: bool,
     pub(crate) capacity: u64,
+    /// The least of all `quiet`.
+    least_calm: u64,
+    /// Dynamic thresholds: one that is nowhere more generous than any port's.
+    tightest: Option<Threshold>,
     /// Accounts with a PAUSE outstanding.
     pub(crate) outstanding: u32,
     /// Ingress ports that each class holds paused, and when the last of them was let go.
@@ -53,12 +60,17 @@ impl Memory {
                 if lossless & (1 << class) == 0 { u32::MAX } else { quiet(&thresholds[port], classes) };
             Account { calm: quiet, quiet, ..Account::default() }
         };
+        let accounts: Vec<Account> = (0..ports * classes).map(account).collect();
         Self {
             classes,
-            accounts: (0..ports * classes).map(account).collect(),
+            least_calm: accounts.iter().map(|account| u64::from(account.quiet)).min().unwrap_or(0),
+            accounts,
+            tightest: tightest(&thresholds),
             thresholds,
             used: 0,
             shared: 0,
+            shared_is_stale: false,
+            grown: false,
             capacity,
             outstanding: 0,
             holding: [0; 8],
@@ -76,6 +88,9 @@ impl Memory {
 
     /// Keeps the largest amount held: at the ends of windows and, exactly, above Xoff.
     pub(crate) fn note_peaks(&mut self) {
+        if !std::mem::take(&mut self.grown) {
+            return;
+        }
         for account in &mut self.accounts {
             account.peak = account.peak.max(account.held.total() as u32);
         }
@@ -86,45 +101,61 @@ impl Memory {
         account.peak = account.peak.max(account.held.total() as u32);
     }
 
-    /// Whether no threshold is crossed, in whatever order `arriving[port * classes + class]` bytes come and others
-    /// leave. `all` is the sum of `arriving`.
-    pub(crate) fn stays_calm(&self, arriving: &[u32], all: u64) -> bool {
-        if self.outstanding > 0 || self.used + all > self.capacity {
-            return false;
-        }
-        self.accounts.iter().zip(arriving).enumerate().all(|(at, (account, arriving))| {
-            let most = account.held.total() + u64::from(*arriving);
+    /// Whether no threshold can be crossed while `arriving` bytes come in, in whatever order and by whatever ports:
+    /// even if all of them and all that is held belonged to one ingress port and class.
+    pub(crate) fn stays_calm(&self, arriving: u64) -> bool {
+        let most = self.used + arriving;
+        self.outstanding == 0
+            && most <= self.capacity
+            && (most <= self.least_calm
+                || self.tightest.is_some_and(|t| t.spares(&Ingress::default(), most, most))
+                || self.accounts_stay_calm(arriving))
+    }
+
+    /// The same, account by account.
+    fn accounts_stay_calm(&self, arriving: u64) -> bool {
+        let shared = self.used + arriving; // at least what is shared
+        self.accounts.iter().enumerate().all(|(at, account)| {
+            let most = account.held.total() + arriving;
             most <= u64::from(account.calm)
-                || self.thresholds[at / self.classes].spares(&account.held, most, self.shared + all)
+                || self.thresholds[at / self.classes].spares(&account.held, most, shared)
         })
     }
 
-    /// Books all that arrives in a window that [stays calm](Self::stays_calm).
-    pub(crate) fn admit_all(&mut self, arriving: &[u32], all: u64, lossless: u8) {
-        self.used += all;
-        for (at, (account, arriving)) in self.accounts.iter_mut().zip(arriving).enumerate() {
-            if lossless & (1 << (at % self.classes)) != 0 {
-                account.held.bytes += arriving;
-            }
+    /// Books a packet in a window that [stays calm](Self::stays_calm).
+    #[inline]
+    pub(crate) fn keep(&mut self, packet: &Packet, lossless: u8) {
+        let size = u32::from(packet.size);
+        self.used += u64::from(size);
+        self.shared_is_stale = true;
+        self.grown = true;
+        if lossless & (1 << packet.class) != 0 {
+            let at = packet.port as usize * self.classes + packet.class as usize;
+            self.accounts[at].held.bytes += size;
         }
     }
 
-    /// Unbooks a packet of such a window.
+    /// Unbooks a packet in such a window.
     #[inline]
     pub(crate) fn let_go(&mut self, packet: &Packet, lossless: u8) {
         let size = u32::from(packet.size);
         self.used -= u64::from(size);
+        self.shared_is_stale = true;
         if lossless & (1 << packet.class) != 0 {
             let at = packet.port as usize * self.classes + packet.class as usize;
             self.accounts[at].held.bytes -= size;
         }
     }
 
-    /// Finds out anew what is shared, after a window in which nobody asked.
-    pub(crate) fn sum_shared(&mut self) {
-        let held = self.accounts.iter().enumerate();
-        self.shared =
-            held.map(|(at, a)| self.thresholds.get(at / self.classes).map_or(0, |t| t.shared(&a.held))).sum();
+    /// Finds out what is shared if packets were booked without asking.
+    pub(crate) fn refresh_shared(&mut self) {
+        if std::mem::take(&mut self.shared_is_stale) {
+            let held = self.accounts.iter().zip(0..);
+            let shared = held.map(|(account, at): (&Account, usize)| {
+                self.thresholds.get(at / self.classes).map_or(0, |threshold| threshold.shared(&account.held))
+            });
+            self.shared = shared.sum();
+        }
     }
 
     /// Books a packet; false if it does not fit.
@@ -139,6 +170,7 @@ impl Memory {
             Admission::Admitted(shared) => {
                 self.used += u64::from(size);
                 self.shared += shared;
+                self.grown = true;
                 true
             }
         }
@@ -196,4 +228,25 @@ fn quiet(threshold: &Threshold, classes: usize) -> u32 {
         Threshold::Dynamic { reserve, .. } => reserve,
     };
     bytes.min(u64::from(u32::MAX)) as u32
+}
+
+/// The least generous combination of dynamic thresholds; `None` if one is static.
+fn tightest(thresholds: &[Threshold]) -> Option<Threshold> {
+    let mut all: Option<Threshold> = None;
+    for threshold in thresholds {
+        let Threshold::Dynamic { shift, pool, reserve, headroom, hysteresis } = *threshold else {
+            return None;
+        };
+        all = Some(match all {
+            Some(Threshold::Dynamic { shift: s, pool: p, reserve: r, .. }) => Threshold::Dynamic {
+                shift: shift.max(s),
+                pool: pool.min(p),
+                reserve: reserve.min(r),
+                headroom,
+                hysteresis,
+            },
+            _ => *threshold,
+        });
+    }
+    all
 }

@@ -84,6 +84,7 @@ impl Node for Switch {
         post: &mut P,
     ) {
         if !(world.batching && self.run_batch(arrivals, window, batch, world, post)) {
+            self.memory.refresh_shared();
             in_order(self, arrivals, window, keys, world, post);
         }
     }

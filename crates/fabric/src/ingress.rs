@@ -112,6 +112,14 @@ impl Memory {
                 || self.accounts_stay_calm(arriving))
     }
 
+    /// Whether a port and class that owes nobody a RESUME is below every threshold as things stand.
+    #[inline]
+    pub(crate) fn spares(&self, port: u16, class: u8) -> bool {
+        let account = &self.accounts[port as usize * self.classes + class as usize];
+        let held = &account.held;
+        !account.outstanding && self.thresholds[port as usize].spares(held, held.total(), self.shared)
+    }
+
     /// The same, account by account.
     fn accounts_stay_calm(&self, arriving: u64) -> bool {
         let shared = self.used + arriving; // at least what is shared

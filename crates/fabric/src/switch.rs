@@ -154,7 +154,7 @@ impl Switch {
         }
         if lossless {
             let account = &self.memory.accounts[self.ports.at(port, class)];
-            if account.held.total() > u64::from(account.calm) {
+            if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
                 let outstanding = account.outstanding;
                 let level = self.memory.level(port, class);
                 if level == Level::AboveXoff {

@@ -11,20 +11,11 @@ fn figure2(rate_mbps: u64, detector: backwater_control::detector::Detector) -> b
     let net = tcd_figure_2(Rate::from_gbps(40), Span::from_us(4), None, false).unwrap();
     let h = |n: &str| host(&net, n);
     let mut flows: Vec<Flow> = Vec::new();
-    flows.push(Flow {
-        group: 1,
-        ..flow(h("S1"), h("R1"), u64::MAX, us(0), Pacing::Controlled)
-    });
+    flows.push(Flow { group: 1, ..flow(h("S1"), h("R1"), u64::MAX, us(0), Pacing::Controlled) });
     for (group, s) in [(0, "S0"), (2, "S2")] {
-        let pacing = Pacing::Constant {
-            rate: Rate::from_mbps(rate_mbps),
-            jitter_ppm: 100_000,
-            catch_up: true,
-        };
-        flows.push(Flow {
-            group,
-            ..flow(h(s), h("R0"), u64::MAX, us(BURST_START + 183), pacing)
-        });
+        let pacing =
+            Pacing::Constant { rate: Rate::from_mbps(rate_mbps), jitter_ppm: 100_000, catch_up: true };
+        flows.push(Flow { group, ..flow(h(s), h("R0"), u64::MAX, us(BURST_START + 183), pacing) });
     }
     for round in 0..80u64 {
         for a in 0..15 {
@@ -64,12 +55,8 @@ fn show() {
             }
         }
         for (name, p) in [("P2", p2), ("P1", p1)] {
-            let peak = rec
-                .samples
-                .iter()
-                .filter(|s| (s.node, s.port) == p)
-                .max_by_key(|s| s.queue.get())
-                .unwrap();
+            let peak =
+                rec.samples.iter().filter(|s| (s.node, s.port) == p).max_by_key(|s| s.queue.get()).unwrap();
             println!("{name} peak {} at {}", peak.queue, peak.time);
             let pa: Vec<_> = rec.pauses.iter().filter(|s| (s.node, s.port) == p).collect();
             println!(

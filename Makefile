@@ -1,6 +1,7 @@
 # Everything a user or CI does, in one place. Needs git, Python 3.11 or newer, a C compiler and cargo; installs the rest into
 # .venv of this checkout. A second call redoes only what changed.
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -13,10 +14,10 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help build demo test test-rust test-python bench lint format lock clean
+.PHONY: help build demo test test-rust test-python bench bench-throughput bench-instructions lint format lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
 
 build: $(STAMPS)/core ## build Backwater into .venv
 
@@ -31,8 +32,18 @@ test-rust: $(STAMPS)/dev
 test-python: $(STAMPS)/core
 	$(BIN)/python -m pytest
 
-bench: $(STAMPS)/dev ## packet-hops per CPU-second, events and instructions per packet-hop, memory
-	cargo bench --workspace --locked
+bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
+
+bench-throughput:
+	@for workload in k8 k16; do for engine in windows heap; do \
+	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- $$workload --engine $$engine || exit; \
+	done; done
+
+bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against their references; needs valgrind
+	@command -v valgrind >/dev/null || { echo "make bench-instructions needs valgrind (apt-get install valgrind)" >&2; exit 2; }
+	GUNGRAUN_RUNNER=$(CURDIR)/$(VENV)/cargo/bin/gungraun-runner \
+	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
+	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
 
 lint: $(STAMPS)/core ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
@@ -63,6 +74,12 @@ $(BIN)/python:
 
 $(STAMPS)/dev: requirements.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@mkdir -p $(STAMPS) && touch $@
+
+# The runner must be of the version that the benchmarks link.
+$(STAMPS)/gungraun: benches/Cargo.toml | $(BIN)/python
+	cargo install --quiet --locked --root $(VENV)/cargo gungraun-runner \
+	  --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)

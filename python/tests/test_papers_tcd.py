@@ -226,7 +226,7 @@ def test_figure_14_takes_the_worst_start_below_a_tenth_and_the_mean_over_starts(
     metrics = fig14.metrics(runs)
     assert metrics["most_wrong_below_0.1"] == 3
     assert metrics["wrong_at_0.5"] == 60
-    assert metrics["never_falls"] is False  # 1 at 0.05, 0 at 0.1
+    assert [metrics[f"step_to_{epsilon}"] for epsilon in fig14.EPSILONS[1:]] == [0, 1, -1, 9, 51]
 
 
 def test_table_3_counts_flows_with_at_least_one_ce_packet(write: Write) -> None:

@@ -44,7 +44,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     found = counts(runs)
     means = {epsilon: sum(values) / len(values) for epsilon, values in found.items()}
     return {
-        "never_falls": all(low <= high for low, high in pairwise(means.values())),
+        **{f"step_to_{high}": means[high] - means[low] for low, high in pairwise(EPSILONS)},
         "most_wrong_below_0.1": max(max(values) for epsilon, values in found.items() if epsilon < 0.1),
         **{f"wrong_at_{epsilon}": mean for epsilon, mean in means.items()},
     }

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from backwater import plot
-from backwater.stats import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +47,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         draw_rows(rows, found)
         draw_loads(loads, found, load)
         made.suptitle(
-            f"Table 3: flows of S0, which meet no congested port, with a CE mark (seeds: {len(found)})",
+            "Table 3: flows of S0, which meet no congested port, with a CE mark (a dot per seed)",
             fontsize=11,
             fontweight="bold",
         )
@@ -65,11 +64,12 @@ def draw_rows(axes: Axes, found: Sequence[Mapping[str, float | bool | None]]) ->
         "tcd_common_percent": "TCD,\ncommon\nsizes",
     }
     for position, (metric, label) in enumerate(bars.items()):
-        value = estimate([float(seed[metric] or 0) for seed in found])
+        values = [float(seed[metric] or 0) for seed in found]
+        mean = sum(values) / len(values)
         colour = plot.SCHEME_COLOURS[label[:3]]
-        axes.bar(position, value.mean, width=0.6, color=colour, alpha=0.85 if position < 2 else 0.4)
-        axes.errorbar(position, value.mean, yerr=value.half_width or 0, color=plot.BLACK, lw=0.8, capsize=3)
-        axes.text(position, value.high, f"{value.mean:.2g} %", ha="center", va="bottom", fontsize=8)
+        axes.bar(position, mean, width=0.6, color=colour, alpha=0.6 if position < 2 else 0.3)
+        axes.plot([position] * len(values), values, "o", ms=3.5, color=colour, clip_on=False)
+        axes.text(position + 0.06, max(values), f"  {mean:.2g} %", ha="left", va="bottom", fontsize=8)
     for position, percent in enumerate(PAPER.values()):
         label = "paper" if position == 0 else None
         axes.plot([position - 0.42, position + 0.42], [percent] * 2, color=plot.VERMILLION, ls="--", label=label)
@@ -82,17 +82,11 @@ def draw_loads(axes: Axes, found: Sequence[Mapping[str, float | bool | None]], l
     """Both rows over the load of A0 to A14, which the paper does not give."""
     for scheme in PAPER:
         points = {at: f"{scheme}_percent_at_{at}" for at in LOADS} | {load: f"{scheme}_percent"}
-        values = [estimate([float(seed[points[at]] or 0) for seed in found]) for at in sorted(points)]
-        axes.errorbar(
-            sorted(points),
-            [value.mean for value in values],
-            yerr=[value.half_width or 0 for value in values],
-            color=plot.SCHEME_COLOURS[scheme.upper()],
-            marker="o",
-            ms=3.5,
-            capsize=2,
-            label=scheme.upper(),
-        )
+        values = {at: [float(seed[metric] or 0) for seed in found] for at, metric in sorted(points.items())}
+        colour = plot.SCHEME_COLOURS[scheme.upper()]
+        axes.plot(list(values), [sum(row) / len(row) for row in values.values()], color=colour, label=scheme.upper())
+        for at, row in values.items():
+            axes.plot([at] * len(row), row, "o", ms=3, color=colour, clip_on=False)
     axes.axvline(load, color=plot.GREY, ls=":", lw=1)
     axes.text(load, 1.0, " calibrated", transform=axes.get_xaxis_transform(), va="top", color=plot.GREY, fontsize=8)
     axes.set_xlabel("load of A0 to A14, over R1's link")

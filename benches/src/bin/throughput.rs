@@ -74,13 +74,14 @@ fn report(run: u32, totals: &Totals, hosts: u64, cpu: f64, wall: f64) {
     let hops = totals.packet_hops as f64;
     println!(
         "run {run}: {:.2} M packet-hops/CPU-s ({} hops, {cpu:.3} CPU-s, {wall:.3} s), {:.3} events/hop, \
-         {} B/port, {} packet bytes ({} per host), peak memory {} KiB, simulated {}, digest {:016x}",
+         {} B/port, {} packet bytes ({} per host, {:.0} per packet), peak memory {} KiB, simulated {}, digest {:016x}",
         hops / cpu / 1e6,
         totals.packet_hops,
         totals.events as f64 / hops,
         totals.port_bytes,
         totals.packet_bytes,
         totals.packet_bytes / hosts,
+        totals.packet_bytes as f64 / totals.packets as f64,
         peak_memory_kib().unwrap_or(0),
         totals.now,
         totals.digest,

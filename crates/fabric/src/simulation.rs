@@ -61,6 +61,8 @@ pub struct Totals {
     pub port_bytes: u64,
     /// Bytes reserved for packets under way or queued, at their worst.
     pub packet_bytes: u64,
+    /// Packets queued, each node at its worst moment.
+    pub packets: u64,
 }
 
 /// Records are handed over when so many have gathered.
@@ -211,6 +213,7 @@ impl Simulation {
             windows: stats.windows,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
+            packets: nodes.iter().map(|node| node.ports().pool.slots() as u64).sum(),
             packet_bytes: nodes.iter().map(|node| node.ports().pool.memory() as u64).sum::<u64>()
                 + stats.message_bytes as u64,
         }

@@ -1,0 +1,48 @@
+//! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
+use backwater_benches::{Workload, scenario};
+use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
+use backwater_units::{Bytes, Span};
+
+/// One run, by the name of its benchmark.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    /// Name in gungraun's output and in `references.toml`.
+    pub(crate) name: &'static str,
+    k: u32,
+    workload: Workload,
+    kind: Kind,
+    batching: bool,
+}
+
+const WINDOWS: Kind = Kind::Windows { threads: 1 };
+const WEB_SEARCH: Workload = Workload::WebSearch(Span::from_us(100));
+const PERMUTATION: Workload = Workload::Permutation(Bytes::new(50_000));
+
+/// 128 hosts, every port in order.
+pub(crate) const K8_IN_ORDER: Case =
+    Case { name: "k8_in_order", k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
+/// 128 hosts, switches batched.
+pub(crate) const K8_BATCHED: Case = Case { name: "k8_batched", batching: true, ..K8_IN_ORDER };
+/// 128 hosts on the reference heap engine.
+pub(crate) const K8_HEAP: Case = Case { name: "k8_heap", kind: Kind::Heap, ..K8_IN_ORDER };
+/// 1024 hosts, every port in order.
+pub(crate) const K16_IN_ORDER: Case =
+    Case { name: "k16_in_order", k: 16, workload: PERMUTATION, ..K8_IN_ORDER };
+/// 1024 hosts, switches batched.
+pub(crate) const K16_BATCHED: Case = Case { name: "k16_batched", batching: true, ..K16_IN_ORDER };
+
+impl Case {
+    /// Everything up to the first event; not counted.
+    pub(crate) fn build(self) -> Simulation {
+        let spec = Spec { batching: self.batching, ..scenario(self.k, self.workload, 1) };
+        Simulation::new(spec, self.kind)
+    }
+}
+
+/// All flows to their end, nothing recorded: what is counted.
+///
+/// # Panics
+/// If the run breaks an invariant.
+pub(crate) fn run(simulation: &mut Simulation) -> Totals {
+    simulation.run(&Control::default(), &mut |_| Ok(())).unwrap_or_else(|violation| panic!("{violation}"))
+}

@@ -1,0 +1,98 @@
+//! Reads gungraun's JSON from standard input, prints instructions per packet-hop beside the references, and fails
+//! where one has risen too far: `cargo bench --bench instructions -- --output-format=json | instruction-gate`.
+mod cases;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::process::ExitCode;
+
+use cases::{Case, K8_BATCHED, K8_HEAP, K8_IN_ORDER, K16_BATCHED, K16_IN_ORDER};
+use serde::Deserialize;
+use serde_json::Value;
+
+const REFERENCES: &str = "benches/benches/instructions/references.toml";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct References {
+    tolerance_percent: f64,
+    per_hop: BTreeMap<String, f64>,
+    wanted: BTreeMap<String, f64>,
+}
+
+fn main() -> ExitCode {
+    match gate() {
+        Ok(failures) if failures.is_empty() => ExitCode::SUCCESS,
+        Ok(failures) => {
+            failures.iter().for_each(|failure| eprintln!("{failure}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("instruction-gate: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints the table; returns what has become too slow.
+fn gate() -> Result<Vec<String>, String> {
+    let references: References =
+        toml::from_str(include_str!("references.toml")).map_err(|error| format!("{REFERENCES}: {error}"))?;
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let counts = counts(&text)?;
+    let mut failures = Vec::new();
+    println!(
+        "{:<14}{:>14}{:>12}{:>11}{:>9}{:>9}",
+        "run", "packet-hops", "instr./hop", "reference", "change", "wanted"
+    );
+    for (case, hops) in hops()? {
+        let count = *counts.get(case).ok_or_else(|| format!("gungraun measured no {case}"))?;
+        let reference = *references.per_hop.get(case).ok_or_else(|| format!("{REFERENCES} has no {case}"))?;
+        let per_hop = count as f64 / hops as f64;
+        let change = (per_hop / reference - 1.0) * 100.0;
+        let wanted = references.wanted.get(case).map_or(String::new(), |wanted| format!("<= {wanted}"));
+        println!("{case:<14}{hops:>14}{per_hop:>12.1}{reference:>11.1}{change:>+8.1}%{wanted:>9}");
+        if change > references.tolerance_percent {
+            failures.push(format!(
+                "{case}: {per_hop:.1} instructions per packet-hop, {change:.1} % above the reference {reference:.1} \
+                 (allowed: {} %). Make it cheaper, or raise the reference in {REFERENCES} and say why.",
+                references.tolerance_percent
+            ));
+        } else if change < -1.0 {
+            println!("  {case} has become cheaper: set it to {per_hop:.1} in {REFERENCES}");
+        }
+    }
+    Ok(failures)
+}
+
+/// Packet-hops of each run, which a native run counts. All runs of one workload must have the same trajectory.
+fn hops() -> Result<Vec<(&'static str, u64)>, String> {
+    let groups: [&[Case]; 2] = [&[K8_IN_ORDER, K8_BATCHED, K8_HEAP], &[K16_IN_ORDER, K16_BATCHED]];
+    let mut hops = Vec::new();
+    for group in groups {
+        let mut digests = Vec::new();
+        for case in group {
+            let totals = cases::run(&mut case.build());
+            digests.push(totals.digest);
+            hops.push((case.name, totals.packet_hops));
+        }
+        if digests.iter().any(|&digest| digest != digests[0]) {
+            return Err(format!("{} and its variants have different digests: {digests:x?}", group[0].name));
+        }
+    }
+    Ok(hops)
+}
+
+/// Instructions (callgrind's event `Ir`) by the id of the benchmark, from one JSON document per benchmark.
+fn counts(text: &str) -> Result<BTreeMap<String, u64>, String> {
+    let mut counts = BTreeMap::new();
+    for summary in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        let summary = summary.map_err(|error| format!("gungraun's output is not JSON: {error}"))?;
+        let id = summary["id"].as_str().ok_or("a benchmark without id")?;
+        let count = &summary["profiles"][0]["data"]["total"]["metrics"]["Ir"]["values"]["new"];
+        let count = count.as_u64().ok_or_else(|| format!("no instruction count for {id}"))?;
+        counts.insert(id.to_owned(), count);
+    }
+    Ok(counts)
+}

@@ -1,0 +1,29 @@
+//! Instructions of whole runs, counted by callgrind; `gate.rs` divides them by the packet-hops and compares.
+//!
+//! Building the fabric is set-up and not counted; neither is dropping it.
+#![allow(missing_docs, reason = "gungraun's macros make public items")]
+mod cases;
+
+use std::hint::black_box;
+
+use backwater_fabric::Simulation;
+use cases::{Case, K8_BATCHED, K8_HEAP, K8_IN_ORDER, K16_BATCHED, K16_IN_ORDER};
+use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+
+#[library_benchmark(setup = Case::build)]
+#[bench::k8_in_order(K8_IN_ORDER)]
+#[bench::k8_batched(K8_BATCHED)]
+#[bench::k8_heap(K8_HEAP)]
+#[bench::k16_in_order(K16_IN_ORDER)]
+#[bench::k16_batched(K16_BATCHED)]
+fn run(mut simulation: Simulation) -> Simulation {
+    black_box(cases::run(&mut simulation));
+    simulation
+}
+
+library_benchmark_group!(name = runs, benchmarks = run);
+
+main!(
+    config = LibraryBenchmarkConfig::default().tool(Callgrind::with_args(["--cache-sim=no"])),
+    library_benchmark_groups = runs
+);

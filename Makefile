@@ -14,7 +14,10 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help build demo test test-rust test-python bench bench-throughput bench-instructions lint format lock clean
+FUZZ_SECONDS ?= 20
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+
+.PHONY: help build demo test test-rust test-python fuzz bench bench-throughput bench-instructions lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -44,6 +47,16 @@ bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against th
 	GUNGRAUN_RUNNER=$(CURDIR)/$(VENV)/cargo/bin/gungraun-runner \
 	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
 	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
+
+# No sanitizer: there is no unsafe code to watch, and without one the pinned toolchain suffices.
+fuzz: $(STAMPS)/cargo-fuzz ## give every reader of user input random text, FUZZ_SECONDS (20) each
+	@for target in $(FUZZ_TARGETS); do \
+	  mkdir -p fuzz/corpus/$$target; \
+	  PATH="$(CURDIR)/$(VENV)/cargo/bin:$$PATH" RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target \
+	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 \
+	    $$(test $$target = scenario && echo -dict=fuzz/scenario.dict) || exit; \
+	  echo "$$target: no input broke it in $(FUZZ_SECONDS) s"; \
+	done
 
 lint: $(STAMPS)/core ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
@@ -80,6 +93,10 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 $(STAMPS)/gungraun: benches/Cargo.toml | $(BIN)/python
 	cargo install --quiet --locked --root $(VENV)/cargo gungraun-runner \
 	  --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/cargo-fuzz: | $(BIN)/python
+	cargo install --quiet --locked --root $(VENV)/cargo cargo-fuzz --version 0.13.2
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)

@@ -4,6 +4,8 @@ mod cnp;
 mod one_link;
 mod pause;
 
+use std::fmt::Write;
+
 use backwater_fabric::Spec;
 use backwater_fabric::record::PauseRecord;
 use backwater_topology::Network;
@@ -33,7 +35,7 @@ fn table(spec: Spec, until: Time) -> String {
     events.sort();
     let mut text = String::from("\n");
     for (time, event) in events {
-        text += &format!("{:10.4} us  {event}\n", time.as_ps() as f64 / 1e6);
+        let _ = writeln!(text, "{:10.4} us  {event}", time.as_ps() as f64 / 1e6);
     }
     text + &peaks(&outcome)
 }

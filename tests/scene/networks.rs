@@ -37,13 +37,17 @@ pub fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
     builder.build().expect("a ring")
 }
 
-/// The same network with other delays: that of link `i` becomes `delay_of(i)`.
+/// The same network with other links: `vary` changes link `i`, but not where it leads.
 ///
 /// # Panics
-/// If a delay is zero.
-pub fn with_delays(network: &Network, delay_of: impl Fn(usize) -> Span) -> Network {
-    let delayed = |(i, link): (usize, &Link)| Link { delay: delay_of(i), ..*link };
-    let links = network.links().iter().enumerate().map(delayed).collect();
+/// If a rate or delay is out of range.
+pub fn with_links(network: &Network, vary: impl Fn(usize, &mut Link)) -> Network {
+    let varied = |(i, link): (usize, &Link)| {
+        let mut link = *link;
+        vary(i, &mut link);
+        link
+    };
+    let links = network.links().iter().enumerate().map(varied).collect();
     Network::new(network.nodes().to_vec(), links, Vec::new()).expect("as good as before")
 }
 

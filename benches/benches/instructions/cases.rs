@@ -3,11 +3,9 @@ use backwater_benches::{Workload, scenario};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
-/// One run, by the name of its benchmark.
+/// One run.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
-    /// Name in gungraun's output and in `references.toml`.
-    pub(crate) name: &'static str,
     k: u32,
     workload: Workload,
     kind: Kind,
@@ -20,16 +18,16 @@ const PERMUTATION: Workload = Workload::Permutation(Bytes::new(50_000));
 
 /// 128 hosts, every port in order.
 pub(crate) const K8_IN_ORDER: Case =
-    Case { name: "k8_in_order", k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
+    Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
 /// 128 hosts, switches batched.
-pub(crate) const K8_BATCHED: Case = Case { name: "k8_batched", batching: true, ..K8_IN_ORDER };
+pub(crate) const K8_BATCHED: Case = Case { batching: true, ..K8_IN_ORDER };
 /// 128 hosts on the reference heap engine.
-pub(crate) const K8_HEAP: Case = Case { name: "k8_heap", kind: Kind::Heap, ..K8_IN_ORDER };
+pub(crate) const K8_HEAP: Case = Case { kind: Kind::Heap, ..K8_IN_ORDER };
 /// 1024 hosts, every port in order.
 pub(crate) const K16_IN_ORDER: Case =
-    Case { name: "k16_in_order", k: 16, workload: PERMUTATION, ..K8_IN_ORDER };
+    Case { k: 16, workload: PERMUTATION, ..K8_IN_ORDER };
 /// 1024 hosts, switches batched.
-pub(crate) const K16_BATCHED: Case = Case { name: "k16_batched", batching: true, ..K16_IN_ORDER };
+pub(crate) const K16_BATCHED: Case = Case { batching: true, ..K16_IN_ORDER };
 
 impl Case {
     /// Everything up to the first event; not counted.

@@ -1,7 +1,7 @@
 //! Instructions of whole runs, counted by callgrind; `gate.rs` divides them by the packet-hops and compares.
 //!
 //! Building the fabric is set-up and not counted; neither is dropping it.
-#![allow(missing_docs, reason = "gungraun's macros make public items")]
+#![allow(missing_docs, unused_qualifications, reason = "gungraun's macros write such items")]
 mod cases;
 
 use std::hint::black_box;

@@ -92,6 +92,7 @@ impl Switch {
             } else {
                 self.memory.keep(packet, world.lossless);
                 self.ports.enqueue(out, packet);
+                self.ports.note_queue(out, packet.class);
             }
         }
         if self.ports.egress[usize::from(out)].waiting != 0 {

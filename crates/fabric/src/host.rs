@@ -195,6 +195,7 @@ impl Host {
     fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
         self.ports.enqueue(NIC, frame);
         self.send_next(now, world, post);
+        self.ports.note_queue(NIC, frame.class);
     }
 
     /// Sends what the port may send now, and arranges to be woken for what comes after it.

@@ -209,8 +209,14 @@ impl Ports {
         let queue = &mut self.queues[port as usize * self.classes + packet.class as usize];
         self.pool.push(&mut queue.fifo, packet);
         queue.bytes += u32::from(packet.size);
-        queue.peak = queue.peak.max(queue.bytes);
         self.egress[port as usize].waiting |= 1 << packet.class;
+    }
+
+    /// Keeps the largest queue. Called when what could leave at once has left: that never queued.
+    #[inline]
+    pub(crate) fn note_queue(&mut self, port: u16, class: u8) {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        queue.peak = queue.peak.max(queue.bytes);
     }
 
     /// Takes the first packet of a queue that is not empty.

@@ -171,6 +171,7 @@ impl Switch {
         } else {
             self.send_next(out, packet.time, world, post);
         }
+        self.ports.note_queue(out, class);
     }
 
     #[cold]
@@ -248,7 +249,10 @@ impl Switch {
         let queue = &mut self.ports.queues[at];
         queue.sent_bytes += u64::from(packet.size);
         queue.sent_packets += 1;
-        if queue.bytes <= self.ports.egress[out as usize].calm
+        let egress = &mut self.ports.egress[out as usize];
+        // A packet that need not wait has had its turn, too.
+        egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
+        if queue.bytes <= egress.calm
             && queue.registers.is_settled(Time::from_ps(now))
         {
             packet.code

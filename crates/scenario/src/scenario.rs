@@ -74,7 +74,7 @@ impl Scenario {
 type Read = (Settings, Node, Node);
 
 fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<Read, Vec<Problem>> {
-    let rules = Rules::new();
+    let rules = Rules::get();
     let mut root = Node::parse(text, 0)?;
     if text.trim().is_empty() {
         let place = Place { source: 0, span: 0..0 };
@@ -83,7 +83,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     }
     let mut problems = Vec::new();
     for (index, text) in overrides.iter().enumerate() {
-        problems.extend(overrides::apply(&mut root, text, index + 1, &rules).err());
+        problems.extend(overrides::apply(&mut root, text, index + 1, rules).err());
     }
     let written = root.clone();
     let named = root.get("profile").and_then(Node::text);
@@ -93,7 +93,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let name = format!("profile {} (built in)", profile.name());
     sources.push(Source { name, text: profile.defaults().to_owned() });
     layers::fill(&mut root, &Node::parse(profile.defaults(), source)?, "");
-    problems.extend(check(&root, &rules));
+    problems.extend(check(&root, rules));
     if !problems.is_empty() {
         return Err(problems);
     }

@@ -1,6 +1,8 @@
 //! The JSON Schema of scenario files, generated from the types, in two forms: `Rules`, which the check of a complete
 //! scenario (file over profile) follows, and [`schema`], which editors read and in which what a profile sets is
 //! optional.
+use std::sync::LazyLock;
+
 use serde_json::Value as Json;
 
 use crate::document::Node;
@@ -23,8 +25,11 @@ pub(crate) struct View<'a> {
 }
 
 impl Rules {
-    pub(crate) fn new() -> Self {
-        Self { root: schemars::schema_for!(Settings).to_value() }
+    /// Generated on first use: it takes longer than checking a scenario.
+    pub(crate) fn get() -> &'static Self {
+        static RULES: LazyLock<Rules> =
+            LazyLock::new(|| Rules { root: schemars::schema_for!(Settings).to_value() });
+        &RULES
     }
 
     pub(crate) fn root(&self) -> View<'_> {

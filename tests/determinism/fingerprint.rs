@@ -1,0 +1,93 @@
+//! Everything that a run says, to be compared with what another one says.
+use backwater_fabric::record::{FlowRecord, PortRecord};
+use backwater_fabric::{End, Kind, Records, Spec};
+use backwater_units::{Span, Time};
+use scene::try_run;
+
+/// What must be the same with probes on and off.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Course {
+    digest: u64,
+    end: End,
+    events: u64,
+    packet_hops: u64,
+    flows: Vec<FlowRecord>,
+    ports: Vec<PortRecord>,
+}
+
+/// The course of a run and what its probes saw; or why it broke.
+pub(crate) type Fingerprint = Result<(Course, Records), String>;
+
+/// Turns all probes on.
+pub(crate) fn watch_all(spec: &mut Spec) {
+    let network = &spec.network;
+    let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
+    spec.probe.ports = (0..network.nodes().len() as u32).flat_map(ports).collect();
+    spec.probe.rates = (0..spec.flows.len() as u32).collect();
+    spec.probe.sample = Some(Span::from_ps(777_777));
+    (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
+}
+
+/// Turns all probes off.
+pub(crate) fn watch_nothing(spec: &mut Spec) {
+    spec.probe = backwater_fabric::ProbeSpec::default();
+}
+
+/// Runs it.
+pub(crate) fn fingerprint(spec: Spec, kind: Kind, until: Option<Time>) -> Fingerprint {
+    let outcome = try_run(spec, kind, until).map_err(|violation| violation.to_string())?;
+    let course = Course {
+        digest: outcome.totals.digest,
+        end: outcome.totals.end,
+        events: outcome.totals.events,
+        packet_hops: outcome.totals.packet_hops,
+        flows: outcome.flows,
+        ports: outcome
+            .ports
+            .into_iter()
+            .map(|p| PortRecord { peak_queue: backwater_units::Bytes::ZERO, ..p })
+            .collect(),
+    };
+    Ok((course, outcome.records))
+}
+
+/// Names the first thing in which two fingerprints differ.
+pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: bool) -> Option<String> {
+    let ((a, seen_a), (b, seen_b)) = match (one, other) {
+        (Ok(one), Ok(other)) => (one, other),
+        (Err(one), Err(other)) if one == other => return None,
+        _ => return Some(format!("{:?} against {:?}", one.as_ref().err(), other.as_ref().err())),
+    };
+    let first = |what: &str, a: String, b: String| Some(format!("{what}: {a} against {b}"));
+    if let Some((a, b)) = a.flows.iter().zip(&b.flows).find(|(a, b)| a != b) {
+        return first("flow", format!("{a:?}"), format!("{b:?}"));
+    }
+    if let Some((a, b)) = a.ports.iter().zip(&b.ports).find(|(a, b)| a != b) {
+        return first("port", format!("{a:?}"), format!("{b:?}"));
+    }
+    if a != b {
+        return first("course", a.summary(), b.summary());
+    }
+    if !with_records {
+        return None;
+    }
+    unequal("mark", &seen_a.marks, &seen_b.marks)
+        .or_else(|| unequal("pause", &seen_a.pauses, &seen_b.pauses))
+        .or_else(|| unequal("state", &seen_a.states, &seen_b.states))
+        .or_else(|| unequal("sample", &seen_a.samples, &seen_b.samples))
+        .or_else(|| unequal("rate", &seen_a.rates, &seen_b.rates))
+}
+
+fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {
+    if one.len() != other.len() {
+        return Some(format!("{} {what} records against {}", one.len(), other.len()));
+    }
+    let pair = one.iter().zip(other).find(|(a, b)| a != b);
+    pair.map(|(a, b)| format!("{what} {a:?} against {b:?}"))
+}
+
+impl Course {
+    fn summary(&self) -> String {
+        format!("{:?} {:016x} {} events {} hops", self.end, self.digest, self.events, self.packet_hops)
+    }
+}

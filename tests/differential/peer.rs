@@ -1,0 +1,98 @@
+//! What the HPCC simulator was given and what it answered (snapshot 9f4be2a of alibaba-edu/High-Precision-Congestion-
+//! Control, optimised build): its own text formats, in `data/`.
+use std::path::PathBuf;
+
+use backwater_topology::{Network, read};
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Time};
+
+/// Times in the files count from the beginning of its run; its flows start at 2 s.
+const ORIGIN: Time = Time::from_ps(2_000_000_000_000);
+
+/// One of the cases.
+pub(crate) struct Case {
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+    /// In the order of the flows.
+    pub(crate) answers: Vec<Answer>,
+    /// PAUSEs and RESUMEs, in order of time.
+    pub(crate) gates: Vec<Gate>,
+}
+
+/// A line of `pfc.txt`: a PAUSE or RESUME frame arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    pub(crate) time: Time,
+    /// The node that is paused.
+    pub(crate) node: u32,
+    /// PAUSE, not RESUME.
+    pub(crate) paused: bool,
+}
+
+/// A line of `fct.txt`: nanoseconds from the flow's start to its last ACK, and what it calls standalone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) fct_ns: u64,
+    pub(crate) standalone_ns: u64,
+}
+
+fn text(case: &str, file: &str) -> Option<String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("differential/data");
+    std::fs::read_to_string(folder.join(case).join(file)).ok()
+}
+
+/// Reads a case.
+pub(crate) fn case(name: &str) -> Case {
+    let file = |file: &str| text(name, file).unwrap_or_else(|| panic!("no {file} for {name}"));
+    let network = read::hpcc(&file("topology.txt")).expect("a topology");
+    let host_of = |node| network.host_index(node);
+    let listed = backwater_traffic::read::hpcc(&file("flow.txt"), ORIGIN, host_of).expect("a flow list");
+    let flows: Vec<Flow> = listed
+        .iter()
+        .map(|listed| Flow {
+            group: 0,
+            src: listed.src,
+            dst: listed.dst,
+            size: listed.size,
+            start: listed.start,
+            priority: listed.priority,
+            pacing: Pacing::Controlled,
+        })
+        .collect();
+    let answers = answers(&file("fct.txt"), &network, &flows);
+    let gates = text(name, "pfc.txt").map_or(Vec::new(), |text| gates(&text));
+    Case { network, flows, answers, gates }
+}
+
+/// `sip dip sport dport bytes start_ns fct_ns standalone_ns`, in order of completion; the node of an address is its
+/// middle half. The start may be 1 ns early: that simulator keeps it in a double.
+fn answers(text: &str, network: &Network, flows: &[Flow]) -> Vec<Answer> {
+    let mut found = vec![None; flows.len()];
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |i: usize| words[i].parse::<u64>().expect("a number");
+        let host = |word: &str| {
+            let address = u32::from_str_radix(word.trim_start_matches("0x"), 16).expect("an address");
+            network.host_index(address >> 8 & 0xffff).expect("a host")
+        };
+        let (src, dst, size) = (host(words[0]), host(words[1]), Bytes::new(number(4)));
+        let start = number(5) * 1000 - ORIGIN.as_ps().min(number(5) * 1000);
+        let same = |flow: &Flow| {
+            (flow.src, flow.dst, flow.size) == (src, dst, size) && flow.start.as_ps().abs_diff(start) <= 1_000
+        };
+        let index = flows.iter().position(same).expect("a line of the flow list");
+        let before = found[index].replace(Answer { fct_ns: number(6), standalone_ns: number(7) });
+        assert!(before.is_none(), "two answers for flow {index}");
+    }
+    found.into_iter().map(|answer| answer.expect("an answer for every flow")).collect()
+}
+
+/// `time node type port pause`.
+fn gates(text: &str) -> Vec<Gate> {
+    let gate = |line: &str| {
+        let numbers: Vec<u64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        let time = Time::from_ps(numbers[0] * 1000 - ORIGIN.as_ps());
+        Gate { time, node: numbers[1] as u32, paused: numbers[4] == 1 }
+    };
+    text.lines().map(gate).collect()
+}

@@ -50,7 +50,7 @@ def reproduce(
     quick
         One seed and shorter runs, to see whether everything works.
     profile
-        The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both.
+        The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both; both if not given.
     out
         Where results go; results/reproduce/SYSTEM if not given.
     json_

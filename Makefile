@@ -50,11 +50,12 @@ bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against th
 
 # No sanitizer: there is no unsafe code to watch, and without one the pinned toolchain suffices.
 fuzz: $(STAMPS)/cargo-fuzz ## give every reader of user input random text, FUZZ_SECONDS (20) each
-	@for target in $(FUZZ_TARGETS); do \
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; \
 	  PATH="$(CURDIR)/$(VENV)/cargo/bin:$$PATH" RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target \
-	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 \
-	    $$(test $$target = scenario && echo -dict=fuzz/scenario.dict) || exit; \
+	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) \
+	    $$(test $$target = scenario && echo -dict=fuzz/scenario.dict) > "$$log" 2>&1 \
+	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \
 	  echo "$$target: no input broke it in $(FUZZ_SECONDS) s"; \
 	done
 

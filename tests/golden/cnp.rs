@@ -42,7 +42,6 @@ fn one_packet_of_six_leaves_more_than_1000_bytes_behind_and_is_marked() {
     let expected = "
     2.4000 us  s0->b marks packet 3 of flow 0 CE
     4.6000 us  flow 0 complete
-ingress a->s0 held up to 3KB and sent 0 PAUSEs
 ";
     assert_eq!(table(scene(Mode::FirstMark), us(100)), expected);
     let outcome = run_until(scene(Mode::FirstMark), us(100));

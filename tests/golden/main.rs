@@ -50,10 +50,10 @@ fn gate(network: &Network, change: &PauseRecord) -> String {
     format!("{port} {what}")
 }
 
-/// One line for each ingress port that held packets.
+/// One line for each ingress port that crossed Xoff: only there is the peak kept to the byte.
 fn peaks(outcome: &Outcome) -> String {
     let network = outcome.simulation.network();
-    let held = outcome.ports.iter().filter(|port| port.peak_ingress.get() > 0);
+    let held = outcome.ports.iter().filter(|port| port.pauses_sent > 0);
     let line = |port: &backwater_fabric::record::PortRecord| {
         let (from, node) = (network.name(port.peer), network.name(port.node));
         format!(

@@ -17,15 +17,13 @@ const WEB_SEARCH: Workload = Workload::WebSearch(Span::from_us(100));
 const PERMUTATION: Workload = Workload::Permutation(Bytes::new(50_000));
 
 /// 128 hosts, every port in order.
-pub(crate) const K8_IN_ORDER: Case =
-    Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
+pub(crate) const K8_IN_ORDER: Case = Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
 /// 128 hosts, switches batched.
 pub(crate) const K8_BATCHED: Case = Case { batching: true, ..K8_IN_ORDER };
 /// 128 hosts on the reference heap engine.
 pub(crate) const K8_HEAP: Case = Case { kind: Kind::Heap, ..K8_IN_ORDER };
 /// 1024 hosts, every port in order.
-pub(crate) const K16_IN_ORDER: Case =
-    Case { k: 16, workload: PERMUTATION, ..K8_IN_ORDER };
+pub(crate) const K16_IN_ORDER: Case = Case { k: 16, workload: PERMUTATION, ..K8_IN_ORDER };
 /// 1024 hosts, switches batched.
 pub(crate) const K16_BATCHED: Case = Case { batching: true, ..K16_IN_ORDER };
 

@@ -104,7 +104,9 @@ impl<N: Node> Engine<N> {
         let inner = match kind {
             Kind::Heap => {
                 let places: Vec<Place> = (0..nodes.len()).map(|i| Place::new(0, i)).collect();
-                nodes.iter_mut().for_each(|node| node.placed(&places));
+                for node in &mut nodes {
+                    node.placed(&places);
+                }
                 Inner::Heap(Heap::new(nodes, width))
             }
             Kind::Windows { threads } => {
@@ -176,7 +178,7 @@ impl<N: Node> Engine<N> {
                 Stats { windows: 0, window: Span::from_ps(heap.width), message_bytes: heap.message_bytes() }
             }
             Inner::Windows(windows) => Stats {
-                windows: windows.windows,
+                windows: windows.count,
                 window: Span::from_ps(windows.width),
                 message_bytes: windows.shards.iter().map(|shard| shard.inbox.memory()).sum(),
             },

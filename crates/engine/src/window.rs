@@ -32,14 +32,14 @@ pub(crate) struct Windows<N: Node> {
     /// The next window to run; `u64::MAX` if nothing is pending.
     window: u64,
     recorded: u64,
-    pub(crate) windows: u64,
+    pub(crate) count: u64,
 }
 
 impl<N: Node> Windows<N> {
     pub(crate) fn new(shards: Vec<Shard<N>>, places: Vec<Place>, width: u64) -> Self {
         let first = shards.iter().flat_map(|shard| &shard.next).copied().min().unwrap_or(u64::MAX);
         let window = if first == u64::MAX { u64::MAX } else { first / width };
-        Self { shards, places, width, window, recorded: 0, windows: 0 }
+        Self { shards, places, width, window, recorded: 0, count: 0 }
     }
 
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
@@ -68,7 +68,7 @@ impl<N: Node> Windows<N> {
             step.run(0, first)
         });
         self.window = outcome.window;
-        self.windows += outcome.windows;
+        self.count += outcome.windows;
         self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
         outcome.stop
     }

@@ -57,3 +57,20 @@ fn endless_flows_that_lock_up_are_a_deadlock_too() {
         outcome.map(|outcome| outcome.totals)
     );
 }
+
+#[test]
+fn pauses_that_polls_renew_for_ever_are_a_deadlock_and_no_endless_run() {
+    let Err(violation) = try_run(circle(Form::authors()), FAST, None) else {
+        panic!("the ring did not lock up");
+    };
+    assert!(matches!(violation, Violation::Deadlock { unfinished: 5, .. }), "{violation}");
+}
+
+#[test]
+fn a_long_silence_between_messages_is_no_deadlock() {
+    let mut spec = circle(Form::authors());
+    spec.flows.truncate(2);
+    spec.flows[1].start = us(100_000);
+    let outcome = try_run(spec, FAST, None).unwrap_or_else(|violation| panic!("{violation}"));
+    assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
+}

@@ -11,7 +11,7 @@ fn last_off(bursts: Rounds, form: Form) -> f64 {
     seen(spec, Span::from_ms(4)).off_from_to("P2").1
 }
 
-const BACK_TO_BACK: Rounds = Rounds { hosts: 15, rounds: 16, interval: Span::ZERO };
+const BACK_TO_BACK: Rounds = Rounds { hosts: 15, count: 16, interval: Span::ZERO };
 
 #[test]
 fn with_rounds_of_47_5_us_the_off_periods_end_at_1_61_ms_under_timed_and_2_06_ms_under_ideal_pauses() {

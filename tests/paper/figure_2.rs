@@ -13,12 +13,12 @@ const BURSTS: Span = Span::from_ms(1);
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds {
     pub(crate) hosts: u64,
-    pub(crate) rounds: u64,
+    pub(crate) count: u64,
     pub(crate) interval: Span,
 }
 
 /// The authors' `burstflow_long`: 15 hosts, 80 rounds, 47.5 us.
-pub(crate) const LONG: Rounds = Rounds { hosts: 15, rounds: 80, interval: Span::from_ps(47_500_000) };
+pub(crate) const LONG: Rounds = Rounds { hosts: 15, count: 80, interval: Span::from_ps(47_500_000) };
 
 /// Index of F0, F1, F2 among the flows.
 pub(crate) const F0: usize = 0;
@@ -37,7 +37,7 @@ pub(crate) fn scene(rate: Rate, start: Span, bursts: Rounds, detector: Detector)
         flow(h("S2"), h("R0"), u64::MAX, origin.saturating_add(start), constant),
     ];
     let sources: Vec<u32> = (0..bursts.hosts).map(|i| h(&format!("A{i}"))).collect();
-    for round in 0..bursts.rounds {
+    for round in 0..bursts.count {
         let at = origin.saturating_add(bursts.interval * round);
         flows.extend(sources.iter().map(|&a| flow(a, h("R1"), 64_000, at, Pacing::Controlled)));
     }

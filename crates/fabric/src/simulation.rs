@@ -68,12 +68,17 @@ pub struct Totals {
 /// Records are handed over when so many have gathered.
 const BATCH: u64 = 1 << 18;
 
+/// Pauses of limited length keep a deadlock alive with polls and PAUSEs, for ever. It shows in that nothing else moves.
+const STALL: Span = Span::from_ms(10);
+
 /// A fabric ready to run.
 pub struct Simulation {
     engine: Engine<FabricNode>,
     world: World,
     network: Network,
     goal: u64,
+    /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows.
+    stall: u64,
 }
 
 impl Simulation {
@@ -91,7 +96,9 @@ impl Simulation {
         let finite = world.flows.iter().filter(|flow| !flow.is_endless()).count() as u64;
         let goal = finite * if world.ack.is_some() { 2 } else { 1 };
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
-        Self { engine, world, network, goal }
+        let stall = STALL.as_ps().max(4 * reach.as_ps());
+        let stall = stall.next_multiple_of(engine.stats().window.as_ps());
+        Self { engine, world, network, goal, stall }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
@@ -103,19 +110,29 @@ impl Simulation {
         control: &Control<'_>,
         sink: &mut dyn FnMut(&Records) -> Result<(), String>,
     ) -> Result<Totals, Violation> {
-        let limits = Limits {
-            until: control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN)),
+        let until = control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN));
+        let mut limits = Limits {
+            until: until.min(self.stall),
             goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
             records: BATCH,
             interrupt: control.interrupt,
             now: control.now,
         };
         let mut batch = Records::default();
+        let mut hops = 0;
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
                 Stop::Records => None,
                 Stop::Goal => Some(End::Finished),
+                Stop::Until if limits.until < until => {
+                    let before = std::mem::replace(&mut hops, self.packet_hops());
+                    if hops == before && !self.paused_ports().is_empty() {
+                        return Err(self.deadlock());
+                    }
+                    limits.until = until.min(limits.until.saturating_add(self.stall));
+                    continue;
+                }
                 Stop::Until => Some(End::Until),
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
@@ -209,7 +226,7 @@ impl Simulation {
             now: self.engine.now(),
             digest: self.engine.digest(),
             events: self.engine.events(),
-            packet_hops: nodes.iter().map(|node| node.ports().packet_hops()).sum(),
+            packet_hops: self.packet_hops(),
             windows: stats.windows,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
@@ -217,6 +234,10 @@ impl Simulation {
             packet_bytes: nodes.iter().map(|node| node.ports().pool.memory() as u64).sum::<u64>()
                 + stats.message_bytes as u64,
         }
+    }
+
+    fn packet_hops(&self) -> u64 {
+        self.engine.nodes().iter().map(|node| node.ports().packet_hops()).sum()
     }
 
     /// Flows that still have something to send. When nothing moves any more that includes the endless ones.
@@ -259,20 +280,22 @@ impl Simulation {
         explain(breach, &self.network, &self.world, nodes[breach.node as usize])
     }
 
-    fn deadlock(&self) -> Violation {
+    /// Egress ports with a closed gate.
+    fn paused_ports(&self) -> Vec<String> {
+        let names = self.network.nodes();
         let mut paused = Vec::new();
         for node in self.engine.nodes() {
             let ports = node.ports();
-            for (number, egress) in ports.egress.iter().enumerate() {
-                if egress.paused != 0 {
-                    let names = self.network.nodes();
-                    paused.push(format!(
-                        "{}->{} (port {number})",
-                        names[ports.node as usize].name, names[egress.peer as usize].name
-                    ));
-                }
+            for (number, egress) in ports.egress.iter().enumerate().filter(|(_, egress)| egress.paused != 0) {
+                let (from, to) = (&names[ports.node as usize].name, &names[egress.peer as usize].name);
+                paused.push(format!("{from}->{to} (port {number})"));
             }
         }
+        paused
+    }
+
+    fn deadlock(&self) -> Violation {
+        let mut paused = self.paused_ports();
         paused.truncate(16);
         Violation::Deadlock {
             time: self.engine.now(),

@@ -81,7 +81,7 @@ pub enum Violation {
         got: u32,
     },
     /// Nothing can move any more although flows are not finished.
-    #[error("{time}: deadlock: no event is pending, {unfinished} flows are unfinished; paused: {paused}")]
+    #[error("{time}: deadlock: nothing moves any more, {unfinished} flows are unfinished; paused: {paused}")]
     Deadlock {
         /// When.
         time: Time,

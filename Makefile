@@ -9,6 +9,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
+CARGO_BIN := $(VENV)/cargo/bin
+CARGO_FUZZ := 0.13.2
+CARGO_DENY := 0.20.2
 # One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -37,36 +40,39 @@ test-python: $(STAMPS)/core
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
-bench-throughput:
-	@for workload in k8 k16; do for engine in windows heap; do \
-	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- $$workload --engine $$engine || exit; \
+bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads
+	@for workload in k8 k16; do for options in "" "--batching off" "--engine heap" "--threads 2"; do \
+	  echo "throughput $$workload $$options"; \
+	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- $$workload $$options || exit; \
 	done; done
 
 bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against their references; needs valgrind
 	@command -v valgrind >/dev/null || { echo "make bench-instructions needs valgrind (apt-get install valgrind)" >&2; exit 2; }
-	GUNGRAUN_RUNNER=$(CURDIR)/$(VENV)/cargo/bin/gungraun-runner \
+	GUNGRAUN_RUNNER=$(CURDIR)/$(CARGO_BIN)/gungraun-runner \
 	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
 	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
 
-# No sanitizer: there is no unsafe code to watch, and without one the pinned toolchain suffices.
-fuzz: $(STAMPS)/cargo-fuzz ## give every reader of user input random text, FUZZ_SECONDS (20) each
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
-	  mkdir -p fuzz/corpus/$$target; \
-	  PATH="$(CURDIR)/$(VENV)/cargo/bin:$$PATH" RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target \
-	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) \
-	    $$(test $$target = scenario && echo -dict=fuzz/scenario.dict) > "$$log" 2>&1 \
+# No sanitizer: there is no unsafe code to watch, and without one the pinned toolchain suffices. Inputs that broke a target
+# are kept in fuzz/artifacts; what was learnt in fuzz/corpus.
+fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, FUZZ_SECONDS (20) each
+	@export PATH="$(CURDIR)/$(CARGO_BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
+	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
+	  mkdir -p fuzz/corpus/$$target; seeds=fuzz/seeds/$$target; words=; \
+	  case $$target in scenario) seeds="$$seeds scenarios"; words=-dict=fuzz/scenario.dict;; \
+	    overrides) words=-dict=fuzz/scenario.dict;; esac; \
+	  cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target $$seeds -- $$words \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 > "$$log" 2>&1 \
 	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \
-	  echo "$$target: no input broke it in $(FUZZ_SECONDS) s"; \
+	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
 	done
 
-lint: $(STAMPS)/core ## formatters, clippy, ruff, mypy, licences
+lint: $(STAMPS)/core $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python papers
 	$(BIN)/ruff check python papers
 	$(BIN)/mypy
-	@if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans sources; \
-	else echo "cargo-deny is not installed: licences not checked"; fi
+	$(CARGO_BIN)/cargo-deny --locked check licenses bans sources
 
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
@@ -79,7 +85,7 @@ lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows
 	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements.lock
 
 clean: ## remove the virtual environment and everything that was built
-	rm -rf $(VENV) target results python/backwater/_core*.so
+	rm -rf $(VENV) target fuzz/target fuzz/corpus results python/backwater/_core*.so
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -90,14 +96,20 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@mkdir -p $(STAMPS) && touch $@
 
+# Cargo's tools, in debug builds: they are quicker to build, and none of them is what takes the time.
+CARGO_TOOL = CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root $(VENV)/cargo
+
 # The runner must be of the version that the benchmarks link.
 $(STAMPS)/gungraun: benches/Cargo.toml | $(BIN)/python
-	cargo install --quiet --locked --root $(VENV)/cargo gungraun-runner \
-	  --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
+	$(CARGO_TOOL) gungraun-runner --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/cargo-fuzz: | $(BIN)/python
-	cargo install --quiet --locked --root $(VENV)/cargo cargo-fuzz --version 0.13.2
+$(STAMPS)/cargo-fuzz-$(CARGO_FUZZ): | $(BIN)/python
+	$(CARGO_TOOL) cargo-fuzz --version $(CARGO_FUZZ)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/cargo-deny-$(CARGO_DENY): | $(BIN)/python
+	$(CARGO_TOOL) cargo-deny --version $(CARGO_DENY)
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)

@@ -21,7 +21,7 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
     table.add_column("traffic")
     if len(runs) > 1:
         table.add_column("run")
-    for heading in ("flows", "finished", "packets", "CE", "UE", "throughput", "mean FCT"):
+    for heading in ("flows", "finished", "packets", "CE", "UE", "throughput", "mean FCT", "p99 slowdown"):
         table.add_column(heading, justify="right")
     frames = {name: measures.by_traffic(run).to_dicts() for name, run in runs.items()}
     for rows in zip(*frames.values(), strict=True):
@@ -37,6 +37,7 @@ def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
         *map(quantity.count, counts),
         _or_dash(row["throughput_bps"], quantity.rate),
         _or_dash(row["mean_fct_ps"], quantity.time),
+        _or_dash(row["p99_slowdown"], quantity.three_digits),
     ]
 
 
@@ -144,7 +145,20 @@ def run_lines(results: Results) -> list[str]:
     if not results.complete:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
-    return lines
+    return lines + _without_pauses(meta)
+
+
+def _without_pauses(meta: Mapping[str, Any]) -> list[str]:
+    """Why a lossless network saw no PAUSE: how far its fullest ingress buffer was from Xoff."""
+    pfc = meta["scenario"].get("switch", {}).get("pfc", {"form": "off"})
+    if pfc["form"] == "off" or meta["totals"]["pauses"] > 0:
+        return []
+    peak = meta["totals"].get("peak_ingress")
+    if peak is None:
+        return ["no PAUSE: no switch held a packet"]
+    peer, node = reversed(peak["port"].split("->"))
+    xoff = f"Xoff is {pfc['xoff']}" if pfc["threshold"] == "static" else "the dynamic threshold was higher"
+    return [f"no PAUSE: the fullest ingress, at {node} from {peer}, held {quantity.size(peak['bytes'])}; {xoff}"]
 
 
 def _or_dash(value: float | None, show: Any) -> str:

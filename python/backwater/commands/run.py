@@ -122,6 +122,10 @@ def _print_tables(runs: Sequence[Results]) -> None:
         console.print(tables.seeds_table(runs))
     else:
         console.print(tables.traffic_table({"": last}))
-        console.print(tables.port_table({"": last}, tables.busiest_ports(last, 12), "Egress ports (most paused first)"))
+        console.print(
+            tables.port_table(
+                {"": last}, tables.busiest_ports(last, 12), "Egress ports (most paused first, then longest queue)"
+            )
+        )
     for run in runs:
         console.print(f"results: {run.folder}", highlight=False, markup=False)

@@ -7,6 +7,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING
 
+from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from backwater import __version__
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from backwater.reproduce import Reproduced
 
 _RICH = {Verdict.HOLDS: "green", Verdict.DIFFERS: "red", Verdict.NOT_DECIDABLE: "yellow", Verdict.NOT_RUN: "dim"}
+#: What does not depend on the profile.
+_SHARED = ("claim", "what", "paper", "holds if")
 _HEADINGS = ("claim", "profile", "what", "paper", "ours (mean ± 95 %)", "holds if", "seeds", "verdict")
 
 
@@ -53,13 +56,19 @@ def _all(figures: Iterable[Reproduced]) -> list[Judged]:
 
 
 def claims_table(figures: Sequence[Reproduced]) -> Table:
-    """The claims table for the terminal."""
-    table = Table(title="Claims", title_justify="left", header_style="bold", show_lines=True)
+    """The claims table for the terminal; what two profiles of a claim share is said once."""
+    table = Table(title="Claims", title_justify="left", header_style="bold")
     for heading in _HEADINGS:
         table.add_column(heading, overflow="fold", justify="right" if heading == "seeds" else "left")
+    before: Judged | None = None
     for judged in _all(figures):
         *cells, verdict = _cells(judged)
-        table.add_row(*cells, f"[{_RICH[judged.verdict]}]{verdict}[/]")
+        if before is not None and before.claim.id == judged.claim.id:
+            cells = ["" if heading in _SHARED else cell for heading, cell in zip(_HEADINGS, cells, strict=False)]
+        elif before is not None:
+            table.add_section()
+        table.add_row(*cells, f"[{_RICH[judged.verdict]}]{escape_markup(verdict)}[/]")
+        before = judged
     return table
 
 

@@ -2,5 +2,6 @@
 //! profile.
 mod fingerprint;
 mod fixed;
+mod loaded;
 mod seeds;
 mod swarm;

@@ -125,7 +125,8 @@ impl Case {
         spec.switch.buffer = Bytes::new(buffer);
         match (self.pfc, spec.switch.pfc.as_mut()) {
             (Pfc::Static { form, xoff }, Some(pfc)) => {
-                let port_xoff = 3 * xoff;
+                // Out of reach, or soon crossed by two priorities together.
+                let port_xoff = if self.seed % 2 == 0 { 9_888_000 } else { xoff + xoff / 2 };
                 let threshold = Threshold::Static {
                     xoff,
                     xon: xoff - 2_000,

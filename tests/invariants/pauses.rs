@@ -107,3 +107,32 @@ fn nothing_of_a_paused_priority_leaves_and_the_other_priorities_do_not_notice() 
     let fct = flow.finish.since(flow.start).as_us_f64();
     assert!(fct < 1.05 * flow.ideal_fct.as_us_f64(), "{fct} us");
 }
+
+#[test]
+fn a_priority_that_the_whole_ports_threshold_paused_is_resumed_when_the_port_has_drained() {
+    // a sends priorities 3 and 4 to two slow hosts. Together they cross the threshold of the port; 4 is the first to be
+    // gone from the switch, while 3 still holds the port above it.
+    let mut builder = backwater_topology::Builder::new();
+    let hosts = ["a", "b", "c"].map(|name| builder.host(name));
+    let s = builder.switch("s");
+    for (host, mbps) in hosts.into_iter().zip([40_000, 100, 1_000]) {
+        builder.link(host, s, Rate::from_mbps(mbps), Span::from_us(1));
+    }
+    let flows = vec![
+        flow_of_priority(3, 0, 1, 100_000, Time::ZERO, Pacing::LineRate),
+        flow_of_priority(4, 0, 2, 12_000, Time::ZERO, Pacing::LineRate),
+        flow_of_priority(4, 0, 2, 12_000, us(12_000), Pacing::LineRate),
+    ];
+    let mut spec = ideal(builder.build().unwrap(), flows);
+    let threshold = Threshold::Static {
+        xoff: 1_000_000,
+        xon: 998_000,
+        port_xoff: 20_000,
+        port_xon: 18_000,
+        buffer: 18_000_000,
+    };
+    spec.switch.pfc.as_mut().unwrap().thresholds = per_port(&spec.network, |_| threshold);
+    let outcome = drained(spec);
+    assert!(outcome.port((0, 0), 4).pauses > 0);
+    assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
+}

@@ -130,6 +130,12 @@ impl Memory {
         })
     }
 
+    /// Whether the thresholds of a port look at all its classes together.
+    #[inline]
+    pub(crate) fn whole_port(&self, port: u16) -> bool {
+        matches!(self.thresholds[port as usize], Threshold::Static { port_xoff, .. } if port_xoff < u64::MAX)
+    }
+
     /// Books a packet in a window that [stays calm](Self::stays_calm).
     #[inline]
     pub(crate) fn keep(&mut self, packet: &Packet, lossless: u8) {

@@ -228,6 +228,19 @@ impl Switch {
             return;
         }
         self.memory.release(port, class, size);
+        if self.memory.whole_port(port) {
+            // What the port holds has paused all its classes; any of them may be the one to resume.
+            for class in 1..world.classes.count {
+                self.departed(port, class, now, world, post);
+            }
+        } else {
+            self.departed(port, class, now, world, post);
+        }
+    }
+
+    /// Something left an ingress port: RESUME for a class that it holds paused?
+    #[inline]
+    fn departed<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
         if self.memory.accounts[self.ports.at(port, class)].outstanding {
             let level = self.memory.level(port, class);
             let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
@@ -252,9 +265,7 @@ impl Switch {
         let egress = &mut self.ports.egress[out as usize];
         // A packet that need not wait has had its turn, too.
         egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
-        if queue.bytes <= egress.calm
-            && queue.registers.is_settled(Time::from_ps(now))
-        {
+        if queue.bytes <= egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
             packet.code
         } else {
             self.judge(out, packet, now, world, post)

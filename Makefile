@@ -61,13 +61,14 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 	  case $$target in scenario) seeds="$$seeds scenarios"; words=-dict=fuzz/scenario.dict;; \
 	    overrides) words=-dict=fuzz/scenario.dict;; esac; \
 	  cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target $$seeds -- $$words \
-	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 > "$$log" 2>&1 \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 $(FUZZ_FLAGS) > "$$log" 2>&1 \
 	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \
 	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
 	done
 
 lint: $(STAMPS)/core $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python papers
 	$(BIN)/ruff check python papers
@@ -76,6 +77,7 @@ lint: $(STAMPS)/core $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, r
 
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format python papers
 	$(BIN)/ruff check --fix python papers
 

@@ -3,14 +3,15 @@ use std::path::Path;
 
 use backwater_fabric::Simulation;
 use backwater_scenario::settings::{Settings, Shape, Traffic, Workload};
-use backwater_scenario::{Scenario, ScenarioError};
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_units::{Bytes, Rate, Span};
+
+/// Where the files that a scenario names are looked for, and not found.
+const NOWHERE: &str = "/nonexistent";
 
 /// Reads, validates and builds a scenario: it works or is refused with a reason, and nothing panics.
 pub fn scenario(text: &str, overrides: &[String]) {
-    // Files that a scenario names are looked for where there are none.
-    let nowhere = Path::new("/nonexistent");
-    let scenario = match Scenario::parse(text, "fuzz.toml", nowhere, overrides) {
+    let scenario = match Scenario::parse(text, "fuzz.toml", Path::new(NOWHERE), overrides) {
         Ok(scenario) => scenario,
         Err(error) => return refused(&error),
     };
@@ -19,12 +20,20 @@ pub fn scenario(text: &str, overrides: &[String]) {
     }
     match scenario.validate() {
         Ok(valid) => {
-            assert!(valid.resolved().is_object());
+            reads_back_the_same(&valid);
             let engine = valid.engine();
             drop(Simulation::new(valid.build(), engine));
         }
         Err(error) => refused(&error),
     }
+}
+
+/// What `run.json` keeps is the scenario.
+fn reads_back_the_same(valid: &ValidScenario) {
+    let text = toml::to_string(valid.settings()).expect("settings are TOML");
+    let again = Scenario::parse(&text, "resolved.toml", Path::new(NOWHERE), &[]).and_then(Scenario::validate);
+    let again = again.unwrap_or_else(|error| panic!("{text}\n{error}"));
+    assert_eq!(again.settings(), valid.settings());
 }
 
 fn refused(error: &ScenarioError) {
@@ -33,7 +42,9 @@ fn refused(error: &ScenarioError) {
 
 /// Whether validation takes milliseconds. Large scenarios are legal, but a fuzzer that waits finds nothing.
 fn is_small(settings: &Settings) -> bool {
-    small_network(&settings.topology.shape) && settings.traffic.len() <= 8 && settings.traffic.iter().all(few_flows)
+    small_network(&settings.topology.shape)
+        && settings.traffic.len() <= 8
+        && settings.traffic.iter().all(few_flows)
 }
 
 fn small_network(shape: &Shape) -> bool {

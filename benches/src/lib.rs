@@ -45,7 +45,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             control_priority: 7,
             pfc: Some(PfcSpec {
                 form: Form::Ideal,
-                thresholds: per_switch_port(&network, |ports| dynamic_threshold(ports)),
+                thresholds: per_switch_port(&network, dynamic_threshold),
                 frame: Bytes::new(43),
                 priorities: 0x7f,
             }),

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         let wall = std::time::Instant::now();
         match simulation.run(&Control::default(), &mut |_| Ok(())) {
             Ok(totals) => {
-                report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64())
+                report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
             }
             Err(violation) => {
                 eprintln!("{violation}");

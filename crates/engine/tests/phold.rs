@@ -78,13 +78,13 @@ impl Node for Juggler {
             return;
         }
         self.throws_left -= 1;
-        let to = (u64::from(self.random.next_u32()) * u64::from(self.nodes) >> 32) as u32;
+        let to = ((u64::from(self.random.next_u32()) * u64::from(self.nodes)) >> 32) as u32;
         let far = if self.random.next_u32().is_multiple_of(50) { 200 * LOOKAHEAD } else { 0 };
         let delay = LOOKAHEAD + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
         let time = (key.time + delay).max(self.line_free[to as usize] + 1);
         self.line_free[to as usize] = time;
         post.send(self.places[to as usize], time, &Ball { time: 0, port: self.id as u16 }, |ball| {
-            ball.time = time
+            ball.time = time;
         });
     }
     fn receive<P: Post<Ball>>(&mut self, ball: &Ball, (): &(), _post: &mut P) {
@@ -156,6 +156,6 @@ fn every_ball_that_is_thrown_arrives() {
     assert_eq!(stop, Stop::Idle);
     // 8·3 balls are released once at the start; each of the 8·50 throws makes one arrival and one release,
     // unless a node ran out of balls before it ran out of throws.
-    assert!(events <= 8 * 3 + 2 * 8 * 50 && events >= 8 * 3);
+    assert!((8 * 3..=8 * 3 + 2 * 8 * 50).contains(&events));
     assert_eq!((events - 24) % 2, 0);
 }

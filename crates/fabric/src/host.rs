@@ -47,7 +47,6 @@ impl Node for Host {
                 } else {
                     self.rearm(now);
                 }
-                return;
             }
             Kind::Data => self.on_data(packet, world, post),
             Kind::Ack => {
@@ -258,13 +257,12 @@ impl Host {
             echo: CodePoint::NotCapable,
         };
         let heap = &mut self.due[usize::from(class)];
-        match sender.sent(due, now, size, world) {
-            Some(next) => heap.replace_first(next),
-            None => {
-                heap.remove_first();
-                if heap.first().is_none() {
-                    self.sending &= !(1 << class);
-                }
+        if let Some(next) = sender.sent(due, now, size, world) {
+            heap.replace_first(next);
+        } else {
+            heap.remove_first();
+            if heap.first().is_none() {
+                self.sending &= !(1 << class);
             }
         }
         self.count_sent(&packet);

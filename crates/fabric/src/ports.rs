@@ -3,17 +3,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use backwater_control::detector::Registers;
-use backwater_control::flow_control::Form;
-use backwater_control::{CodePoint, PortState};
+
+use backwater_control::CodePoint;
 use backwater_engine::{Class, Key, Post, Ties, Trajectory};
 use backwater_topology::Network;
-use backwater_units::{Bytes, Span, Time};
+use backwater_units::{Bytes, Time};
 
 use crate::egress::{Egress, pick};
+use crate::gates::Gate;
 use crate::log::Records;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::queue::{Fifo, Pool};
-use crate::record::{PauseRecord, SampleRecord};
+use crate::record::SampleRecord;
 use crate::violation::{Breach, What};
 use crate::world::World;
 
@@ -26,22 +27,6 @@ pub(crate) struct Queue {
     pub(crate) sent_bytes: u64,
     pub(crate) sent_packets: u64,
     pub(crate) registers: Registers,
-}
-
-/// Gate and accounts of an egress queue that change only when it is paused, marked or judged anew.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Gate {
-    /// Timed pauses: when the pause runs out.
-    until: u64,
-    since: u64,
-    pub(crate) paused_ps: u64,
-    pub(crate) state_since: u64,
-    pub(crate) in_state: [u64; 4],
-    pub(crate) pauses: u32,
-    pub(crate) ce_marks: u32,
-    pub(crate) ue_marks: u32,
-    /// An expiry timer is in the heap.
-    armed: bool,
 }
 
 /// What a timer is for; ties of time and port are broken in this order.
@@ -81,7 +66,7 @@ pub(crate) struct Ports {
     pub(crate) next: Key,
     pub(crate) trajectory: Trajectory,
     /// PFC frames that arrived here.
-    pfc_frames: u64,
+    pub(crate) pfc_frames: u64,
     pub(crate) records: Records,
     pub(crate) breach: Option<Breach>,
     sampled: Vec<u16>,
@@ -266,110 +251,6 @@ impl Ports {
         Some(class)
     }
 
-    /// Sends the pending PFC frame of an idle port.
-    pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
-        let egress = &mut self.egress[port as usize];
-        let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
-        let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
-        let size = world.pfc.as_ref().expect("only switches with PFC send PFC frames").frame;
-        self.transmit(port, &Packet::pfc(pause, resume, size), CodePoint::NotCapable, now, post);
-    }
-
-    /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
-    pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
-        self.pfc_frames += 1;
-        let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
-        let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
-        let mut opened = 0;
-        for class in 0..world.classes.count {
-            let bit = 1 << class;
-            if pause & bit != 0 {
-                self.close_gate(frame.port, class, frame.time, world, post);
-            } else if resume & bit != 0 && self.egress[frame.port as usize].paused & bit != 0 {
-                self.open_gate(frame.port, class, frame.time, false, world, post);
-                opened |= bit;
-            }
-        }
-        opened
-    }
-
-    fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
-        let at = self.at(port, class);
-        if let Some(Form::Timed { pause, .. }) = world.pfc.map(|pfc| pfc.form) {
-            let gate = &mut self.gates[at];
-            gate.until = now + pause.as_ps();
-            if !std::mem::replace(&mut gate.armed, true) {
-                let until = gate.until;
-                self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
-            }
-        }
-        let bit = 1 << class;
-        if self.egress[port as usize].paused & bit == 0 {
-            self.egress[port as usize].paused |= bit;
-            let gate = &mut self.gates[at];
-            gate.since = now;
-            gate.pauses += 1;
-            self.record_pause(port, class, now, true, false, world, post);
-        }
-    }
-
-    fn open_gate<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        expired: bool,
-        world: &World,
-        post: &mut P,
-    ) {
-        self.egress[port as usize].paused &= !(1 << class);
-        let at = self.at(port, class);
-        self.gates[at].paused_ps += now - self.gates[at].since;
-        self.record_pause(port, class, now, false, expired, world, post);
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "one flat record; every caller names all of its fields")]
-    fn record_pause<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        paused: bool,
-        expired: bool,
-        world: &World,
-        post: &mut P,
-    ) {
-        if world.pauses {
-            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
-            self.records.pauses.push(PauseRecord { time, node: self.node, port, priority, paused, expired });
-            post.recorded(1);
-        }
-    }
-
-    /// The expiry timer of a gate fired. Returns whether the gate opened by it.
-    pub(crate) fn pause_expired<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> bool {
-        let at = self.at(port, class);
-        if self.egress[port as usize].paused & (1 << class) == 0 {
-            self.gates[at].armed = false;
-            return false;
-        }
-        let until = self.gates[at].until;
-        if until > now {
-            self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
-            return false;
-        }
-        self.gates[at].armed = false;
-        self.open_gate(port, class, now, true, world, post);
-        true
-    }
-
     /// Data, ACK and CNP frames that arrived here.
     pub(crate) const fn packet_hops(&self) -> u64 {
         self.trajectory.events() - self.pfc_frames
@@ -420,41 +301,5 @@ impl Ports {
     pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, post: &mut P) {
         self.breach.get_or_insert(Breach { time, node: self.node, port, what });
         post.fail();
-    }
-
-    /// Time in each state and paused, as of `now`.
-    pub(crate) fn accounts(&self, port: u16, class: u8, now: u64) -> (Span, [Span; 4]) {
-        let (gate, queue) = (&self.gates[self.at(port, class)], &self.queues[self.at(port, class)]);
-        let open_ended =
-            if self.egress[port as usize].paused & (1 << class) != 0 { now - gate.since } else { 0 };
-        let mut in_state = gate.in_state;
-        in_state[queue.registers.state() as usize] += now - gate.state_since;
-        (Span::from_ps(gate.paused_ps + open_ended), in_state.map(Span::from_ps))
-    }
-
-    /// Books the time spent in `before`, which ended `now`.
-    pub(crate) fn left_state(&mut self, at: usize, before: PortState, now: u64) {
-        let gate = &mut self.gates[at];
-        gate.in_state[before as usize] += now - gate.state_since;
-        gate.state_since = now;
-    }
-}
-
-impl Packet {
-    /// A PFC frame for sets of priorities.
-    fn pfc(pause: u8, resume: u8, size: u16) -> Self {
-        Self {
-            time: 0,
-            flow: u32::MAX,
-            seq: u32::from(pause) | u32::from(resume) << 8,
-            dst: u32::MAX,
-            next: 0,
-            port: 0,
-            size,
-            kind: Kind::Pfc,
-            code: CodePoint::NotCapable,
-            class: 0,
-            echo: CodePoint::NotCapable,
-        }
     }
 }

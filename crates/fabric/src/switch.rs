@@ -1,10 +1,8 @@
 //! An output-queued switch with a shared packet memory: routing, admission, PFC, detection, scheduling.
-use backwater_control::detector::Departure;
-use backwater_control::flow_control::{Decision, Level, Threshold};
-use backwater_control::{CodePoint, PortState};
+use backwater_control::CodePoint;
+use backwater_control::flow_control::{Level, Threshold};
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
-use backwater_units::{Bytes, Time};
-use rand_core::Rng;
+use backwater_units::Time;
 
 use crate::batch::Batch;
 use crate::forwarding::Forwarding;
@@ -12,7 +10,6 @@ use crate::ingress::Memory;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose};
-use crate::record::{MarkRecord, StateRecord};
 use crate::spec::Spec;
 use crate::violation::What;
 use crate::world::World;
@@ -24,7 +21,7 @@ pub(crate) struct Switch {
     pub(crate) ports: Ports,
     pub(crate) memory: Memory,
     pub(crate) forwarding: Forwarding,
-    random: Vec<Stream>,
+    pub(crate) random: Vec<Stream>,
 }
 
 impl Node for Switch {
@@ -192,7 +189,7 @@ impl Switch {
 
     /// Sends what an idle port may send; a busy port is woken when it is free.
     #[inline]
-    fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
         let egress = &self.ports.egress[out as usize];
         if egress.busy_until > now {
             if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
@@ -270,171 +267,6 @@ impl Switch {
         } else {
             self.judge(out, packet, now, world, post)
         }
-    }
-
-    /// Shows a departure to the port's detector.
-    #[inline(never)]
-    fn judge<P: Post<Packet>>(
-        &mut self,
-        out: u16,
-        packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> CodePoint {
-        if packet.class == 0 {
-            return packet.code;
-        }
-        let at = self.ports.at(out, packet.class);
-        let queue = &mut self.ports.queues[at];
-        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
-        let before = queue.registers.state();
-        let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
-        let departure = Departure {
-            now: Time::from_ps(now),
-            queue: u64::from(queue.bytes),
-            code: packet.code,
-            last_hold: Time::from_ps(last_hold),
-        };
-        let random = &mut self.random[out as usize];
-        let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
-        let after = queue.registers.state();
-        if before != after {
-            self.judged_anew(out, packet.class, before, now, world, post);
-        }
-        if code != packet.code {
-            self.marked(out, packet, code, now, world, post);
-        }
-        code
-    }
-
-    #[cold]
-    fn judged_anew<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        before: PortState,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let at = self.ports.at(port, class);
-        self.ports.left_state(at, before, now);
-        if world.states {
-            let state = self.ports.queues[at].registers.state() as u8;
-            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
-            self.ports.records.states.push(StateRecord {
-                time,
-                node: self.ports.node,
-                port,
-                priority,
-                state,
-            });
-            post.recorded(1);
-        }
-    }
-
-    #[cold]
-    fn marked<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        packet: &Packet,
-        code: CodePoint,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let at = self.ports.at(port, packet.class);
-        let gate = &mut self.ports.gates[at];
-        if code == CodePoint::Congestion {
-            gate.ce_marks += 1;
-        } else {
-            gate.ue_marks += 1;
-        }
-        if world.marks {
-            self.ports.records.marks.push(MarkRecord {
-                time: Time::from_ps(now),
-                node: self.ports.node,
-                port,
-                priority: world.classes.priority(packet.class),
-                code: code as u8,
-                flow: packet.flow,
-                seq: packet.seq,
-                queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
-            });
-            post.recorded(1);
-        }
-    }
-
-    /// The gate of an egress queue opened.
-    #[cold]
-    fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
-        let at = self.ports.at(port, class);
-        let queue = &mut self.ports.queues[at];
-        let waiting = u64::from(queue.bytes);
-        world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
-            &mut queue.registers,
-            Time::from_ps(now),
-            waiting,
-        );
-    }
-
-    /// Carries out a decision about an ingress port.
-    #[cold]
-    fn tell<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        decision: Decision,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        if decision == Decision::Nothing {
-            return;
-        }
-        let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
-        self.memory.book(port, class, decision, now, pause);
-        let bit = 1 << class;
-        let egress = &mut self.ports.egress[port as usize];
-        if decision == Decision::Pause {
-            egress.pfc_pause |= bit;
-            egress.pfc_resume &= !bit;
-            self.arm_poll(port, class, now, world);
-        } else {
-            egress.pfc_resume |= bit;
-            egress.pfc_pause &= !bit;
-        }
-        self.send_next(port, now, world, post);
-    }
-
-    fn arm_poll(&mut self, port: u16, class: u8, now: u64, world: &World) {
-        let form = world.pfc.as_ref().expect("only switches with PFC pause").form;
-        if let Some(at) = form.poll_after(Time::from_ps(now)) {
-            let index = self.ports.at(port, class);
-            let account = &mut self.memory.accounts[index];
-            account.poll_at = at.as_ps();
-            if !std::mem::replace(&mut account.poll_armed, true) {
-                self.ports.set_timer(at.as_ps(), port, Purpose::Poll, u32::from(class));
-            }
-        }
-    }
-
-    /// A timed pause is looked after: is the ingress queue still too long?
-    #[cold]
-    fn poll<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
-        let index = self.ports.at(port, class);
-        let account = &mut self.memory.accounts[index];
-        if account.poll_at > now {
-            let at = account.poll_at;
-            self.ports.set_timer(at, port, Purpose::Poll, u32::from(class));
-            return;
-        }
-        account.poll_armed = false;
-        let outstanding = account.outstanding;
-        let level = self.memory.level(port, class);
-        let form = world.pfc.as_ref().expect("only switches with PFC poll").form;
-        self.tell(port, class, form.on_poll(level, outstanding), now, world, post);
     }
 }
 

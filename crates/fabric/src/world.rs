@@ -5,6 +5,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::Routes;
 use backwater_traffic::Flow;
+use backwater_units::Span;
 
 use crate::spec::{AckSpec, Arbiter, Spec};
 
@@ -60,6 +61,7 @@ pub(crate) struct Pfc {
     pub(crate) frame: u16,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) classes: Classes,
@@ -136,7 +138,7 @@ impl World {
             pauses: spec.probe.pauses,
             states: spec.probe.states,
             batching: spec.batching,
-            sample: spec.probe.sample.map_or(u64::MAX, |period| period.as_ps()),
+            sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
         }
     }
 

@@ -1,0 +1,120 @@
+//! What a switch does with its detectors' verdicts: marks, states, their accounts and records.
+use backwater_control::detector::Departure;
+use backwater_control::{CodePoint, PortState};
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+use rand_core::Rng;
+
+use crate::packet::Packet;
+use crate::record::{MarkRecord, StateRecord};
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// Shows a departure to the port's detector.
+    #[inline(never)]
+    pub(crate) fn judge<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
+        if packet.class == 0 {
+            return packet.code;
+        }
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
+        let before = queue.registers.state();
+        let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
+        let departure = Departure {
+            now: Time::from_ps(now),
+            queue: u64::from(queue.bytes),
+            code: packet.code,
+            last_hold: Time::from_ps(last_hold),
+        };
+        let random = &mut self.random[out as usize];
+        let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
+        let after = queue.registers.state();
+        if before != after {
+            self.judged_anew(out, packet.class, before, now, world, post);
+        }
+        if code != packet.code {
+            self.marked(out, packet, code, now, world, post);
+        }
+        code
+    }
+
+    #[cold]
+    pub(crate) fn judged_anew<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        before: PortState,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, class);
+        self.ports.left_state(at, before, now);
+        if world.states {
+            let state = self.ports.queues[at].registers.state() as u8;
+            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            self.ports.records.states.push(StateRecord {
+                time,
+                node: self.ports.node,
+                port,
+                priority,
+                state,
+            });
+            post.recorded(1);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn marked<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        code: CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, packet.class);
+        let gate = &mut self.ports.gates[at];
+        if code == CodePoint::Congestion {
+            gate.ce_marks += 1;
+        } else {
+            gate.ue_marks += 1;
+        }
+        if world.marks {
+            self.ports.records.marks.push(MarkRecord {
+                time: Time::from_ps(now),
+                node: self.ports.node,
+                port,
+                priority: world.classes.priority(packet.class),
+                code: code as u8,
+                flow: packet.flow,
+                seq: packet.seq,
+                queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// The gate of an egress queue opened.
+    #[cold]
+    pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
+        let at = self.ports.at(port, class);
+        let queue = &mut self.ports.queues[at];
+        let waiting = u64::from(queue.bytes);
+        world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
+            &mut queue.registers,
+            Time::from_ps(now),
+            waiting,
+        );
+    }
+}

@@ -126,7 +126,7 @@ impl Case {
         match (self.pfc, spec.switch.pfc.as_mut()) {
             (Pfc::Static { form, xoff }, Some(pfc)) => {
                 // Out of reach, or soon crossed by two priorities together.
-                let port_xoff = if self.seed % 2 == 0 { 9_888_000 } else { xoff + xoff / 2 };
+                let port_xoff = if self.seed.is_multiple_of(2) { 9_888_000 } else { xoff + xoff / 2 };
                 let threshold = Threshold::Static {
                     xoff,
                     xon: xoff - 2_000,

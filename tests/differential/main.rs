@@ -5,6 +5,7 @@ mod incast;
 mod micro;
 mod peer;
 mod report;
+mod scenario;
 mod statistics;
 mod ways;
 

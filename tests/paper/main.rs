@@ -7,3 +7,4 @@ mod figure_13;
 mod figure_14;
 mod figure_2;
 mod figure_3;
+mod ideal_pauses;

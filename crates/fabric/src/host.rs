@@ -13,7 +13,7 @@ use crate::ports::{Ports, Purpose};
 use crate::record::RateRecord;
 use crate::spec::Spec;
 use crate::violation::What;
-use crate::world::World;
+use crate::world::{Ends, World};
 
 /// A NIC has one port.
 const NIC: u16 = 0;
@@ -29,7 +29,7 @@ pub(crate) struct Host {
     due: Vec<DueHeap>,
     /// Bit per class: its heap is not empty.
     sending: u8,
-    watched: Vec<u32>,
+    pub(crate) watched: Vec<u32>,
 }
 
 impl Node for Host {
@@ -94,23 +94,19 @@ impl Node for Host {
 }
 
 impl Host {
-    pub(crate) fn new(node: u32, spec: &Spec, ports: Ports, world: &World) -> Self {
+    pub(crate) fn new(node: u32, spec: &Spec, ends: &Ends, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host");
         let line = ports.egress[usize::from(NIC)].rate();
-        let flows = || world.flows.iter().enumerate();
-        let senders: Vec<Sender> = flows()
-            .filter(|(_, flow)| flow.src == host)
-            .map(|(i, flow)| Sender::new(i as u32, flow, line, world))
-            .collect();
-        let receivers = flows()
-            .filter(|(_, flow)| flow.dst == host)
-            .map(|(i, flow)| Receiver::new(i as u32, world.packets(flow)))
-            .collect();
+        let flow = |index: &u32| &world.flows[*index as usize];
+        let senders: Vec<Sender> =
+            ends.sent[host as usize].iter().map(|i| Sender::new(*i, flow(i), line, world)).collect();
+        let receivers =
+            ends.received[host as usize].iter().map(|i| Receiver::new(*i, world.packets(flow(i)))).collect();
         let mut starts: Vec<(u64, u32)> =
             (0..).zip(&senders).map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i)).collect();
         starts.sort_unstable();
         let watched = (0..senders.len() as u32)
-            .filter(|i| spec.probe.rates.contains(&senders[*i as usize].flow))
+            .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();
         let mut this = Self {
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
@@ -205,13 +201,29 @@ impl Host {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
                 self.ports.transmit(NIC, &packet, packet.code, now, post);
-            } else if let Some((class, due, pair)) = self.next_pair()
-                && due <= now
-            {
-                self.send_data(class, due, pair, now, world, post);
+            } else {
+                self.send_first_due(now, world, post);
             }
         }
         self.rearm(now);
+    }
+
+    /// Sends a packet of the queue pair that has been due for longest, if one is due.
+    #[inline]
+    fn send_first_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        while let Some((class, due, pair)) = self.next_pair()
+            && due <= now
+        {
+            if world.retimes {
+                let later = self.senders[pair as usize].retimed(due, now, world);
+                if later > now {
+                    self.due[usize::from(class)].replace_first(later);
+                    continue;
+                }
+            }
+            self.send_data(class, due, pair, now, world, post);
+            return;
+        }
     }
 
     /// The queue pair that has been due for longest among those whose gate is open.

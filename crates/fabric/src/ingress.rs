@@ -56,8 +56,11 @@ impl Memory {
     ) -> Self {
         let account = |at: usize| {
             let (port, class) = (at / classes, at % classes);
-            let quiet =
-                if lossless & (1 << class) == 0 { u32::MAX } else { quiet(&thresholds[port], classes) };
+            let quiet = if lossless & (1 << class) == 0 {
+                u32::MAX
+            } else {
+                quiet(&thresholds[port], lossless.count_ones())
+            };
             Account { calm: quiet, quiet, ..Account::default() }
         };
         let accounts: Vec<Account> = (0..ports * classes).map(account).collect();
@@ -236,9 +239,12 @@ impl Memory {
     }
 }
 
-fn quiet(threshold: &Threshold, classes: usize) -> u32 {
+/// What a class may hold without being looked at. Where the whole port has a threshold and several classes share
+/// it, the others may hold anything.
+fn quiet(threshold: &Threshold, lossless_classes: u32) -> u32 {
     let bytes = match *threshold {
-        Threshold::Static { xoff, port_xoff, .. } => xoff.min(port_xoff / classes as u64),
+        Threshold::Static { port_xoff, .. } if port_xoff < u64::MAX && lossless_classes > 1 => 0,
+        Threshold::Static { xoff, port_xoff, .. } => xoff.min(port_xoff),
         Threshold::Dynamic { reserve, .. } => reserve,
     };
     bytes.min(u64::from(u32::MAX)) as u32

@@ -37,3 +37,6 @@ pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
 pub use violation::Violation;
+
+/// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).
+pub const LONGEST_RUN: backwater_units::Span = backwater_units::Span::from_ps(ports::LONGEST_RUN);

@@ -39,6 +39,15 @@ impl FabricNode {
         }
     }
 
+    /// Records per sampling instant.
+    pub(crate) fn observed(&self, world: &World) -> u64 {
+        let queues = self.ports().sampled.len() as u64 * u64::from(world.classes.count - 1);
+        match self {
+            Self::Host(host) => queues + host.watched.len() as u64,
+            Self::Switch(_) => queues,
+        }
+    }
+
     /// Takes the samples that are due up to and including `now`, although no event wakes the node.
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         match self {

@@ -69,7 +69,7 @@ pub(crate) struct Ports {
     pub(crate) pfc_frames: u64,
     pub(crate) records: Records,
     pub(crate) breach: Option<Breach>,
-    sampled: Vec<u16>,
+    pub(crate) sampled: Vec<u16>,
     pub(crate) next_sample: u64,
 }
 
@@ -77,6 +77,12 @@ const NO_WAKE: u64 = u64::MAX;
 const RANK_BITS: u32 = 10;
 /// The longest run: beyond it a wake no longer fits its 54 bits of picoseconds.
 pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
+
+/// Time and rank in one word; what lies beyond the longest run never happens.
+#[inline]
+const fn wake_key(time: u64, rank: u16) -> u64 {
+    if time < LONGEST_RUN { time << RANK_BITS | rank as u64 } else { NO_WAKE }
+}
 
 impl Ports {
     pub(crate) fn new(node: u32, network: &Network, sampled: Vec<u16>, world: &World) -> Self {
@@ -116,7 +122,7 @@ impl Ports {
     #[inline]
     pub(crate) fn set_wake(&mut self, port: u16, time: u64) {
         let rank = self.ties.rank(port);
-        let wake = time << RANK_BITS | u64::from(rank);
+        let wake = wake_key(time, rank);
         let before = std::mem::replace(&mut self.wakes[port as usize], wake);
         if before == wake {
             return;
@@ -178,8 +184,8 @@ impl Ports {
     /// Sets a wake (or none) without looking for the next event; [`Ports::refresh`] does that for all ports.
     #[inline]
     pub(crate) fn plan_wake(&mut self, port: u16, time: Option<u64>) {
-        let rank = u64::from(self.ties.rank(port));
-        self.wakes[port as usize] = time.map_or(NO_WAKE, |time| time << RANK_BITS | rank);
+        let rank = self.ties.rank(port);
+        self.wakes[port as usize] = time.map_or(NO_WAKE, |time| wake_key(time, rank));
     }
 
     /// Notes that a frame arrived.

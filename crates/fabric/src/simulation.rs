@@ -15,7 +15,7 @@ use crate::record::{FlowRecord, PortRecord};
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::violation::Violation;
-use crate::world::World;
+use crate::world::{Ends, World};
 use crate::{audit, ideal};
 
 /// How a run is watched and ended from outside.
@@ -86,7 +86,8 @@ impl Simulation {
     pub fn new(spec: Spec, kind: Kind) -> Self {
         let world = World::new(&spec);
         let count = spec.network.nodes().len() as u32;
-        let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &world)).collect();
+        let ends = Ends::new(&spec);
+        let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);
         let lookahead = delays().min().expect("a network has links");
@@ -111,37 +112,39 @@ impl Simulation {
         sink: &mut dyn FnMut(&Records) -> Result<(), String>,
     ) -> Result<Totals, Violation> {
         let until = control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN));
+        let stretch = self.stretch();
         let mut limits = Limits {
-            until: until.min(self.stall),
+            until: until.min(stretch),
             goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
             records: BATCH,
             interrupt: control.interrupt,
             now: control.now,
         };
         let mut batch = Records::default();
-        let mut hops = 0;
+        let mut progress = (0, 0);
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
                 Stop::Records => None,
                 Stop::Goal => Some(End::Finished),
                 Stop::Until if limits.until < until => {
-                    let before = std::mem::replace(&mut hops, self.packet_hops());
-                    if hops == before && !self.paused_ports().is_empty() {
+                    let hops = self.packet_hops();
+                    if hops > progress.1 {
+                        progress = (limits.until, hops);
+                    } else if limits.until - progress.0 >= self.stall && !self.paused_ports().is_empty() {
                         return Err(self.deadlock());
                     }
-                    limits.until = until.min(limits.until.saturating_add(self.stall));
-                    continue;
+                    limits.until = until.min(limits.until.saturating_add(stretch));
+                    None
                 }
+                Stop::Until if control.until.is_none() => return Err(self.too_long()),
                 Stop::Until => Some(End::Until),
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
                 Stop::Idle => return Err(self.deadlock()),
                 Stop::Failed => return Err(self.failure()),
             };
-            if end.is_some() {
-                self.last_samples();
-            }
+            self.owed_samples();
             self.engine.each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
             batch.sort();
             sink(&batch).map_err(Violation::Sink)?;
@@ -251,8 +254,20 @@ impl Simulation {
         unfinished as u64
     }
 
-    /// Nodes that slept through the end of the run still owe their samples.
-    fn last_samples(&mut self) {
+    /// After how much simulated time the run looks up: soon enough that no more samples than a batch are owed by
+    /// then. A whole number of windows.
+    fn stretch(&self) -> u64 {
+        let observed: u64 = self.engine.nodes().iter().map(|node| node.observed(&self.world)).sum();
+        if observed == 0 {
+            return self.stall;
+        }
+        let window = self.engine.stats().window.as_ps();
+        let batch = (BATCH / observed).max(1).saturating_mul(self.world.sample);
+        (batch / window).max(1).saturating_mul(window).min(self.stall)
+    }
+
+    /// Nodes that slept still owe their samples up to now.
+    fn owed_samples(&mut self) {
         struct Nowhere;
         impl Post<Packet> for Nowhere {
             fn send(&mut self, _: Place, _: u64, _: &Packet, _: impl FnOnce(&mut Packet)) {
@@ -268,6 +283,10 @@ impl Simulation {
                 node.sample_until(now, world, &mut Nowhere);
             }
         });
+    }
+
+    fn too_long(&self) -> Violation {
+        Violation::TooLong { time: self.engine.now(), unfinished: self.unfinished() }
     }
 
     fn failure(&self) -> Violation {
@@ -316,7 +335,7 @@ impl Simulation {
     }
 }
 
-fn build(node: u32, spec: &Spec, world: &World) -> FabricNode {
+fn build(node: u32, spec: &Spec, ends: &Ends, world: &World) -> FabricNode {
     let sampled = if spec.probe.sample.is_some() {
         spec.probe.ports.iter().filter(|(n, _)| *n == node).map(|(_, port)| *port).collect()
     } else {
@@ -324,7 +343,7 @@ fn build(node: u32, spec: &Spec, world: &World) -> FabricNode {
     };
     let ports = Ports::new(node, &spec.network, sampled, world);
     match spec.network.nodes()[node as usize].role {
-        Role::Host => FabricNode::Host(Box::new(Host::new(node, spec, ports, world))),
+        Role::Host => FabricNode::Host(Box::new(Host::new(node, spec, ends, ports, world))),
         Role::Switch => FabricNode::Switch(Box::new(Switch::new(node, spec, ports, world))),
     }
 }

@@ -152,13 +152,7 @@ impl Switch {
         if lossless {
             let account = &self.memory.accounts[self.ports.at(port, class)];
             if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
-                let outstanding = account.outstanding;
-                let level = self.memory.level(port, class);
-                if level == Level::AboveXoff {
-                    self.memory.note_peak(port, class);
-                }
-                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
-                self.tell(port, class, form.on_arrival(level, outstanding), packet.time, world, post);
+                self.arrived(packet, world, post);
             }
         }
         self.ports.enqueue(out, packet);
@@ -169,6 +163,24 @@ impl Switch {
             self.send_next(out, packet.time, world, post);
         }
         self.ports.note_queue(out, class);
+    }
+
+    /// Something came in at an ingress port that may be too full: PAUSE for its class, or for all if the whole port
+    /// is above its threshold?
+    fn arrived<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let (port, now) = (packet.port, packet.time);
+        let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+        let whole_port = self.memory.whole_port(port);
+        for class in 1..world.classes.count {
+            if class == packet.class || (whole_port && world.lossless & (1 << class) != 0) {
+                let level = self.memory.level(port, class);
+                if level == Level::AboveXoff {
+                    self.memory.note_peak(port, class);
+                }
+                let outstanding = self.memory.accounts[self.ports.at(port, class)].outstanding;
+                self.tell(port, class, form.on_arrival(level, outstanding), now, world, post);
+            }
+        }
     }
 
     #[cold]

@@ -90,6 +90,17 @@ pub enum Violation {
         /// Egress ports whose gate is closed.
         paused: String,
     },
+    /// The simulated time is used up before the flows are done.
+    #[error(
+        "{time}: the longest simulated time is reached, {unfinished} flows are unfinished. \
+         Set run.until, send less, or raise the rates."
+    )]
+    TooLong {
+        /// When.
+        time: Time,
+        /// Flows that have not finished.
+        unfinished: u64,
+    },
     /// A counter does not add up at the end of the run: a bug in the model.
     #[error("{time}: {what} at {node} (a bug)")]
     Audit {

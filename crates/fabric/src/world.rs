@@ -61,6 +61,32 @@ pub(crate) struct Pfc {
     pub(crate) frame: u16,
 }
 
+/// The flows of each host, by index, and whether a flow's rate is sampled. Needed only to build the hosts.
+pub(crate) struct Ends {
+    pub(crate) sent: Vec<Vec<u32>>,
+    pub(crate) received: Vec<Vec<u32>>,
+    pub(crate) watched: Vec<bool>,
+}
+
+impl Ends {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let hosts = spec.network.hosts().len();
+        let mut ends = Self {
+            sent: vec![Vec::new(); hosts],
+            received: vec![Vec::new(); hosts],
+            watched: vec![false; spec.flows.len()],
+        };
+        for (index, flow) in (0..).zip(&spec.flows) {
+            ends.sent[flow.src as usize].push(index);
+            ends.received[flow.dst as usize].push(index);
+        }
+        for flow in &spec.probe.rates {
+            ends.watched[*flow as usize] = true;
+        }
+        ends
+    }
+}
+
 #[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
 pub(crate) struct World {
     pub(crate) seed: u64,
@@ -74,6 +100,8 @@ pub(crate) struct World {
     pub(crate) header: u16,
     pub(crate) ack: Option<AckSpec>,
     pub(crate) reaction: ReactionConfig,
+    /// Whether a change of rate moves the packet that is already scheduled.
+    pub(crate) retimes: bool,
     pub(crate) notify: Option<NotifyConfig>,
     pub(crate) cnp_size: u16,
     pub(crate) routes: Routes,
@@ -127,6 +155,7 @@ impl World {
             header: spec.packet.header.get() as u16,
             ack: spec.ack,
             reaction: spec.reaction,
+            retimes: spec.reaction.retimes(),
             notify: spec.notify,
             cnp_size: spec.cnp_size.get() as u16,
             routes: spec.routes.clone(),

@@ -17,7 +17,7 @@ fn page() -> PathBuf {
 
 fn lone_flows() -> String {
     let mut text = String::from(
-        "### Lone flows (`micro`), FCT to the last ACK\n\n\
+        "#### Lone flows (`micro`), FCT to the last ACK\n\n\
          | flow | peer | its own arithmetic | Backwater | exact arithmetic |\n|---|---|---|---|---|\n",
     );
     for row in micro::rows() {
@@ -63,7 +63,7 @@ fn fat_tree(wire: Wire) -> String {
 
 fn incast() -> String {
     let mut text = format!(
-        "### Incast (`incast`)\n\n| | peer | Backwater, {0} seeds | difference | with links at 101.012 Gbps |\n\
+        "#### Incast (`incast`)\n\n| | peer | Backwater, {0} seeds | difference | with links at 101.012 Gbps |\n\
          |---|---|---|---|---|\n",
         incast::SEEDS
     );
@@ -90,7 +90,7 @@ fn incast() -> String {
 
 fn comparison() -> String {
     format!(
-        "{}\n### Fat tree (`k4`), slowdown\n\n{}\nThe same with links at 101.012 Gbps, as fast as the peer's:\n\n{}\n{}",
+        "{}\n#### Fat tree (`k4`), slowdown\n\n{}\nThe same with links at 101.012 Gbps, as fast as the peer's:\n\n{}\n{}",
         lone_flows(),
         fat_tree(Wire::Exact),
         fat_tree(Wire::AsFast),

@@ -55,12 +55,7 @@ pub(crate) const fn column<R>(
     doc: &'static str,
     take: Take<R>,
 ) -> Column<R> {
-    Column {
-        name,
-        unit,
-        doc,
-        take,
-    }
+    Column { name, unit, doc, take }
 }
 
 impl<R> Column<R> {
@@ -147,8 +142,5 @@ fn named(
     keys: impl Iterator<Item = Result<u32, NameError>>,
 ) -> Result<ArrayRef, NameError> {
     let keys = UInt32Array::from(keys.collect::<Result<Vec<u32>, _>>()?);
-    Ok(Arc::new(DictionaryArray::<UInt32Type>::new(
-        keys,
-        Arc::clone(values) as ArrayRef,
-    )))
+    Ok(Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::clone(values) as ArrayRef)))
 }

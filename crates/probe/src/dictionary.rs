@@ -21,10 +21,7 @@ pub struct Entry {
 
 /// Every column of every table, in file order.
 pub fn dictionary() -> Vec<Entry> {
-    TableId::ALL
-        .into_iter()
-        .flat_map(|id| with_record!(id, R => entries::<R>()))
-        .collect()
+    TableId::ALL.into_iter().flat_map(|id| with_record!(id, R => entries::<R>())).collect()
 }
 
 fn entries<R: Table>() -> Vec<Entry> {
@@ -59,13 +56,7 @@ pub fn markdown() -> String {
             id.file()
         );
         for entry in dictionary().iter().filter(|e| e.table == id.name()) {
-            let Entry {
-                column,
-                type_name,
-                unit,
-                doc,
-                ..
-            } = entry;
+            let Entry { column, type_name, unit, doc, .. } = entry;
             let _ = writeln!(page, "| `{column}` | {type_name} | {unit} | {doc} |");
         }
     }
@@ -91,20 +82,14 @@ mod tests {
     fn no_table_has_two_columns_of_one_name() {
         let mut seen = BTreeSet::new();
         for entry in dictionary() {
-            assert!(
-                seen.insert((entry.table, entry.column)),
-                "{entry:?} is declared twice"
-            );
+            assert!(seen.insert((entry.table, entry.column)), "{entry:?} is declared twice");
         }
     }
 
     #[test]
     fn every_column_has_a_meaning_that_is_a_sentence_and_fits_a_table_cell() {
         for entry in dictionary() {
-            assert!(
-                entry.doc.ends_with('.') && !entry.doc.contains(['|', '\n']),
-                "{entry:?}"
-            );
+            assert!(entry.doc.ends_with('.') && !entry.doc.contains(['|', '\n']), "{entry:?}");
         }
     }
 

@@ -63,20 +63,10 @@ impl SinkError {
         let path = path.to_owned();
         move |error| match error {
             ParquetError::External(inner) => match inner.downcast::<Error>() {
-                Ok(source) => Self::Io {
-                    action: "write",
-                    path,
-                    source: *source,
-                },
-                Err(other) => Self::Encode {
-                    table,
-                    reason: other.to_string(),
-                },
+                Ok(source) => Self::Io { action: "write", path, source: *source },
+                Err(other) => Self::Encode { table, reason: other.to_string() },
             },
-            other => Self::Encode {
-                table,
-                reason: other.to_string(),
-            },
+            other => Self::Encode { table, reason: other.to_string() },
         }
     }
 }

@@ -89,28 +89,20 @@ impl Names {
     ) -> Result<Self, NameError> {
         let known = nodes.len();
         if peers.len() != known {
-            return Err(NameError::Node {
-                node: peers.len().saturating_sub(1) as u32,
-                known,
-            });
+            return Err(NameError::Node { node: peers.len().saturating_sub(1) as u32, known });
         }
         let mut labels = Vec::new();
         let mut first_port = Vec::with_capacity(known + 1);
         for (name, peers) in nodes.iter().zip(peers) {
             first_port.push(labels.len());
             for &peer in peers {
-                let to = nodes
-                    .get(peer as usize)
-                    .ok_or(NameError::Node { node: peer, known })?;
+                let to = nodes.get(peer as usize).ok_or(NameError::Node { node: peer, known })?;
                 labels.push(format!("{name}->{to}"));
             }
         }
         first_port.push(labels.len());
         if let Some(&entry) = flow_traffic.iter().find(|&&t| usize::from(t) >= traffic.len()) {
-            return Err(NameError::Traffic {
-                entry,
-                known: traffic.len(),
-            });
+            return Err(NameError::Traffic { entry, known: traffic.len() });
         }
         Ok(Self {
             nodes: Arc::new(StringArray::from(nodes)),
@@ -143,11 +135,7 @@ impl Names {
 
     pub(crate) fn node_key(&self, node: u32) -> Result<u32, NameError> {
         let known = self.first_port.len() - 1;
-        if (node as usize) < known {
-            Ok(node)
-        } else {
-            Err(NameError::Node { node, known })
-        }
+        if (node as usize) < known { Ok(node) } else { Err(NameError::Node { node, known }) }
     }
 
     pub(crate) fn port_key(&self, node: u32, port: u16) -> Result<u32, NameError> {
@@ -157,12 +145,7 @@ impl Names {
         if usize::from(port) < known {
             Ok((first + usize::from(port)) as u32)
         } else {
-            Err(NameError::Port {
-                node,
-                name: name.to_owned(),
-                port,
-                known,
-            })
+            Err(NameError::Port { node, name: name.to_owned(), port, known })
         }
     }
 
@@ -177,10 +160,7 @@ impl Names {
 
     pub(crate) fn flow_traffic_key(&self, flow: u32) -> Result<u32, NameError> {
         let known = self.flow_traffic.len();
-        let entry = self
-            .flow_traffic
-            .get(flow as usize)
-            .ok_or(NameError::Flow { flow, known })?;
+        let entry = self.flow_traffic.get(flow as usize).ok_or(NameError::Flow { flow, known })?;
         Ok(u32::from(*entry))
     }
 

@@ -106,15 +106,8 @@ impl Plan {
 /// One line such as `at most 2GB (before compression: flows 32.7KB, samples 48MB; marks, pauses as they come)`.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self
-            .tables
-            .iter()
-            .filter_map(|t| Some(format!("{} {}", t.table.name(), t.bytes?)));
-        let open = self
-            .tables
-            .iter()
-            .filter(|t| t.bytes.is_none())
-            .map(|t| t.table.name());
+        let known = self.tables.iter().filter_map(|t| Some(format!("{} {}", t.table.name(), t.bytes?)));
+        let open = self.tables.iter().filter(|t| t.bytes.is_none()).map(|t| t.table.name());
         let (known, open): (Vec<_>, Vec<_>) = (known.collect(), open.collect());
         write!(f, "at most {}", self.budget)?;
         match (known.is_empty(), open.is_empty()) {
@@ -122,12 +115,7 @@ impl fmt::Display for Plan {
             (false, true) => write!(f, " (before compression: {})", known.join(", ")),
             (true, false) => write!(f, " ({} as they come)", open.join(", ")),
             (false, false) => {
-                write!(
-                    f,
-                    " (before compression: {}; {} as they come)",
-                    known.join(", "),
-                    open.join(", ")
-                )
+                write!(f, " (before compression: {}; {} as they come)", known.join(", "), open.join(", "))
             }
         }
     }
@@ -136,13 +124,7 @@ impl fmt::Display for Plan {
 fn unshared(Demand { table, rows }: Demand) -> TablePlan {
     let bytes_per_row = with_record!(table, R => bytes_per_row::<R>());
     let bytes = rows.map(|rows| Bytes::new(rows.saturating_mul(bytes_per_row).saturating_add(FILE_OVERHEAD)));
-    TablePlan {
-        table,
-        bytes_per_row,
-        rows,
-        bytes,
-        share: Bytes::new(0),
-    }
+    TablePlan { table, bytes_per_row, rows, bytes, share: Bytes::new(0) }
 }
 
 /// Smallest demand first: each takes what it needs or an equal part of what is left, whichever is less.
@@ -181,20 +163,12 @@ mod tests {
     }
 
     fn share(plan: &Plan, table: TableId) -> u64 {
-        plan.tables()
-            .iter()
-            .find(|t| t.table == table)
-            .unwrap()
-            .share
-            .get()
+        plan.tables().iter().find(|t| t.table == table).unwrap().share.get()
     }
 
     #[test]
     fn a_rate_sample_is_8_bytes_of_time_4_of_flow_2_of_name_8_of_rate() {
-        assert_eq!(
-            bytes_per_row::<backwater_fabric::record::RateRecord>(),
-            8 + 4 + 2 + 8
-        );
+        assert_eq!(bytes_per_row::<backwater_fabric::record::RateRecord>(), 8 + 4 + 2 + 8);
     }
 
     #[test]
@@ -205,11 +179,8 @@ mod tests {
 
     #[test]
     fn what_a_small_table_does_not_need_goes_to_those_of_unknown_size() {
-        let demands = [
-            demand(TableId::Marks, None),
-            demand(TableId::Rates, Some(1000)),
-            demand(TableId::Pauses, None),
-        ];
+        let demands =
+            [demand(TableId::Marks, None), demand(TableId::Rates, Some(1000)), demand(TableId::Pauses, None)];
         let plan = Plan::new(&demands, Bytes::from_mb(10)).unwrap();
         let rates = 22 * 1000 + 32 * 1024;
         assert_eq!(share(&plan, TableId::Rates), rates);
@@ -230,10 +201,7 @@ mod tests {
     #[test]
     fn a_table_selected_twice_is_refused_by_name() {
         let demands = [demand(TableId::Marks, None), demand(TableId::Marks, Some(3))];
-        assert_eq!(
-            Plan::new(&demands, Bytes::from_mb(1)),
-            Err(PlanError::Twice("marks"))
-        );
+        assert_eq!(Plan::new(&demands, Bytes::from_mb(1)), Err(PlanError::Twice("marks")));
     }
 
     #[test]

@@ -28,14 +28,7 @@ impl Quantiles {
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
         let rank = |percent: usize| values[(count * percent).div_ceil(100).max(1) - 1];
-        Some(Self {
-            count: count as u64,
-            mean,
-            p50: rank(50),
-            p95: rank(95),
-            p99: rank(99),
-            max,
-        })
+        Some(Self { count: count as u64, mean, p50: rank(50), p95: rank(95), p99: rank(99), max })
     }
 }
 
@@ -46,14 +39,7 @@ mod tests {
     #[test]
     fn of_one_to_a_hundred_the_percentiles_are_the_numbers_themselves() {
         let q = Quantiles::of((1..=100).rev().map(f64::from).collect()).unwrap();
-        let expected = Quantiles {
-            count: 100,
-            mean: 50.5,
-            p50: 50.0,
-            p95: 95.0,
-            p99: 99.0,
-            max: 100.0,
-        };
+        let expected = Quantiles { count: 100, mean: 50.5, p50: 50.0, p95: 95.0, p99: 99.0, max: 100.0 };
         assert_eq!(q, expected);
     }
 

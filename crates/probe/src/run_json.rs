@@ -35,21 +35,12 @@ pub fn complete(run: Value, written: &Written) -> Result<Value, SinkError> {
     let mut run = match run {
         Value::Object(map) => map,
         other => {
-            return Err(SinkError::NotAnObject {
-                got: other.to_string(),
-            });
+            return Err(SinkError::NotAnObject { got: other.to_string() });
         }
     };
-    let table = |t: &crate::TableInfo| {
-        (
-            t.name.to_owned(),
-            json!({"file": t.file, "rows": t.rows, "bytes": t.bytes}),
-        )
-    };
-    run.insert(
-        "tables".to_owned(),
-        Value::Object(written.tables.iter().map(table).collect::<Map<_, _>>()),
-    );
+    let table =
+        |t: &crate::TableInfo| (t.name.to_owned(), json!({"file": t.file, "rows": t.rows, "bytes": t.bytes}));
+    run.insert("tables".to_owned(), Value::Object(written.tables.iter().map(table).collect::<Map<_, _>>()));
     let caveats = run.entry("caveats").or_insert_with(|| json!([]));
     if let Value::Array(list) = caveats {
         list.extend(written.caveats.iter().cloned().map(Value::String));
@@ -64,12 +55,7 @@ mod tests {
 
     fn written() -> Written {
         Written {
-            tables: vec![TableInfo {
-                name: "flows",
-                file: "flows.parquet".to_owned(),
-                rows: 2,
-                bytes: 900,
-            }],
+            tables: vec![TableInfo { name: "flows", file: "flows.parquet".to_owned(), rows: 2, bytes: 900 }],
             caveats: vec!["marks: cut".to_owned()],
         }
     }
@@ -81,10 +67,7 @@ mod tests {
         let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
         let read: Value = serde_json::from_str(&text).unwrap();
         let tables = json!({"flows": {"file": "flows.parquet", "rows": 2, "bytes": 900}});
-        assert_eq!(
-            read,
-            json!({"seed": 7, "caveats": ["partial", "marks: cut"], "tables": tables})
-        );
+        assert_eq!(read, json!({"seed": 7, "caveats": ["partial", "marks: cut"], "tables": tables}));
     }
 
     #[test]
@@ -92,10 +75,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join(FILE)).unwrap();
         let error = write(dir.path(), json!({}), &written()).unwrap_err().to_string();
-        assert!(
-            error.contains("run.json") && error.contains("remove it or choose another"),
-            "{error}"
-        );
+        assert!(error.contains("run.json") && error.contains("remove it or choose another"), "{error}");
         assert!(!dir.path().join("run.json.part").exists());
     }
 

@@ -63,13 +63,7 @@ impl Sink {
         let made_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(SinkError::io("make the results folder", dir))?;
         let (dir, names) = (dir.to_owned(), Arc::new(names));
-        let mut sink = Self {
-            dir,
-            made_dir,
-            writers: Default::default(),
-            parts: Vec::new(),
-            failed: false,
-        };
+        let mut sink = Self { dir, made_dir, writers: Default::default(), parts: Vec::new(), failed: false };
         for table in plan.tables() {
             sink.open(table, &names, open)?;
         }
@@ -90,10 +84,7 @@ impl Sink {
     /// Whether rows of this table are kept: it is selected and its share of the budget is not used up. A run
     /// may skip producing records that nobody keeps.
     pub fn wants(&self, table: TableId) -> bool {
-        !self.failed
-            && self.writers[table as usize]
-                .as_ref()
-                .is_some_and(|writer| writer.is_open())
+        !self.failed && self.writers[table as usize].as_ref().is_some_and(|writer| writer.is_open())
     }
 
     /// Appends rows to the table of their type; rows of a table that is not selected are not kept.
@@ -107,9 +98,8 @@ impl Sink {
             return Ok(());
         };
         let writer: &mut dyn Any = writer.as_mut();
-        let writer = writer
-            .downcast_mut::<TableWriter<R>>()
-            .expect("a table's slot holds a writer of its record");
+        let writer =
+            writer.downcast_mut::<TableWriter<R>>().expect("a table's slot holds a writer of its record");
         writer.append(rows).inspect_err(|_| self.failed = true)
     }
 
@@ -122,16 +112,9 @@ impl Sink {
         self.check()?;
         let mut written = Written::default();
         for (table, _) in &self.parts {
-            let writer = self.writers[*table as usize]
-                .take()
-                .expect("every part has a writer");
+            let writer = self.writers[*table as usize].take().expect("every part has a writer");
             let Finished { rows, bytes, caveat } = writer.finish()?;
-            written.tables.push(TableInfo {
-                name: table.name(),
-                file: table.file(),
-                rows,
-                bytes,
-            });
+            written.tables.push(TableInfo { name: table.name(), file: table.file(), rows, bytes });
             written.caveats.extend(caveat);
         }
         self.publish()?;
@@ -155,13 +138,7 @@ impl Sink {
     }
 
     fn check(&self) -> Result<(), SinkError> {
-        if self.failed {
-            Err(SinkError::GivenUp {
-                path: self.dir.clone(),
-            })
-        } else {
-            Ok(())
-        }
+        if self.failed { Err(SinkError::GivenUp { path: self.dir.clone() }) } else { Ok(()) }
     }
 }
 

@@ -135,17 +135,9 @@ pub fn summarize(
         Ok(traffic_summary(name, flows, end))
     });
     let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
-    let used = ports
-        .iter()
-        .filter(|p| p.packets > 0 || p.pauses > 0 || p.peak_queue > Bytes::new(0));
-    let ports_used = used
-        .map(|p| port_summary(p, names, end))
-        .collect::<Result<_, _>>()?;
-    Ok(Summary {
-        totals: totals(&traffic, ports, names)?,
-        traffic,
-        ports: ports_used,
-    })
+    let used = ports.iter().filter(|p| p.packets > 0 || p.pauses > 0 || p.peak_queue > Bytes::new(0));
+    let ports_used = used.map(|p| port_summary(p, names, end)).collect::<Result<_, _>>()?;
+    Ok(Summary { totals: totals(&traffic, ports, names)?, traffic, ports: ports_used })
 }
 
 fn traffic_summary(traffic: String, flows: &[&FlowRecord], end: Time) -> TrafficSummary {
@@ -165,12 +157,7 @@ fn traffic_summary(traffic: String, flows: &[&FlowRecord], end: Time) -> Traffic
         cnps_ce: sum(|f| f.cnps_ce),
         cnps_ue: sum(|f| f.cnps_ue),
         mean_throughput_bps: Quantiles::of(throughputs.collect()).map(|q| q.mean),
-        fct_ps: Quantiles::of(
-            flows
-                .iter()
-                .filter_map(|f| Some(fct(f)?.as_ps() as f64))
-                .collect(),
-        ),
+        fct_ps: Quantiles::of(flows.iter().filter_map(|f| Some(fct(f)?.as_ps() as f64)).collect()),
         slowdown: Quantiles::of(flows.iter().filter_map(|f| slowdown(f)).collect()),
     }
 }
@@ -203,16 +190,8 @@ fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Re
     let fullest = ports.iter().rev().max_by_key(|p| p.peak_ingress);
     let fullest = fullest.filter(|p| p.peak_ingress > Bytes::new(0));
     let peak = |p: &PortRecord| {
-        let (node, port) = (
-            names.node(p.node)?.to_owned(),
-            names.port(p.node, p.port)?.to_owned(),
-        );
-        Ok(PeakIngress {
-            node,
-            port,
-            priority: p.priority,
-            bytes: p.peak_ingress.get(),
-        })
+        let (node, port) = (names.node(p.node)?.to_owned(), names.port(p.node, p.port)?.to_owned());
+        Ok(PeakIngress { node, port, priority: p.priority, bytes: p.peak_ingress.get() })
     };
     Ok(Totals {
         flows: sum(|t| t.flows),

@@ -76,16 +76,7 @@ impl<R: Table> TableWriter<R> {
         let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options)
             .map_err(SinkError::parquet(R::ID.name(), part))?;
         let (part, batch, share) = (part.to_owned(), Vec::new(), plan.share.get());
-        Ok(Self {
-            writer,
-            schema,
-            names,
-            part,
-            batch,
-            rows: 0,
-            share,
-            lost: None,
-        })
+        Ok(Self { writer, schema, names, part, batch, rows: 0, share, lost: None })
     }
 
     pub(crate) fn append(&mut self, mut rows: &[R]) -> Result<(), SinkError> {
@@ -109,32 +100,19 @@ impl<R: Table> TableWriter<R> {
         let fit = self.room() / bytes_per_row::<R>();
         if fit < self.batch.len() as u64 {
             let since = self.batch[fit as usize].time();
-            self.lost = Some(Lost {
-                rows: self.batch.len() as u64 - fit,
-                since,
-            });
+            self.lost = Some(Lost { rows: self.batch.len() as u64 - fit, since });
             self.batch.truncate(fit as usize);
         }
         if self.batch.is_empty() {
             return Ok(());
         }
-        let arrays = R::COLUMNS
-            .iter()
-            .map(|column| column.array(&self.batch, &self.names));
+        let arrays = R::COLUMNS.iter().map(|column| column.array(&self.batch, &self.names));
         let arrays = arrays
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| SinkError::Name {
-                table: R::ID.name(),
-                source,
-            })?;
-        let batch =
-            RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| SinkError::Encode {
-                table: R::ID.name(),
-                reason: e.to_string(),
-            })?;
-        self.writer
-            .write(&batch)
-            .map_err(SinkError::parquet(R::ID.name(), &self.part))?;
+            .map_err(|source| SinkError::Name { table: R::ID.name(), source })?;
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
+            .map_err(|e| SinkError::Encode { table: R::ID.name(), reason: e.to_string() })?;
+        self.writer.write(&batch).map_err(SinkError::parquet(R::ID.name(), &self.part))?;
         self.rows += self.batch.len() as u64;
         self.batch.clear();
         Ok(())
@@ -168,14 +146,8 @@ impl<R: Table> AnyWriter for TableWriter<R> {
 
     fn finish(mut self: Box<Self>) -> Result<Finished, SinkError> {
         self.write_batch()?;
-        self.writer
-            .finish()
-            .map_err(SinkError::parquet(R::ID.name(), &self.part))?;
-        Ok(Finished {
-            rows: self.rows,
-            bytes: self.writer.bytes_written() as u64,
-            caveat: self.caveat(),
-        })
+        self.writer.finish().map_err(SinkError::parquet(R::ID.name(), &self.part))?;
+        Ok(Finished { rows: self.rows, bytes: self.writer.bytes_written() as u64, caveat: self.caveat() })
     }
 }
 

@@ -44,11 +44,7 @@ impl Builder {
 
     /// Gives the egress port of `from` that leads to `to` a name of its own.
     pub fn alias(&mut self, name: impl Into<String>, from: u32, to: u32) {
-        self.aliases.push(Alias {
-            name: name.into(),
-            from,
-            to,
-        });
+        self.aliases.push(Alias { name: name.into(), from, to });
     }
 
     /// Checks everything and numbers the ports.

@@ -25,11 +25,7 @@ const SHOWN: usize = 12;
 
 impl fmt::Display for BufferCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the routes form a cyclic buffer dependency of {} egress ports: ",
-            self.names.len()
-        )?;
+        write!(f, "the routes form a cyclic buffer dependency of {} egress ports: ", self.names.len())?;
         for name in self.names.iter().take(SHOWN) {
             write!(f, "{name}, ")?;
         }
@@ -57,14 +53,8 @@ pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
     let Some(start) = on_a_cycle(&waits) else {
         return Ok(());
     };
-    let ports: Vec<(u32, u16)> = shortest_cycle(&waits, start)
-        .into_iter()
-        .map(|id| waits.port[id])
-        .collect();
-    let names = ports
-        .iter()
-        .map(|&(node, port)| net.port_name(node, port))
-        .collect();
+    let ports: Vec<(u32, u16)> = shortest_cycle(&waits, start).into_iter().map(|id| waits.port[id]).collect();
+    let names = ports.iter().map(|&(node, port)| net.port_name(node, port)).collect();
     Err(BufferCycle { ports, names })
 }
 
@@ -77,23 +67,15 @@ struct Waits {
 impl Waits {
     fn new(net: &Network, routes: &Routes) -> Self {
         let nodes = 0..net.nodes().len() as u32;
-        let port: Vec<(u32, u16)> = nodes
-            .flat_map(|node| (0..net.ports(node).len() as u16).map(move |port| (node, port)))
-            .collect();
-        let mut waits = Self {
-            after: vec![Vec::new(); port.len()],
-            port,
-        };
+        let port: Vec<(u32, u16)> =
+            nodes.flat_map(|node| (0..net.ports(node).len() as u16).map(move |port| (node, port))).collect();
+        let mut waits = Self { after: vec![Vec::new(); port.len()], port };
         // Per egress port: which ports of the switch behind it have been noted, as bits. The same wait turns up for
         // most destinations.
         let mut noted: Vec<Vec<u64>> = vec![Vec::new(); waits.port.len()];
         let mut visited = vec![u32::MAX; waits.port.len()];
         let attachments = hosts_by_attachment(net);
-        let entries: Vec<u32> = attachments
-            .keys()
-            .copied()
-            .filter(|&node| net.is_switch(node))
-            .collect();
+        let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
         for hosts in attachments.values() {
             for (index, &dst) in hosts.iter().enumerate() {
                 // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
@@ -117,12 +99,7 @@ impl Waits {
     ) {
         let mut pending = Vec::new();
         for &entry in entries {
-            pending.extend(
-                routes
-                    .next_ports(entry, dst)
-                    .iter()
-                    .map(|&port| net.port_id(entry, port)),
-            );
+            pending.extend(routes.next_ports(entry, dst).iter().map(|&port| net.port_id(entry, port)));
         }
         while let Some(id) = pending.pop() {
             if std::mem::replace(&mut visited[id as usize], dst) == dst {

@@ -36,11 +36,7 @@ mod tests {
     fn consecutive_flows_spread_evenly_over_eight_ports() {
         // 80 000 flows: mean 10 000 per port, standard deviation 94; 5 deviations allowed
         for salt in 0..20 {
-            assert!(
-                spread(80_000, 8, salt)
-                    .iter()
-                    .all(|&n| (9_530..=10_470).contains(&n))
-            );
+            assert!(spread(80_000, 8, salt).iter().all(|&n| (9_530..=10_470).contains(&n)));
         }
     }
 
@@ -57,9 +53,8 @@ mod tests {
 
     #[test]
     fn the_way_back_is_hashed_on_its_own() {
-        let same = (0..10_000)
-            .filter(|&f| flow_hash(f, false, 7) >> 30 == flow_hash(f, true, 7) >> 30)
-            .count();
+        let same =
+            (0..10_000).filter(|&f| flow_hash(f, false, 7) >> 30 == flow_hash(f, true, 7) >> 30).count();
         // a quarter agrees by chance: 2 500, standard deviation 43
         assert!((2_280..=2_720).contains(&same), "{same}");
     }

@@ -89,16 +89,13 @@ impl Network {
     /// no host at all, aliases of no port. Reachability is checked by [`crate::Routes::new`].
     pub fn new(nodes: Vec<Node>, links: Vec<Link>, aliases: Vec<Alias>) -> Result<Self, TopologyError> {
         if nodes.len() > MAX_NODES {
-            return Err(TopologyError::TooManyNodes {
-                nodes: nodes.len() as u64,
-            });
+            return Err(TopologyError::TooManyNodes { nodes: nodes.len() as u64 });
         }
         let by_name = names(&nodes)?;
         check_links(&nodes, &links)?;
         let (first_port, ports) = number_ports(&nodes, &links)?;
-        let hosts: Vec<u32> = (0..nodes.len() as u32)
-            .filter(|&n| nodes[n as usize].role == Role::Host)
-            .collect();
+        let hosts: Vec<u32> =
+            (0..nodes.len() as u32).filter(|&n| nodes[n as usize].role == Role::Host).collect();
         if hosts.is_empty() {
             return Err(TopologyError::NoHosts);
         }
@@ -106,26 +103,14 @@ impl Network {
         for (index, &node) in hosts.iter().enumerate() {
             host_index[node as usize] = Some(index as u32);
         }
-        let mut network = Self {
-            nodes,
-            links,
-            first_port,
-            ports,
-            hosts,
-            host_index,
-            by_name,
-            aliases: BTreeMap::new(),
-        };
+        let mut network =
+            Self { nodes, links, first_port, ports, hosts, host_index, by_name, aliases: BTreeMap::new() };
         for &host in &network.hosts {
             let ports = network.ports(host);
             if ports.len() != 1 {
                 let host = network.name(host).to_owned();
                 let link = ports.get(1).map(|port| port.link as usize);
-                return Err(TopologyError::HostPorts {
-                    host,
-                    ports: ports.len(),
-                    link,
-                });
+                return Err(TopologyError::HostPorts { host, ports: ports.len(), link });
             }
         }
         for alias in aliases {
@@ -138,11 +123,7 @@ impl Network {
         let Alias { name, from, to } = alias;
         let known = (from as usize) < self.nodes.len();
         let Some(port) = known.then(|| self.port_to(from, to)).flatten() else {
-            return Err(TopologyError::Alias {
-                alias: name,
-                from,
-                to,
-            });
+            return Err(TopologyError::Alias { alias: name, from, to });
         };
         if self.aliases.contains_key(&name) {
             return Err(TopologyError::DuplicateAlias { alias: name });
@@ -214,10 +195,7 @@ impl Network {
 
     /// The port of `from` that leads straight to `to`.
     pub fn port_to(&self, from: u32, to: u32) -> Option<u16> {
-        self.ports(from)
-            .iter()
-            .position(|port| port.peer == to)
-            .map(|port| port as u16)
+        self.ports(from).iter().position(|port| port.peer == to).map(|port| port as u16)
     }
 
     /// A port as text: `T0->L0`. Unique, since no two links join the same nodes.
@@ -228,11 +206,7 @@ impl Network {
 
     /// The least propagation delay: how far ahead any node may run on its own.
     pub fn least_delay(&self) -> Span {
-        self.links
-            .iter()
-            .map(|link| link.delay)
-            .min()
-            .unwrap_or(Span::MAX)
+        self.links.iter().map(|link| link.delay).min().unwrap_or(Span::MAX)
     }
 
     /// How long a lone frame of `size` needs along `path` (see [`crate::Routes::path`]), stored and forwarded at
@@ -248,9 +222,7 @@ impl Network {
 
     /// The slowest link of `path`; `None` for the empty path.
     pub fn bottleneck(&self, path: &[(u32, u16)]) -> Option<Rate> {
-        path.iter()
-            .map(|&(node, port)| self.ports(node)[usize::from(port)].rate)
-            .min()
+        path.iter().map(|&(node, port)| self.ports(node)[usize::from(port)].rate).min()
     }
 }
 
@@ -274,41 +246,20 @@ fn check_links(nodes: &[Node], links: &[Link]) -> Result<(), TopologyError> {
     let mut seen = BTreeMap::new();
     for (index, &Link { a, b, rate, delay }) in links.iter().enumerate() {
         if let Some(missing) = [a, b].into_iter().find(|&end| end as usize >= nodes.len()) {
-            return Err(TopologyError::UnknownNode {
-                link: index,
-                name: missing.to_string(),
-            });
+            return Err(TopologyError::UnknownNode { link: index, name: missing.to_string() });
         }
         let name = |node: u32| nodes[node as usize].name.clone();
         if a == b {
-            return Err(TopologyError::SelfLoop {
-                link: index,
-                name: name(a),
-            });
+            return Err(TopologyError::SelfLoop { link: index, name: name(a) });
         }
         if let Some(&first) = seen.get(&(a.min(b), a.max(b))) {
-            return Err(TopologyError::DuplicateLink {
-                link: index,
-                first,
-                a: name(a),
-                b: name(b),
-            });
+            return Err(TopologyError::DuplicateLink { link: index, first, a: name(a), b: name(b) });
         }
         if !(TopologyError::MIN_RATE..=TopologyError::MAX_RATE).contains(&rate) {
-            return Err(TopologyError::Rate {
-                link: index,
-                a: name(a),
-                b: name(b),
-                rate,
-            });
+            return Err(TopologyError::Rate { link: index, a: name(a), b: name(b), rate });
         }
         if delay == Span::ZERO || delay > TopologyError::MAX_DELAY {
-            return Err(TopologyError::Delay {
-                link: index,
-                a: name(a),
-                b: name(b),
-                delay,
-            });
+            return Err(TopologyError::Delay { link: index, a: name(a), b: name(b), delay });
         }
         seen.insert((a.min(b), a.max(b)), index);
     }
@@ -334,31 +285,13 @@ fn number_ports(nodes: &[Node], links: &[Link]) -> Result<(Vec<u32>, Vec<Port>),
     for d in degree {
         first_port.push(first_port[first_port.len() - 1] + d as u32);
     }
-    let blank = Port {
-        peer: 0,
-        peer_port: 0,
-        rate: Rate::ZERO,
-        delay: Span::ZERO,
-        link: 0,
-    };
+    let blank = Port { peer: 0, peer_port: 0, rate: Rate::ZERO, delay: Span::ZERO, link: 0 };
     let mut ports = vec![blank; 2 * links.len()];
     for (index, (&Link { a, b, rate, delay }, &(port_a, port_b))) in links.iter().zip(&numbers).enumerate() {
         let link = index as u32;
         let id = |node: u32, port: u16| (first_port[node as usize] + u32::from(port)) as usize;
-        ports[id(a, port_a)] = Port {
-            peer: b,
-            peer_port: port_b,
-            rate,
-            delay,
-            link,
-        };
-        ports[id(b, port_b)] = Port {
-            peer: a,
-            peer_port: port_a,
-            rate,
-            delay,
-            link,
-        };
+        ports[id(a, port_a)] = Port { peer: b, peer_port: port_b, rate, delay, link };
+        ports[id(b, port_b)] = Port { peer: a, peer_port: port_a, rate, delay, link };
     }
     Ok((first_port, ports))
 }

@@ -66,11 +66,7 @@ impl Routes {
             }
         }
         let host_index = (0..count).map(|node| net.host_index(node)).collect();
-        Ok(Self {
-            row,
-            host_index,
-            table: table.build(),
-        })
+        Ok(Self { row, host_index, table: table.build() })
     }
 
     /// The ports of `node` on shortest paths to a host, ascending. Empty at that host itself, and at a switch that no
@@ -115,8 +111,7 @@ impl Routes {
     /// True if two hosts at the same switch are reached by the same ports from everywhere else.
     pub(crate) fn same_ways(&self, net: &Network, one: u32, other: u32) -> bool {
         let attachment = net.ports(net.hosts()[one as usize])[0].peer;
-        self.table
-            .same_column_except(self.row[attachment as usize], one, other)
+        self.table.same_column_except(self.row[attachment as usize], one, other)
     }
 
     /// Memory of the tables in bytes.
@@ -154,11 +149,7 @@ fn closer<'a>(net: &'a Network, distance: &'a [Option<u32>], node: u32) -> impl 
 /// Links are full duplex, so a graph is in one piece if the first host reaches all others.
 fn check_reachable(net: &Network) -> Result<(), RouteError> {
     let distance = distances(net, net.hosts()[0]);
-    match net
-        .hosts()
-        .iter()
-        .find(|&&host| distance[host as usize].is_none())
-    {
+    match net.hosts().iter().find(|&&host| distance[host as usize].is_none()) {
         None => Ok(()),
         Some(&host) => Err(RouteError::Unreachable {
             from: net.name(net.hosts()[0]).to_owned(),

@@ -62,11 +62,8 @@ pub fn summary(net: &Network, routes: &Routes) -> Summary {
     let mut extent = vec![(Span::ZERO, Span::ZERO); net.nodes().len()];
     for (attachment, hosts) in hosts_by_attachment(net) {
         let distance = distances(net, attachment);
-        let mut order: Vec<(u32, u32)> = distance
-            .iter()
-            .zip(0..)
-            .filter_map(|(d, node)| d.map(|d| (d, node)))
-            .collect();
+        let mut order: Vec<(u32, u32)> =
+            distance.iter().zip(0..).filter_map(|(d, node)| d.map(|d| (d, node))).collect();
         order.sort_unstable();
         for dst in hosts {
             extend_to(net, routes, dst, &order, &mut extent, &mut summary);

@@ -45,16 +45,8 @@ pub(crate) struct TableBuilder {
 impl TableBuilder {
     pub(crate) fn new(rows: usize, columns: usize) -> Self {
         let cells = vec![NOWHERE; rows * columns];
-        let table = Table {
-            columns,
-            cells,
-            start: vec![0, 0],
-            ports: Vec::new(),
-        };
-        Self {
-            table,
-            ids: BTreeMap::from([(Vec::new(), NOWHERE)]),
-        }
+        let table = Table { columns, cells, start: vec![0, 0], ports: Vec::new() };
+        Self { table, ids: BTreeMap::from([(Vec::new(), NOWHERE)]) }
     }
 
     /// The id of a group of ports.

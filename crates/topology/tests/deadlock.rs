@@ -54,10 +54,7 @@ fn links_that_no_path_uses_close_no_cycle() {
 
 #[test]
 fn the_papers_figure_2_cannot_lock_up() {
-    assert_eq!(
-        check(&tcd_figure_2(RATE, DELAY, None, true).unwrap(), Routing::Ecmp),
-        Ok(())
-    );
+    assert_eq!(check(&tcd_figure_2(RATE, DELAY, None, true).unwrap(), Routing::Ecmp), Ok(()));
 }
 
 #[test]
@@ -66,10 +63,7 @@ fn up_and_down_routing_has_no_cycle() {
         for k in [2, 4, 6, 8] {
             assert_eq!(check(&fat_tree(k, RATE, DELAY).unwrap(), routing), Ok(()));
         }
-        assert_eq!(
-            check(&leaf_spine(6, 4, 3, RATE, None, DELAY).unwrap(), routing),
-            Ok(())
-        );
+        assert_eq!(check(&leaf_spine(6, 4, 3, RATE, None, DELAY).unwrap(), routing), Ok(()));
     }
 }
 
@@ -78,24 +72,13 @@ fn a_single_shortcut_between_two_pods_of_a_fat_tree_closes_a_cycle() {
     let tree = fat_tree(4, RATE, DELAY).unwrap();
     let node = |name| tree.find(name).unwrap();
     let mut links = tree.links().to_vec();
-    links.push(Link {
-        a: node("edge0.0"),
-        b: node("edge1.0"),
-        rate: RATE,
-        delay: DELAY,
-    });
+    links.push(Link { a: node("edge0.0"), b: node("edge1.0"), rate: RATE, delay: DELAY });
     let net = Network::new(tree.nodes().to_vec(), links, Vec::new()).unwrap();
     let cycle = check(&net, Routing::Ecmp).unwrap_err();
     assert!(is_a_circle(&net, &cycle));
     // Up after down: from edge1.1 down to edge1.0 and across, or across and then up to edge0.1. The rest of the circle
     // are ordinary waits: up from edge0.0 to a core for pod 2, over the core into pod 1, down to edge1.0.
-    let circle = [
-        "edge0.0->agg0.0",
-        "agg0.0->core0",
-        "core0->agg1.0",
-        "agg1.0->edge1.0",
-        "edge1.0->edge0.0",
-    ];
+    let circle = ["edge0.0->agg0.0", "agg0.0->core0", "core0->agg1.0", "agg1.0->edge1.0", "edge1.0->edge0.0"];
     assert_eq!(cycle.names, circle);
 }
 

@@ -15,9 +15,7 @@ fn way(net: &Network, from: &str, to: &str) -> Vec<String> {
     let routes = Routes::new(net, Routing::Ecmp).unwrap();
     let host = |name| net.host_index(net.find(name).unwrap()).unwrap();
     let path = routes.path(net, host(from), host(to), |_| 0);
-    path.into_iter()
-        .map(|(node, port)| net.port_name(node, port))
-        .collect()
+    path.into_iter().map(|(node, port)| net.port_name(node, port)).collect()
 }
 
 fn switches(net: &Network) -> usize {
@@ -67,10 +65,7 @@ fn the_base_rtt_of_figure_2_is_the_papers_32_us() {
 #[test]
 fn the_victim_scenario_slows_only_the_links_of_s0_and_s1() {
     let net = generate::tcd_figure_2(GBPS_40, US_4, Some(Rate::from_gbps(20)), false).unwrap();
-    let slow = net
-        .hosts()
-        .iter()
-        .filter(|&&host| net.ports(host)[0].rate < GBPS_40);
+    let slow = net.hosts().iter().filter(|&&host| net.ports(host)[0].rate < GBPS_40);
     let slow: Vec<&str> = slow.map(|&host| net.name(host)).collect();
     assert_eq!(slow, ["S0", "S1"]);
 }
@@ -128,10 +123,7 @@ fn the_papers_fat_trees_have_250_and_1024_servers() {
 #[test]
 fn parameters_out_of_range_are_refused_with_the_range() {
     let odd = generate::fat_tree(5, GBPS_40, US_4).unwrap_err();
-    assert_eq!(
-        odd.to_string(),
-        "topology fat-tree: k = 5; give an even number from 2 to 62"
-    );
+    assert_eq!(odd.to_string(), "topology fat-tree: k = 5; give an even number from 2 to 62");
     let refused =
         |result: Result<Network, TopologyError>| matches!(result, Err(TopologyError::Parameter { .. }));
     assert!(refused(generate::star(0, GBPS_40, US_4)));

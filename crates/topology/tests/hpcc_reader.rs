@@ -19,10 +19,7 @@ fn the_smallest_file_is_two_hosts_at_a_switch() {
     assert_eq!(net.find("n2"), Some(2));
     assert!(net.is_switch(2));
     let port = net.ports(2)[1];
-    assert_eq!(
-        (port.peer, port.rate, port.delay),
-        (1, Rate::from_gbps(100), Span::from_us(1))
-    );
+    assert_eq!((port.peer, port.rate, port.delay), (1, Rate::from_gbps(100), Span::from_us(1)));
 }
 
 #[test]
@@ -62,16 +59,9 @@ fn an_empty_file_is_no_topology() {
 #[test]
 fn a_truncated_file_says_how_much_is_missing() {
     let cut = K4.lines().take(30).collect::<Vec<_>>().join("\n");
-    assert_eq!(
-        message(&cut),
-        "line 30: the file ends after 28 of the 48 links that the header announces"
-    );
+    assert_eq!(message(&cut), "line 30: the file ends after 28 of the 48 links that the header announces");
     let cut = &MICRO[..MICRO.trim_end().len() - 3];
-    assert!(
-        message(cut).starts_with("line 4: expected 5 fields"),
-        "{}",
-        message(cut)
-    );
+    assert!(message(cut).starts_with("line 4: expected 5 fields"), "{}", message(cut));
     assert!(message("3 1 2\n").contains("announces 1 switches, but 0 switch ids are listed"));
 }
 

@@ -4,12 +4,7 @@ use backwater_topology::{Builder, TopologyError};
 use backwater_units::{Rate, Span};
 
 fn edge(a: &str, b: &str) -> Edge {
-    Edge {
-        a: a.to_owned(),
-        b: b.to_owned(),
-        rate: Rate::from_gbps(40),
-        delay: Span::from_us(1),
-    }
+    Edge { a: a.to_owned(), b: b.to_owned(), rate: Rate::from_gbps(40), delay: Span::from_us(1) }
 }
 
 /// The message for hosts a and b at switch s with these links, by default a proper star.
@@ -79,12 +74,7 @@ fn names_are_unique_and_cannot_be_taken_for_ports_or_patterns() {
     assert_eq!(twice, TopologyError::DuplicateName { name: "a".to_owned() });
     for name in ["", "a b", "A*", "a->b", "L0:1", "x,y", "n?"] {
         let error = from_edges(&[name], &["s"], &[]).unwrap_err();
-        assert_eq!(
-            error,
-            TopologyError::Name {
-                name: name.to_owned()
-            }
-        );
+        assert_eq!(error, TopologyError::Name { name: name.to_owned() });
     }
 }
 
@@ -103,13 +93,7 @@ fn a_switch_has_at_most_1024_ports() {
         b.link(host, s, Rate::from_gbps(40), Span::from_us(1));
     }
     let error = b.build().unwrap_err();
-    assert_eq!(
-        error,
-        TopologyError::TooManyPorts {
-            link: 1024,
-            name: "s".to_owned()
-        }
-    );
+    assert_eq!(error, TopologyError::TooManyPorts { link: 1024, name: "s".to_owned() });
 }
 
 #[test]

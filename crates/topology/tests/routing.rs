@@ -147,9 +147,8 @@ fn under_d_mod_k_each_core_serves_one_host_of_every_pod() {
     let routes = Routes::new(&net, Routing::DModK).unwrap();
     for pod in 0..8u32 {
         let src = (pod * 16 + 16) % 128;
-        let cores: BTreeSet<u32> = (pod * 16..pod * 16 + 16)
-            .map(|dst| routes.path(&net, src, dst, |_| 0)[3].0)
-            .collect();
+        let cores: BTreeSet<u32> =
+            (pod * 16..pod * 16 + 16).map(|dst| routes.path(&net, src, dst, |_| 0)[3].0).collect();
         assert_eq!(cores.len(), 16);
     }
 }
@@ -207,22 +206,11 @@ fn a_choice_covers_the_whole_group_from_the_lowest_hash_to_the_highest() {
 
 #[test]
 fn a_network_in_two_parts_names_two_hosts_without_a_path() {
-    let edge = |a: &str, b: &str| Edge {
-        a: a.to_owned(),
-        b: b.to_owned(),
-        rate: RATE,
-        delay: DELAY,
-    };
+    let edge = |a: &str, b: &str| Edge { a: a.to_owned(), b: b.to_owned(), rate: RATE, delay: DELAY };
     let edges = [edge("a", "s"), edge("b", "s"), edge("c", "t")];
     let net = from_edges(&["a", "b", "c"], &["s", "t"], &edges).unwrap();
     let error = Routes::new(&net, Routing::Ecmp).unwrap_err();
-    assert_eq!(
-        error,
-        RouteError::Unreachable {
-            from: "a".to_owned(),
-            to: "c".to_owned()
-        }
-    );
+    assert_eq!(error, RouteError::Unreachable { from: "a".to_owned(), to: "c".to_owned() });
 }
 
 #[test]
@@ -242,10 +230,7 @@ fn hosts_on_one_switch_are_two_links_apart() {
     let net = star(4, RATE, DELAY).unwrap();
     let routes = Routes::new(&net, Routing::Ecmp).unwrap();
     let s = summary(&net, &routes);
-    assert_eq!(
-        (s.diameter, s.least_delay, s.greatest_delay),
-        (2, DELAY * 2, DELAY * 2)
-    );
+    assert_eq!((s.diameter, s.least_delay, s.greatest_delay), (2, DELAY * 2, DELAY * 2));
     assert_eq!(routes.path(&net, 2, 2, |_| 0), []);
 }
 
@@ -268,26 +253,15 @@ fn the_extremes_of_delay_look_at_all_equally_short_ways() {
     ];
     let net = from_edges(&["a", "b"], &["s", "t", "near", "far"], &edges).unwrap();
     let s = summary(&net, &Routes::new(&net, Routing::Ecmp).unwrap());
-    assert_eq!(
-        (s.least_delay, s.greatest_delay),
-        (Span::from_us(6), Span::from_us(14))
-    );
+    assert_eq!((s.least_delay, s.greatest_delay), (Span::from_us(6), Span::from_us(14)));
     // destination a has index 0 and b index 1: one takes the first spine, the other the second
     let s = summary(&net, &Routes::new(&net, Routing::DModK).unwrap());
-    assert_eq!(
-        (s.least_delay, s.greatest_delay),
-        (Span::from_us(6), Span::from_us(14))
-    );
+    assert_eq!((s.least_delay, s.greatest_delay), (Span::from_us(6), Span::from_us(14)));
 }
 
 #[test]
 fn two_hosts_on_one_cable_reach_each_other_without_a_table() {
-    let edge = Edge {
-        a: "a".to_owned(),
-        b: "b".to_owned(),
-        rate: RATE,
-        delay: DELAY,
-    };
+    let edge = Edge { a: "a".to_owned(), b: "b".to_owned(), rate: RATE, delay: DELAY };
     let net = from_edges(&["a", "b"], &[], &[edge]).unwrap();
     let routes = Routes::new(&net, Routing::Ecmp).unwrap();
     assert_eq!(routes.path(&net, 0, 1, |_| 0), [(0, 0)]);
@@ -300,9 +274,5 @@ fn two_hosts_on_one_cable_reach_each_other_without_a_table() {
 fn the_tables_of_1024_hosts_fit_into_a_megabyte() {
     let routes = Routes::new(&tree(16), Routing::DModK).unwrap();
     // 320 switches x 1024 hosts x 2 B = 655,360 B
-    assert!(
-        (655_360..1_000_000).contains(&routes.memory()),
-        "{}",
-        routes.memory()
-    );
+    assert!((655_360..1_000_000).contains(&routes.memory()), "{}", routes.memory());
 }

@@ -33,9 +33,7 @@ impl core::error::Error for ParseError {}
 /// Splits `12.5us` into digits (125), number of decimals (1) and unit (`us`).
 fn split(text: &str) -> Result<(u128, u32, &str), ParseError> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let mut value: u128 = 0;
     let mut decimals = None;
@@ -68,10 +66,7 @@ fn exact(
     smallest: &'static str,
 ) -> Result<u64, ParseError> {
     let (value, decimals, unit) = split(text)?;
-    let scale = units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, scale)| *scale);
+    let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
     let scale = match scale {
         Some(scale) => scale,
         None if value == 0 && unit.is_empty() => 1,
@@ -89,14 +84,8 @@ impl FromStr for Span {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const S: u128 = PS_PER_S as u128;
-        let units = [
-            ("ps", 1),
-            ("ns", 1_000),
-            ("us", 1_000_000),
-            ("µs", 1_000_000),
-            ("ms", 1_000_000_000),
-            ("s", S),
-        ];
+        let units =
+            [("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", S)];
         exact(text, &units, "ps, ns, us, ms, s", "picoseconds").map(Self::from_ps)
     }
 }
@@ -122,13 +111,8 @@ impl FromStr for Bytes {
             ("MiB", 1 << 20),
             ("GiB", 1 << 30),
         ];
-        exact(
-            text,
-            &units,
-            "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
-            "bytes",
-        )
-        .map(Self::new)
+        exact(text, &units, "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)", "bytes")
+            .map(Self::new)
     }
 }
 
@@ -173,10 +157,7 @@ mod tests {
         assert!(matches!("4".parse::<Span>(), Err(ParseError::Unit(_))));
         assert!(matches!("4GB".parse::<Span>(), Err(ParseError::Unit(_))));
         assert_eq!("0.5ps".parse::<Span>(), Err(ParseError::Inexact("picoseconds")));
-        assert_eq!(
-            "99999999999999999999Gbps".parse::<Rate>(),
-            Err(ParseError::Overflow)
-        );
+        assert_eq!("99999999999999999999Gbps".parse::<Rate>(), Err(ParseError::Overflow));
         assert_eq!("300s".parse(), Ok(Span::from_ps(300 * PS_PER_S)));
     }
 }

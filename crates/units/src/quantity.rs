@@ -154,11 +154,7 @@ impl Rate {
     /// The bytes that fit into `span` at this rate, rounded down: `rate · span / 8`.
     pub const fn bytes_in(self, span: Span) -> Bytes {
         let bytes = self.0 as u128 * span.0 as u128 / (8 * PS_PER_S as u128);
-        Bytes(if bytes > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            bytes as u64
-        })
+        Bytes(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })
     }
     /// Picoseconds per byte if that is a whole number (10, 25, 40, 100, 200, 400 Gbps: yes; 54.5 Gbps: no).
     pub const fn exact_ps_per_byte(self) -> Option<u32> {
@@ -244,11 +240,7 @@ impl Sub for Time {
 
 /// Writes `value` in the largest of `units` (ascending) in which it is at least 1, with up to three decimals.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
-    let (scale, name) = units
-        .iter()
-        .rev()
-        .find(|(scale, _)| value >= *scale)
-        .unwrap_or(&units[0]);
+    let (scale, name) = units.iter().rev().find(|(scale, _)| value >= *scale).unwrap_or(&units[0]);
     let whole = value / scale;
     let milli = (u128::from(value % scale) * 1000 / u128::from(*scale)) as u64;
     match milli {
@@ -259,21 +251,11 @@ fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -
     }
 }
 
-const SPAN_UNITS: &[(u64, &str)] = &[
-    (1, "ps"),
-    (1_000, "ns"),
-    (1_000_000, "us"),
-    (1_000_000_000, "ms"),
-    (PS_PER_S, "s"),
-];
+const SPAN_UNITS: &[(u64, &str)] =
+    &[(1, "ps"), (1_000, "ns"), (1_000_000, "us"), (1_000_000_000, "ms"), (PS_PER_S, "s")];
 const BYTE_UNITS: &[(u64, &str)] = &[(1, "B"), (1_000, "KB"), (1_000_000, "MB"), (1_000_000_000, "GB")];
-const RATE_UNITS: &[(u64, &str)] = &[
-    (1, "bps"),
-    (1_000, "Kbps"),
-    (1_000_000, "Mbps"),
-    (1_000_000_000, "Gbps"),
-    (PS_PER_S, "Tbps"),
-];
+const RATE_UNITS: &[(u64, &str)] =
+    &[(1, "bps"), (1_000, "Kbps"), (1_000_000, "Mbps"), (1_000_000_000, "Gbps"), (PS_PER_S, "Tbps")];
 
 macro_rules! shown {
     ($t:ty, $units:expr) => {
@@ -300,29 +282,20 @@ mod tests {
 
     #[test]
     fn a_1000_byte_packet_takes_200_ns_at_40_gbps() {
-        assert_eq!(
-            Rate::from_gbps(40).serialize(Bytes::new(1000)),
-            Span::from_ns(200)
-        );
+        assert_eq!(Rate::from_gbps(40).serialize(Bytes::new(1000)), Span::from_ns(200));
     }
 
     #[test]
     fn serialisation_rounds_up_where_a_byte_is_no_whole_picosecond() {
         // 54.5 Gbps: 8000 bit / 54.5e9 = 146788.99 ps
-        assert_eq!(
-            Rate::from_bps(54_500_000_000).serialize(Bytes::new(1000)),
-            Span::from_ps(146_789)
-        );
+        assert_eq!(Rate::from_bps(54_500_000_000).serialize(Bytes::new(1000)), Span::from_ps(146_789));
         assert_eq!(Rate::from_bps(54_500_000_000).exact_ps_per_byte(), None);
         assert_eq!(Rate::from_gbps(100).exact_ps_per_byte(), Some(80));
     }
 
     #[test]
     fn bandwidth_delay_product_of_the_papers_20g_path_is_80_kb() {
-        assert_eq!(
-            Rate::from_gbps(20).bytes_in(Span::from_us(32)),
-            Bytes::from_kb(80)
-        );
+        assert_eq!(Rate::from_gbps(20).bytes_in(Span::from_us(32)), Bytes::from_kb(80));
     }
 
     #[test]

@@ -9,39 +9,19 @@ pub(super) const fn node<R>(take: fn(&R) -> u32) -> Column<R> {
     column("node", "name", "Switch or host.", Take::Node(take))
 }
 pub(super) const fn port<R>(take: fn(&R) -> (u32, u16)) -> Column<R> {
-    column(
-        "port",
-        "name",
-        "Egress port, as \"node->peer\".",
-        Take::Port(take),
-    )
+    column("port", "name", "Egress port, as \"node->peer\".", Take::Port(take))
 }
 pub(super) const fn node_index<R>(take: fn(&R) -> u32) -> Column<R> {
-    column(
-        "node_index",
-        "index",
-        "Index of the node in the topology, from 0.",
-        Take::U32(take),
-    )
+    column("node_index", "index", "Index of the node in the topology, from 0.", Take::U32(take))
 }
 pub(super) const fn port_index<R>(take: fn(&R) -> u16) -> Column<R> {
-    column(
-        "port_index",
-        "index",
-        "Number of the port at its node, from 0 in link order.",
-        Take::U16(take),
-    )
+    column("port_index", "index", "Number of the port at its node, from 0 in link order.", Take::U16(take))
 }
 pub(super) const fn priority<R>(take: fn(&R) -> u8) -> Column<R> {
     column("priority", "index", "PFC priority, 0 to 7.", Take::U8(take))
 }
 pub(super) const fn flow<R>(take: fn(&R) -> u32) -> Column<R> {
-    column(
-        "flow",
-        "index",
-        "Flow number, as in the flows table.",
-        Take::U32(take),
-    )
+    column("flow", "index", "Flow number, as in the flows table.", Take::U32(take))
 }
 pub(super) const fn state<R>(take: fn(&R) -> u8) -> Column<R> {
     column(

@@ -15,25 +15,10 @@ impl Table for MarkRecord {
         node_index(|r| r.node),
         port_index(|r| r.port),
         priority(|r| r.priority),
-        column(
-            "code",
-            "word",
-            "Code point after marking: UE or CE.",
-            Take::Word(CODE_WORDS, |r| r.code),
-        ),
+        column("code", "word", "Code point after marking: UE or CE.", Take::Word(CODE_WORDS, |r| r.code)),
         flow(|r| r.flow),
-        column(
-            "traffic",
-            "name",
-            "Name of the flow's traffic entry.",
-            Take::FlowTraffic(|r| r.flow),
-        ),
-        column(
-            "seq",
-            "index",
-            "Packet number within the flow, from 0.",
-            Take::U32(|r| r.seq),
-        ),
+        column("traffic", "name", "Name of the flow's traffic entry.", Take::FlowTraffic(|r| r.flow)),
+        column("seq", "index", "Packet number within the flow, from 0.", Take::U32(|r| r.seq)),
         column(
             "queue_bytes",
             "bytes",

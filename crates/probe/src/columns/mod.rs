@@ -34,15 +34,8 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 7] = [
-        Self::Flows,
-        Self::Ports,
-        Self::Marks,
-        Self::Pauses,
-        Self::States,
-        Self::Samples,
-        Self::Rates,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Flows, Self::Ports, Self::Marks, Self::Pauses, Self::States, Self::Samples, Self::Rates];
 
     /// Name in TOML, Python and file names.
     pub const fn name(self) -> &'static str {

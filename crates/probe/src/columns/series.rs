@@ -15,19 +15,9 @@ impl Table for SampleRecord {
         node_index(|r| r.node),
         port_index(|r| r.port),
         priority(|r| r.priority),
-        column(
-            "paused",
-            "flag",
-            "Whether PFC holds this queue.",
-            Take::Bool(|r| r.paused),
-        ),
+        column("paused", "flag", "Whether PFC holds this queue.", Take::Bool(|r| r.paused)),
         state(|r| r.state),
-        column(
-            "queue_bytes",
-            "bytes",
-            "Bytes waiting in the egress queue.",
-            Take::U64(|r| r.queue.get()),
-        ),
+        column("queue_bytes", "bytes", "Bytes waiting in the egress queue.", Take::U64(|r| r.queue.get())),
         column(
             "sent_bytes",
             "bytes",
@@ -47,12 +37,7 @@ impl Table for RateRecord {
     const COLUMNS: &'static [Column<Self>] = &[
         time_ps("The sampling instant.", |r| r.time.as_ps()),
         flow(|r| r.flow),
-        column(
-            "traffic",
-            "name",
-            "Name of the flow's traffic entry.",
-            Take::FlowTraffic(|r| r.flow),
-        ),
+        column("traffic", "name", "Name of the flow's traffic entry.", Take::FlowTraffic(|r| r.flow)),
         column(
             "rate_bps",
             "bps",

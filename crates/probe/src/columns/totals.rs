@@ -13,16 +13,13 @@ pub(crate) fn fct(flow: &FlowRecord) -> Option<Span> {
 /// FCT over the FCT of the same flow alone; `None` while unfinished or without an ideal.
 pub(crate) fn slowdown(flow: &FlowRecord) -> Option<f64> {
     let ideal = flow.ideal_fct.as_ps();
-    fct(flow)
-        .filter(|_| ideal > 0)
-        .map(|fct| fct.as_ps() as f64 / ideal as f64)
+    fct(flow).filter(|_| ideal > 0).map(|fct| fct.as_ps() as f64 / ideal as f64)
 }
 
 /// Payload bits received per second of `over`; `None` over an empty span.
 pub(crate) fn throughput_bps(received: Bytes, over: Span) -> Option<u64> {
     let bits = u128::from(received.get()) * 8 * u128::from(PS_PER_S);
-    bits.checked_div(u128::from(over.as_ps()))
-        .map(|bps| u64::try_from(bps).unwrap_or(u64::MAX))
+    bits.checked_div(u128::from(over.as_ps())).map(|bps| u64::try_from(bps).unwrap_or(u64::MAX))
 }
 
 fn known(time: Time) -> Option<u64> {
@@ -33,18 +30,8 @@ impl Table for FlowRecord {
     const ID: TableId = TableId::Flows;
     const DOC: &'static str = "One row per flow: what it was, when it ended, what happened to its packets.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "flow",
-            "index",
-            "Flow number, from 0 in order of the scenario.",
-            Take::U32(|r| r.flow),
-        ),
-        column(
-            "traffic",
-            "name",
-            "Name of the flow's traffic entry.",
-            Take::Traffic(|r| r.group),
-        ),
+        column("flow", "index", "Flow number, from 0 in order of the scenario.", Take::U32(|r| r.flow)),
+        column("traffic", "name", "Name of the flow's traffic entry.", Take::Traffic(|r| r.group)),
         column(
             "traffic_index",
             "index",
@@ -53,18 +40,8 @@ impl Table for FlowRecord {
         ),
         column("src", "name", "Sending host.", Take::Node(|r| r.src)),
         column("dst", "name", "Receiving host.", Take::Node(|r| r.dst)),
-        column(
-            "src_index",
-            "index",
-            "Node index of the sending host.",
-            Take::U32(|r| r.src),
-        ),
-        column(
-            "dst_index",
-            "index",
-            "Node index of the receiving host.",
-            Take::U32(|r| r.dst),
-        ),
+        column("src_index", "index", "Node index of the sending host.", Take::U32(|r| r.src)),
+        column("dst_index", "index", "Node index of the receiving host.", Take::U32(|r| r.dst)),
         priority(|r| r.priority),
         column(
             "size_bytes",
@@ -72,12 +49,7 @@ impl Table for FlowRecord {
             "Payload to send; null if endless.",
             Take::MaybeU64(|r| (r.size != Bytes::MAX).then(|| r.size.get())),
         ),
-        column(
-            "start_ps",
-            "ps",
-            "When the flow was ready to send.",
-            Take::U64(|r| r.start.as_ps()),
-        ),
+        column("start_ps", "ps", "When the flow was ready to send.", Take::U64(|r| r.start.as_ps())),
         column(
             "finish_ps",
             "ps",
@@ -114,42 +86,12 @@ impl Table for FlowRecord {
             "Received payload over the FCT; null if it did not finish.",
             Take::MaybeU64(|r| fct(r).and_then(|fct| throughput_bps(r.received, fct))),
         ),
-        column(
-            "packets",
-            "count",
-            "Data packets the receiver got.",
-            Take::U64(|r| r.packets),
-        ),
-        column(
-            "received_bytes",
-            "bytes",
-            "Payload the receiver got.",
-            Take::U64(|r| r.received.get()),
-        ),
-        column(
-            "ce_packets",
-            "count",
-            "Packets that arrived with CE.",
-            Take::U64(|r| r.ce_packets),
-        ),
-        column(
-            "ue_packets",
-            "count",
-            "Packets that arrived with UE.",
-            Take::U64(|r| r.ue_packets),
-        ),
-        column(
-            "cnps_ce",
-            "count",
-            "CNPs for CE that the sender got.",
-            Take::U64(|r| r.cnps_ce),
-        ),
-        column(
-            "cnps_ue",
-            "count",
-            "CNPs for UE that the sender got.",
-            Take::U64(|r| r.cnps_ue),
-        ),
+        column("packets", "count", "Data packets the receiver got.", Take::U64(|r| r.packets)),
+        column("received_bytes", "bytes", "Payload the receiver got.", Take::U64(|r| r.received.get())),
+        column("ce_packets", "count", "Packets that arrived with CE.", Take::U64(|r| r.ce_packets)),
+        column("ue_packets", "count", "Packets that arrived with UE.", Take::U64(|r| r.ue_packets)),
+        column("cnps_ce", "count", "CNPs for CE that the sender got.", Take::U64(|r| r.cnps_ce)),
+        column("cnps_ue", "count", "CNPs for UE that the sender got.", Take::U64(|r| r.cnps_ue)),
     ];
     fn time(&self) -> Option<Time> {
         None
@@ -162,45 +104,20 @@ impl Table for PortRecord {
     const COLUMNS: &'static [Column<Self>] = &[
         node(|r| r.node),
         port(|r| (r.node, r.port)),
-        column(
-            "peer",
-            "name",
-            "Node at the other end of the link.",
-            Take::Node(|r| r.peer),
-        ),
+        column("peer", "name", "Node at the other end of the link.", Take::Node(|r| r.peer)),
         node_index(|r| r.node),
         port_index(|r| r.port),
-        column(
-            "peer_index",
-            "index",
-            "Node index of the peer.",
-            Take::U32(|r| r.peer),
-        ),
+        column("peer_index", "index", "Node index of the peer.", Take::U32(|r| r.peer)),
         priority(|r| r.priority),
-        column(
-            "rate_bps",
-            "bps",
-            "Rate of the link.",
-            Take::U64(|r| r.rate.as_bps()),
-        ),
-        column(
-            "packets",
-            "count",
-            "Packets sent in this priority.",
-            Take::U64(|r| r.packets),
-        ),
+        column("rate_bps", "bps", "Rate of the link.", Take::U64(|r| r.rate.as_bps())),
+        column("packets", "count", "Packets sent in this priority.", Take::U64(|r| r.packets)),
         column(
             "sent_bytes",
             "bytes",
             "Bytes put on the wire in this priority.",
             Take::U64(|r| r.bytes.get()),
         ),
-        column(
-            "peak_queue_bytes",
-            "bytes",
-            "Largest egress queue.",
-            Take::U64(|r| r.peak_queue.get()),
-        ),
+        column("peak_queue_bytes", "bytes", "Largest egress queue.", Take::U64(|r| r.peak_queue.get())),
         column(
             "peak_ingress_bytes",
             "bytes",
@@ -219,48 +136,13 @@ impl Table for PortRecord {
             "PAUSE frames that this port sent upstream for this priority.",
             Take::U64(|r| r.pauses_sent),
         ),
-        column(
-            "paused_ps",
-            "ps",
-            "Time for which the gate was closed.",
-            Take::U64(|r| r.paused.as_ps()),
-        ),
-        column(
-            "ce_marks",
-            "count",
-            "Packets marked CE here.",
-            Take::U64(|r| r.ce_marks),
-        ),
-        column(
-            "ue_marks",
-            "count",
-            "Packets marked UE here.",
-            Take::U64(|r| r.ue_marks),
-        ),
-        column(
-            "non_congestion_ps",
-            "ps",
-            "Time in non-congestion.",
-            Take::U64(|r| r.in_state[0].as_ps()),
-        ),
-        column(
-            "congestion_ps",
-            "ps",
-            "Time in congestion.",
-            Take::U64(|r| r.in_state[1].as_ps()),
-        ),
-        column(
-            "undetermined_ps",
-            "ps",
-            "Time in undetermined.",
-            Take::U64(|r| r.in_state[2].as_ps()),
-        ),
-        column(
-            "judging_ps",
-            "ps",
-            "Time released and being judged.",
-            Take::U64(|r| r.in_state[3].as_ps()),
-        ),
+        column("paused_ps", "ps", "Time for which the gate was closed.", Take::U64(|r| r.paused.as_ps())),
+        column("ce_marks", "count", "Packets marked CE here.", Take::U64(|r| r.ce_marks)),
+        column("ue_marks", "count", "Packets marked UE here.", Take::U64(|r| r.ue_marks)),
+        column("non_congestion_ps", "ps", "Time in non-congestion.", Take::U64(|r| r.in_state[0].as_ps())),
+        column("congestion_ps", "ps", "Time in congestion.", Take::U64(|r| r.in_state[1].as_ps())),
+        column("undetermined_ps", "ps", "Time in undetermined.", Take::U64(|r| r.in_state[2].as_ps())),
+        column("judging_ps", "ps", "Time released and being judged.", Take::U64(|r| r.in_state[3].as_ps())),
     ];
     fn time(&self) -> Option<Time> {
         None

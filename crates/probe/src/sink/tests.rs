@@ -17,13 +17,7 @@ fn plan(tables: &[TableId]) -> Plan {
 
 fn rates() -> Vec<RateRecord> {
     let rate = |i: u64| Rate::from_bps(i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    (0..200_000)
-        .map(|i| RateRecord {
-            time: Time::from_ps(i),
-            flow: 0,
-            rate: rate(i),
-        })
-        .collect()
+    (0..200_000).map(|i| RateRecord { time: Time::from_ps(i), flow: 0, rate: rate(i) }).collect()
 }
 
 /// A disk with room for `room` more bytes per file.
@@ -47,12 +41,8 @@ impl Write for SmallDisk {
 }
 
 fn on_small_disk(dir: &Path, room: usize) -> Sink {
-    let open = |path: &Path| -> io::Result<Part> {
-        Ok(Box::new(SmallDisk {
-            file: File::create(path)?,
-            room,
-        }))
-    };
+    let open =
+        |path: &Path| -> io::Result<Part> { Ok(Box::new(SmallDisk { file: File::create(path)?, room })) };
     Sink::create_with(dir, names(), &plan(&[TableId::Marks, TableId::Rates]), &open).unwrap()
 }
 
@@ -69,19 +59,8 @@ fn a_disk_that_fills_up_during_the_run_ends_it_with_path_reason_and_fix_and_leav
     let dir = home.path().join("results");
     let mut sink = on_small_disk(&dir, 100_000);
     let error = sink.append(&rates()).unwrap_err();
-    said(
-        &error,
-        &[
-            "cannot write",
-            "results/rates.parquet.part",
-            "no storage space",
-            "free some space",
-        ],
-    );
-    said(
-        &sink.append(&rates()).unwrap_err(),
-        &["given up after an earlier error"],
-    );
+    said(&error, &["cannot write", "results/rates.parquet.part", "no storage space", "free some space"]);
+    said(&sink.append(&rates()).unwrap_err(), &["given up after an earlier error"]);
     assert!(!sink.wants(TableId::Rates));
     drop(sink);
     assert!(!dir.exists());
@@ -92,10 +71,7 @@ fn a_disk_that_fills_up_at_the_end_of_the_run_publishes_no_table() {
     let dir = tempfile::tempdir().unwrap();
     let mut sink = on_small_disk(dir.path(), 500);
     sink.append(&rates()[..1000]).unwrap();
-    said(
-        &sink.finish().unwrap_err(),
-        &["marks.parquet.part", "no storage space"],
-    );
+    said(&sink.finish().unwrap_err(), &["marks.parquet.part", "no storage space"]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -115,17 +91,10 @@ fn a_folder_that_may_not_be_written_is_refused_before_the_run() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("results");
     let open = |_: &Path| -> io::Result<Part> { Err(ErrorKind::PermissionDenied.into()) };
-    let error = Sink::create_with(&dir, names(), &plan(&[TableId::Rates]), &open)
-        .err()
-        .unwrap();
+    let error = Sink::create_with(&dir, names(), &plan(&[TableId::Rates]), &open).err().unwrap();
     said(
         &error,
-        &[
-            "cannot create",
-            "results/rates.parquet.part",
-            "permission denied",
-            "make the folder writable",
-        ],
+        &["cannot create", "results/rates.parquet.part", "permission denied", "make the folder writable"],
     );
     assert!(!dir.exists());
 }
@@ -135,17 +104,8 @@ fn a_file_in_the_place_of_the_folder_is_named() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("results");
     fs::write(&path, "mine").unwrap();
-    let error = Sink::create(&path, names(), &plan(&[TableId::Rates]))
-        .err()
-        .unwrap();
-    said(
-        &error,
-        &[
-            "cannot make the results folder",
-            "results",
-            "a file is where a folder must be",
-        ],
-    );
+    let error = Sink::create(&path, names(), &plan(&[TableId::Rates])).err().unwrap();
+    said(&error, &["cannot make the results folder", "results", "a file is where a folder must be"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
 }
 
@@ -157,16 +117,10 @@ fn a_sink_that_is_dropped_unfinished_keeps_an_earlier_runs_results_and_leaves_no
     let mut sink = Sink::create(dir.path(), names(), &plan(&[TableId::Rates])).unwrap();
     sink.append(&rates()).unwrap();
     drop(sink);
-    let mut left: Vec<_> = fs::read_dir(dir.path())
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
+    let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["rates.parquet", "run.json"]);
-    assert_eq!(
-        fs::read_to_string(dir.path().join("rates.parquet")).unwrap(),
-        "earlier"
-    );
+    assert_eq!(fs::read_to_string(dir.path().join("rates.parquet")).unwrap(), "earlier");
 }
 
 #[test]
@@ -182,35 +136,15 @@ fn an_interrupted_run_keeps_the_rows_it_had() {
 fn a_record_of_an_unknown_port_or_with_an_unknown_code_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let (time, queue) = (Time::ZERO, Bytes::new(0));
-    let good = MarkRecord {
-        time,
-        node: 1,
-        port: 0,
-        priority: 3,
-        code: 3,
-        flow: 0,
-        seq: 0,
-        queue,
-    };
+    let good = MarkRecord { time, node: 1, port: 0, priority: 3, code: 3, flow: 0, seq: 0, queue };
     let refused = |bad: MarkRecord| {
         let mut sink = Sink::create(dir.path(), names(), &plan(&[TableId::Marks])).unwrap();
-        sink.append(&[good, bad])
-            .and_then(|()| sink.finish())
-            .unwrap_err()
+        sink.append(&[good, bad]).and_then(|()| sink.finish()).unwrap_err()
     };
-    said(
-        &refused(MarkRecord { port: 7, ..good }),
-        &["marks: ", "port 7 of node 1 (T), which has 1 ports"],
-    );
-    said(
-        &refused(MarkRecord { node: 9, ..good }),
-        &["node 9, but only nodes 0..2"],
-    );
+    said(&refused(MarkRecord { port: 7, ..good }), &["marks: ", "port 7 of node 1 (T), which has 1 ports"]);
+    said(&refused(MarkRecord { node: 9, ..good }), &["node 9, but only nodes 0..2"]);
     said(&refused(MarkRecord { code: 4, ..good }), &["code = 4"]);
-    said(
-        &refused(MarkRecord { flow: 5, ..good }),
-        &["flow 5, but only flows 0..1"],
-    );
+    said(&refused(MarkRecord { flow: 5, ..good }), &["flow 5, but only flows 0..1"]);
 }
 
 #[test]

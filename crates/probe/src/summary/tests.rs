@@ -55,21 +55,11 @@ fn us(us: u64) -> Time {
 
 #[test]
 fn flows_are_summed_by_traffic_entry_and_an_entry_without_flows_has_no_means() {
-    let flows = [
-        flow(0, 0, us(10), 50_000),
-        flow(1, 0, us(10), 50_000),
-        flow(1, 10, us(40), 75_000),
-    ];
+    let flows = [flow(0, 0, us(10), 50_000), flow(1, 0, us(10), 50_000), flow(1, 10, us(40), 75_000)];
     let summary = summarize(&flows, &[], &names(), us(100)).unwrap();
     let incast = &summary.traffic[1];
-    assert_eq!(
-        (incast.traffic.as_str(), incast.flows, incast.finished),
-        ("incast", 2, 2)
-    );
-    assert_eq!(
-        (incast.packets, incast.ce_packets, incast.ue_packets),
-        (125, 6, 2)
-    );
+    assert_eq!((incast.traffic.as_str(), incast.flows, incast.finished), ("incast", 2, 2));
+    assert_eq!((incast.packets, incast.ce_packets, incast.ue_packets), (125, 6, 2));
     // 50 kB in 10 us are 40 Gbps, 75 kB in 30 us are 20 Gbps.
     assert_eq!(incast.mean_throughput_bps, Some(30e9));
     // FCTs of 10 and 30 us where 5 us are ideal.
@@ -77,10 +67,7 @@ fn flows_are_summed_by_traffic_entry_and_an_entry_without_flows_has_no_means() {
     assert_eq!((slowdown.p50, slowdown.max, slowdown.mean), (2.0, 6.0, 4.0));
     assert_eq!(incast.fct_ps.map(|fct| fct.max), Some(30e6));
     let silent = &summary.traffic[2];
-    assert_eq!(
-        (silent.flows, silent.mean_throughput_bps, silent.fct_ps),
-        (0, None, None)
-    );
+    assert_eq!((silent.flows, silent.mean_throughput_bps, silent.fct_ps), (0, None, None));
     assert_eq!((summary.totals.flows, summary.totals.packets), (3, 175));
 }
 
@@ -92,23 +79,15 @@ fn an_endless_flow_has_the_throughput_of_its_time_in_the_run_and_no_fct() {
     let summary = summarize(&[endless, late], &[], &names(), us(40)).unwrap();
     // 100 kB in the 20 us from its start to the end; a flow that never started does not count.
     assert_eq!(summary.traffic[0].mean_throughput_bps, Some(40e9));
-    assert_eq!(
-        (summary.traffic[0].finished, summary.traffic[0].slowdown),
-        (0, None)
-    );
+    assert_eq!((summary.traffic[0].finished, summary.traffic[0].slowdown), (0, None));
 }
 
 #[test]
 fn only_ports_that_did_something_are_listed_with_their_share_of_the_wire() {
     let ports = [port(2, 0, 0, 0), port(2, 1, 250_000, 0)];
     let summary = summarize(&[], &ports, &names(), us(100)).unwrap();
-    let [used] = &summary.ports[..] else {
-        panic!("one port was used")
-    };
-    assert_eq!(
-        (used.port.as_str(), used.pauses, used.paused_ps),
-        ("T->R", 1, 1_000_000)
-    );
+    let [used] = &summary.ports[..] else { panic!("one port was used") };
+    assert_eq!((used.port.as_str(), used.pauses, used.paused_ps), ("T->R", 1, 1_000_000));
     // 250 kB at 40 Gbps take 50 of 100 us.
     assert!((used.utilization - 0.5).abs() < 1e-12);
     assert_eq!((used.congestion_ps, used.judging_ps), (2_000_000, 4_000_000));
@@ -117,22 +96,9 @@ fn only_ports_that_did_something_are_listed_with_their_share_of_the_wire() {
 #[test]
 fn the_fullest_ingress_is_named_and_a_tie_goes_to_the_first() {
     let ports = [port(0, 0, 0, 0), port(2, 0, 0, 4000), port(2, 1, 0, 4000)];
-    let peak = summarize(&[], &ports, &names(), us(1))
-        .unwrap()
-        .totals
-        .peak_ingress
-        .unwrap();
-    assert_eq!(
-        (peak.node.as_str(), peak.port.as_str(), peak.bytes),
-        ("T", "T->S", 4000)
-    );
-    assert_eq!(
-        summarize(&[], &ports[..1], &names(), us(1))
-            .unwrap()
-            .totals
-            .peak_ingress,
-        None
-    );
+    let peak = summarize(&[], &ports, &names(), us(1)).unwrap().totals.peak_ingress.unwrap();
+    assert_eq!((peak.node.as_str(), peak.port.as_str(), peak.bytes), ("T", "T->S", 4000));
+    assert_eq!(summarize(&[], &ports[..1], &names(), us(1)).unwrap().totals.peak_ingress, None);
 }
 
 #[test]

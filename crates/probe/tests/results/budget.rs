@@ -9,11 +9,7 @@ use proptest::prelude::*;
 fn noise(i: u64) -> RateRecord {
     let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let rate = Rate::from_bps((mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9));
-    RateRecord {
-        time: Time::from_ps(mixed),
-        flow: (mixed % 3) as u32,
-        rate,
-    }
+    RateRecord { time: Time::from_ps(mixed), flow: (mixed % 3) as u32, rate }
 }
 
 #[test]
@@ -28,49 +24,22 @@ fn a_table_over_its_share_keeps_its_first_rows_and_says_what_is_missing_since_wh
     let kept = written.tables[0].rows as usize;
     assert!(kept > 5_000 && kept < rows.len(), "{kept} rows kept");
     let times: Vec<_> = rows[..kept].iter().map(|r| Some(r.time.as_ps())).collect();
-    assert_eq!(
-        numbers(&read(&dir.path().join("rates.parquet")), "time_ps"),
-        times
-    );
-    let [caveat] = &written.caveats[..] else {
-        panic!("one caveat, got {:?}", written.caveats)
-    };
-    for part in [
-        "rates:",
-        &format!("after {kept} rows"),
-        &format!("the {} rows", rows.len() - kept),
-    ] {
+    assert_eq!(numbers(&read(&dir.path().join("rates.parquet")), "time_ps"), times);
+    let [caveat] = &written.caveats[..] else { panic!("one caveat, got {:?}", written.caveats) };
+    for part in ["rates:", &format!("after {kept} rows"), &format!("the {} rows", rows.len() - kept)] {
         assert!(caveat.contains(part), "{caveat}");
     }
-    assert!(
-        caveat.contains(&format!("from {} on", rows[kept].time)),
-        "{caveat}"
-    );
-    assert!(
-        caveat.contains("200KB") && caveat.contains("Raise probe.budget"),
-        "{caveat}"
-    );
+    assert!(caveat.contains(&format!("from {} on", rows[kept].time)), "{caveat}");
+    assert!(caveat.contains("200KB") && caveat.contains("Raise probe.budget"), "{caveat}");
 }
 
 #[test]
 fn one_table_over_its_share_takes_nothing_from_the_others() {
     let dir = tempfile::tempdir().unwrap();
-    let demands = [
-        Demand {
-            table: TableId::Rates,
-            rows: None,
-        },
-        Demand {
-            table: TableId::Flows,
-            rows: Some(500),
-        },
-    ];
-    let mut sink = Sink::create(
-        dir.path(),
-        names(),
-        &Plan::new(&demands, Bytes::from_kb(300)).unwrap(),
-    )
-    .unwrap();
+    let demands =
+        [Demand { table: TableId::Rates, rows: None }, Demand { table: TableId::Flows, rows: Some(500) }];
+    let mut sink =
+        Sink::create(dir.path(), names(), &Plan::new(&demands, Bytes::from_kb(300)).unwrap()).unwrap();
     (0..300_000).for_each(|i| sink.append(&[noise(i)]).unwrap());
     sink.append(&vec![flow(); 500]).unwrap();
     let written = sink.finish().unwrap();
@@ -91,30 +60,14 @@ fn a_table_within_its_share_has_no_caveat() {
 fn even_random_rows_fit_the_estimate_made_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let rows = 150_000;
-    let plan = Plan::new(
-        &[Demand {
-            table: TableId::Marks,
-            rows: Some(rows),
-        }],
-        Bytes::from_mb(100),
-    )
-    .unwrap();
+    let plan = Plan::new(&[Demand { table: TableId::Marks, rows: Some(rows) }], Bytes::from_mb(100)).unwrap();
     let mut sink = Sink::create(dir.path(), names(), &plan).unwrap();
     for i in 0..rows {
         let noise = noise(i);
         let queue = Bytes::new(noise.rate.as_bps().rotate_left(7));
         let (port, code) = ((i % 2) as u16, 2 + (i % 2) as u8);
         let (time, seq) = (noise.time, queue.get() as u32);
-        let mark = MarkRecord {
-            time,
-            node: 2,
-            port,
-            priority: 3,
-            code,
-            flow: noise.flow,
-            seq,
-            queue,
-        };
+        let mark = MarkRecord { time, node: 2, port, priority: 3, code, flow: noise.flow, seq, queue };
         sink.append(&[mark]).unwrap();
     }
     let written = sink.finish().unwrap();

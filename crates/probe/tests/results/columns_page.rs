@@ -22,8 +22,5 @@ fn the_dictionary_is_a_json_list_of_table_column_type_unit_doc() {
     let first = list[0].as_object().unwrap();
     let keys: Vec<_> = first.keys().map(String::as_str).collect();
     assert_eq!(keys, ["column", "doc", "table", "type", "unit"]);
-    assert_eq!(
-        list.as_array().unwrap().len(),
-        backwater_probe::dictionary().len()
-    );
+    assert_eq!(list.as_array().unwrap().len(), backwater_probe::dictionary().len());
 }

@@ -14,13 +14,7 @@ use std::path::Path;
 pub(crate) fn names() -> Names {
     let nodes = ["S", "R", "T"].map(str::to_owned).to_vec();
     let peers = [vec![2], vec![2], vec![0, 1]];
-    Names::new(
-        nodes,
-        &peers,
-        vec!["web".to_owned(), "incast".to_owned()],
-        vec![0, 1, 1],
-    )
-    .unwrap()
+    Names::new(nodes, &peers, vec!["web".to_owned(), "incast".to_owned()], vec![0, 1, 1]).unwrap()
 }
 
 /// A plan for one table of unknown size.
@@ -53,25 +47,13 @@ pub(crate) fn flow() -> FlowRecord {
 /// The rate of flow `i` modulo 3 at `i` us.
 pub(crate) fn rate(i: u64) -> RateRecord {
     let time = Time::from_ps(i * 1_000_000);
-    RateRecord {
-        time,
-        flow: (i % 3) as u32,
-        rate: Rate::from_mbps(i),
-    }
+    RateRecord { time, flow: (i % 3) as u32, rate: Rate::from_mbps(i) }
 }
 
 /// Any mark at switch T.
 pub(crate) fn any_mark() -> impl Strategy<Value = MarkRecord> {
-    (
-        any::<u64>(),
-        0..2u16,
-        any::<u8>(),
-        2..4u8,
-        0..3u32,
-        any::<u32>(),
-        any::<u64>(),
-    )
-        .prop_map(|(time, port, priority, code, flow, seq, queue)| MarkRecord {
+    (any::<u64>(), 0..2u16, any::<u8>(), 2..4u8, 0..3u32, any::<u32>(), any::<u64>()).prop_map(
+        |(time, port, priority, code, flow, seq, queue)| MarkRecord {
             time: Time::from_ps(time),
             node: 2,
             port,
@@ -80,50 +62,36 @@ pub(crate) fn any_mark() -> impl Strategy<Value = MarkRecord> {
             flow,
             seq,
             queue: Bytes::new(queue),
-        })
+        },
+    )
 }
 
 /// Every batch of a Parquet file.
 pub(crate) fn read(path: &Path) -> Vec<RecordBatch> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap())
-        .unwrap()
-        .build()
-        .unwrap();
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
     reader.collect::<Result<_, _>>().unwrap()
 }
 
 /// The values of a uint64 column; null is `None`.
 pub(crate) fn numbers(batches: &[RecordBatch], column: &str) -> Vec<Option<u64>> {
-    let arrays = batches
-        .iter()
-        .map(|b| b.column_by_name(column).unwrap().as_primitive::<UInt64Type>());
-    arrays
-        .flat_map(|array| array.iter().collect::<Vec<_>>())
-        .collect()
+    let arrays = batches.iter().map(|b| b.column_by_name(column).unwrap().as_primitive::<UInt64Type>());
+    arrays.flat_map(|array| array.iter().collect::<Vec<_>>()).collect()
 }
 
 /// The values of a text column.
 pub(crate) fn texts(batches: &[RecordBatch], column: &str) -> Vec<String> {
-    let arrays = batches
-        .iter()
-        .map(|b| b.column_by_name(column).unwrap().as_dictionary::<UInt32Type>());
+    let arrays = batches.iter().map(|b| b.column_by_name(column).unwrap().as_dictionary::<UInt32Type>());
     let text = |array: &arrow_array::DictionaryArray<UInt32Type>| -> Vec<String> {
         let values = array.values().as_string::<i32>();
-        array
-            .keys()
-            .values()
-            .iter()
-            .map(|&key| values.value(key as usize).to_owned())
-            .collect()
+        array.keys().values().iter().map(|&key| values.value(key as usize).to_owned()).collect()
     };
     arrays.flat_map(text).collect()
 }
 
 /// Names of what a folder holds, sorted.
 pub(crate) fn listing(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap());
+    let entries = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
     names.sort();
     names

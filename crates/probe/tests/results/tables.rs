@@ -17,48 +17,26 @@ fn write<R: Table>(dir: &Path, rows: &[R]) -> Vec<arrow_array::RecordBatch> {
     sink.append(rows).unwrap();
     let written = sink.finish().unwrap();
     assert_eq!(written.tables[0].rows, rows.len() as u64);
-    assert_eq!(
-        written.tables[0].bytes,
-        dir.join(R::ID.file()).metadata().unwrap().len()
-    );
+    assert_eq!(written.tables[0].bytes, dir.join(R::ID.file()).metadata().unwrap().len());
     read(&dir.join(R::ID.file()))
 }
 
 #[test]
 fn a_finished_flow_has_fct_slowdown_and_throughput_and_an_unfinished_one_has_none() {
     let dir = tempfile::tempdir().unwrap();
-    let unfinished = FlowRecord {
-        finish: Time::MAX,
-        ..flow()
-    };
-    let endless = FlowRecord {
-        size: Bytes::MAX,
-        ideal_fct: Span::ZERO,
-        ..unfinished
-    };
+    let unfinished = FlowRecord { finish: Time::MAX, ..flow() };
+    let endless = FlowRecord { size: Bytes::MAX, ideal_fct: Span::ZERO, ..unfinished };
     let table = write(dir.path(), &[flow(), unfinished, endless]);
     assert_eq!(numbers(&table, "fct_ps"), [Some(5_000_000), None, None]);
     // 10 kB in 5 us are 16 Gbps.
-    assert_eq!(
-        numbers(&table, "throughput_bps"),
-        [Some(16_000_000_000), None, None]
-    );
+    assert_eq!(numbers(&table, "throughput_bps"), [Some(16_000_000_000), None, None]);
     assert_eq!(numbers(&table, "size_bytes"), [Some(10_000), Some(10_000), None]);
-    assert_eq!(
-        numbers(&table, "ideal_fct_ps"),
-        [Some(4_000_000), Some(4_000_000), None]
-    );
+    assert_eq!(numbers(&table, "ideal_fct_ps"), [Some(4_000_000), Some(4_000_000), None]);
     assert_eq!(numbers(&table, "acked_ps"), [None; 3]);
-    let slowdown = table[0]
-        .column_by_name("slowdown")
-        .unwrap()
-        .as_primitive::<Float64Type>();
+    let slowdown = table[0].column_by_name("slowdown").unwrap().as_primitive::<Float64Type>();
     assert_eq!(slowdown.iter().collect::<Vec<_>>(), [Some(1.25), None, None]);
     assert_eq!(texts(&table, "traffic"), ["incast"; 3]);
-    assert_eq!(
-        (texts(&table, "src")[0].as_str(), texts(&table, "dst")[0].as_str()),
-        ("S", "R")
-    );
+    assert_eq!((texts(&table, "src")[0].as_str(), texts(&table, "dst")[0].as_str()), ("S", "R"));
 }
 
 #[test]
@@ -84,16 +62,8 @@ fn a_port_row_names_its_link_and_splits_its_time_into_the_four_states() {
     let table = write(dir.path(), &[port]);
     assert_eq!(texts(&table, "port"), ["T->R"]);
     assert_eq!(texts(&table, "peer"), ["R"]);
-    let times = [
-        "non_congestion_ps",
-        "congestion_ps",
-        "undetermined_ps",
-        "judging_ps",
-    ];
-    assert_eq!(
-        times.map(|column| numbers(&table, column)[0].unwrap()),
-        [10, 20, 30, 40]
-    );
+    let times = ["non_congestion_ps", "congestion_ps", "undetermined_ps", "judging_ps"];
+    assert_eq!(times.map(|column| numbers(&table, column)[0].unwrap()), [10, 20, 30, 40]);
     assert_eq!(numbers(&table, "paused_ps"), [Some(5_000_000)]);
 }
 
@@ -110,33 +80,14 @@ fn marks_and_states_are_written_as_words() {
         seq: 8,
         queue: Bytes::new(1030),
     };
-    let table = write(
-        dir.path(),
-        &[
-            mark,
-            MarkRecord {
-                code: 3,
-                flow: 2,
-                ..mark
-            },
-        ],
-    );
+    let table = write(dir.path(), &[mark, MarkRecord { code: 3, flow: 2, ..mark }]);
     assert_eq!(texts(&table, "code"), ["UE", "CE"]);
     assert_eq!(texts(&table, "traffic"), ["web", "incast"]);
     assert_eq!(texts(&table, "port"), ["T->S", "T->S"]);
 
-    let state = |state| StateRecord {
-        time: Time::from_ps(9),
-        node: 2,
-        port: 0,
-        priority: 3,
-        state,
-    };
+    let state = |state| StateRecord { time: Time::from_ps(9), node: 2, port: 0, priority: 3, state };
     let table = write(dir.path(), &[0, 1, 2, 3].map(state));
-    assert_eq!(
-        texts(&table, "state"),
-        ["non-congestion", "congestion", "undetermined", "judging"]
-    );
+    assert_eq!(texts(&table, "state"), ["non-congestion", "congestion", "undetermined", "judging"]);
 }
 
 #[test]
@@ -146,26 +97,9 @@ fn every_table_can_be_written_in_one_run_and_holds_its_documented_columns() {
     let mut sink = Sink::create(dir.path(), names(), &Plan::new(&demands, BUDGET).unwrap()).unwrap();
     let (time, node, port, priority) = (Time::from_ps(1), 2, 1, 3);
     sink.append(&[flow()]).unwrap();
-    sink.append(&[PauseRecord {
-        time,
-        node,
-        port,
-        priority,
-        paused: true,
-        expired: false,
-    }])
-    .unwrap();
+    sink.append(&[PauseRecord { time, node, port, priority, paused: true, expired: false }]).unwrap();
     let (queue, sent) = (Bytes::new(1), Bytes::new(2));
-    let sample = SampleRecord {
-        time,
-        node,
-        port,
-        priority,
-        paused: false,
-        state: 3,
-        queue,
-        sent,
-    };
+    let sample = SampleRecord { time, node, port, priority, paused: false, state: 3, queue, sent };
     sink.append(&[sample; 4]).unwrap();
     sink.append(&[rate(1)]).unwrap();
     let written = sink.finish().unwrap();

@@ -35,10 +35,7 @@ pub fn from_edges<S: AsRef<str>>(
     }
     for (link, edge) in edges.iter().enumerate() {
         let find = |name: &str| {
-            let unknown = || TopologyError::UnknownNode {
-                link,
-                name: name.to_owned(),
-            };
+            let unknown = || TopologyError::UnknownNode { link, name: name.to_owned() };
             index.get(name).copied().ok_or_else(unknown)
         };
         b.link(find(&edge.a)?, find(&edge.b)?, edge.rate, edge.delay);

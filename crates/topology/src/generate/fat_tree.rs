@@ -25,9 +25,7 @@ pub fn fat_tree(k: u32, rate: Rate, delay: Span) -> Result<Network, TopologyErro
     let mut b = Builder::new();
     let hosts = b.hosts("h", k * half * half);
     let tier = |b: &mut Builder, name: &str| -> Vec<u32> {
-        (0..k * half)
-            .map(|i| b.switch(format!("{name}{}.{}", i / half, i % half)))
-            .collect()
+        (0..k * half).map(|i| b.switch(format!("{name}{}.{}", i / half, i % half))).collect()
     };
     let edge = tier(&mut b, "edge");
     let agg = tier(&mut b, "agg");

@@ -25,11 +25,6 @@ fn count(topology: &'static str, parameter: &'static str, value: u32) -> Result<
     if (1..=MAX_PORTS as u32).contains(&value) {
         Ok(value)
     } else {
-        Err(TopologyError::Parameter {
-            topology,
-            parameter,
-            value: value.into(),
-            allowed: COUNT,
-        })
+        Err(TopologyError::Parameter { topology, parameter, value: value.into(), allowed: COUNT })
     }
 }

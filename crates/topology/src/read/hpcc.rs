@@ -145,30 +145,18 @@ pub fn hpcc(text: &str) -> Result<Network, ReadError> {
     let mut line_of_link = Vec::new();
     while let Some((line, fields)) = rest.next() {
         if links.len() == header.links as usize {
-            return Err(at(
-                line,
-                ReadErrorKind::TooManyLinks {
-                    announced: header.links,
-                },
-            ));
+            return Err(at(line, ReadErrorKind::TooManyLinks { announced: header.links }));
         }
         links.push(link(&fields, &header).map_err(|kind| at(line, kind))?);
         line_of_link.push(line);
     }
     if links.len() < header.links as usize {
-        let kind = ReadErrorKind::Truncated {
-            announced: header.links,
-            found: links.len(),
-        };
+        let kind = ReadErrorKind::Truncated { announced: header.links, found: links.len() };
         return Err(at(rest.last, kind));
     }
     let node = |id: u32| Node {
         name: format!("n{id}"),
-        role: if switches.contains(&id) {
-            Role::Switch
-        } else {
-            Role::Host
-        },
+        role: if switches.contains(&id) { Role::Switch } else { Role::Host },
     };
     Network::new((0..header.nodes).map(node).collect(), links, Vec::new()).map_err(|error| {
         let line = error.link().and_then(|link| line_of_link.get(link)).copied();
@@ -205,10 +193,7 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     fn new(text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self {
-            lines: text.lines().enumerate(),
-            last: 1,
-        }
+        Self { lines: text.lines().enumerate(), last: 1 }
     }
 
     fn next(&mut self) -> Option<(usize, Vec<&'a str>)> {
@@ -228,18 +213,11 @@ const fn at(line: usize, kind: ReadErrorKind) -> ReadError {
 }
 
 fn number(what: &'static str, text: &str) -> Result<u32, ReadErrorKind> {
-    text.parse().map_err(|_| ReadErrorKind::Number {
-        what,
-        text: text.to_owned(),
-    })
+    text.parse().map_err(|_| ReadErrorKind::Number { what, text: text.to_owned() })
 }
 
 fn quantity<T: FromStr<Err = ParseError>>(what: &'static str, text: &str) -> Result<T, ReadErrorKind> {
-    text.parse().map_err(|source| ReadErrorKind::Quantity {
-        what,
-        text: text.to_owned(),
-        source,
-    })
+    text.parse().map_err(|source| ReadErrorKind::Quantity { what, text: text.to_owned(), source })
 }
 
 fn header(rest: &mut Rest) -> Result<Header, ReadError> {
@@ -255,26 +233,13 @@ fn header(rest: &mut Rest) -> Result<Header, ReadError> {
         let links = number("the number of links", links)?;
         if nodes as usize > MAX_NODES {
             let (what, most) = ("the number of nodes", MAX_NODES);
-            return Err(ReadErrorKind::Count {
-                what,
-                value: nodes,
-                most,
-            });
+            return Err(ReadErrorKind::Count { what, value: nodes, most });
         }
         if switches > nodes {
             let (what, most) = ("the number of switches", nodes as usize);
-            return Err(ReadErrorKind::Count {
-                what,
-                value: switches,
-                most,
-            });
+            return Err(ReadErrorKind::Count { what, value: switches, most });
         }
-        Ok(Header {
-            line,
-            nodes,
-            switches,
-            links,
-        })
+        Ok(Header { line, nodes, switches, links })
     };
     parse().map_err(|kind| at(line, kind))
 }
@@ -284,10 +249,7 @@ fn switch_ids(rest: &mut Rest, header: &Header) -> Result<BTreeSet<u32>, ReadErr
     let announced = header.switches;
     let mut ids = BTreeSet::new();
     while ids.len() < announced as usize {
-        let short = ReadErrorKind::Switches {
-            announced,
-            found: ids.len(),
-        };
+        let short = ReadErrorKind::Switches { announced, found: ids.len() };
         let Some((line, fields)) = rest.next() else {
             return Err(at(rest.last, short));
         };
@@ -299,27 +261,14 @@ fn switch_ids(rest: &mut Rest, header: &Header) -> Result<BTreeSet<u32>, ReadErr
             let id = number("the switch id", text).map_err(|kind| at(line, kind))?;
             let nodes = header.nodes;
             if id >= nodes {
-                return Err(at(
-                    line,
-                    ReadErrorKind::UnknownNode {
-                        what: "the switch id",
-                        id,
-                        nodes,
-                    },
-                ));
+                return Err(at(line, ReadErrorKind::UnknownNode { what: "the switch id", id, nodes }));
             }
             if !ids.insert(id) {
                 return Err(at(line, ReadErrorKind::DuplicateSwitch { id }));
             }
         }
         if ids.len() > announced as usize {
-            return Err(at(
-                line,
-                ReadErrorKind::Switches {
-                    announced,
-                    found: ids.len(),
-                },
-            ));
+            return Err(at(line, ReadErrorKind::Switches { announced, found: ids.len() }));
         }
     }
     Ok(ids)
@@ -334,11 +283,7 @@ fn link(fields: &[&str], header: &Header) -> Result<Link, ReadErrorKind> {
         if id < header.nodes {
             Ok(id)
         } else {
-            Err(ReadErrorKind::UnknownNode {
-                what,
-                id,
-                nodes: header.nodes,
-            })
+            Err(ReadErrorKind::UnknownNode { what, id, nodes: header.nodes })
         }
     };
     let a = node("the first node", a)?;
@@ -347,11 +292,7 @@ fn link(fields: &[&str], header: &Header) -> Result<Link, ReadErrorKind> {
     let delay: Span = quantity("the delay", delay)?;
     match loss.parse::<f64>() {
         Ok(0.0) => Ok(Link { a, b, rate, delay }),
-        Ok(rate) if !rate.is_nan() => Err(ReadErrorKind::Lossy {
-            text: loss.to_owned(),
-        }),
-        _ => Err(ReadErrorKind::LossRate {
-            text: loss.to_owned(),
-        }),
+        Ok(rate) if !rate.is_nan() => Err(ReadErrorKind::Lossy { text: loss.to_owned() }),
+        _ => Err(ReadErrorKind::LossRate { text: loss.to_owned() }),
     }
 }

@@ -66,13 +66,13 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
 	done
 
-lint: $(STAMPS)/core $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
+lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python papers
 	$(BIN)/ruff check python papers
 	$(BIN)/mypy
+	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO_BIN)/cargo-deny --locked check licenses bans sources
 
 format: $(STAMPS)/dev ## format Rust and Python

@@ -122,7 +122,7 @@ impl Setter<'_> {
         let keys = self.rules.keys(view, node);
         let Some((_, key_view)) = keys.iter().find(|(known, _)| known == key) else {
             let names = keys.iter().map(|(key, _)| *key);
-            return Err(unknown(key, place, name, names));
+            return Err(unknown(key, place, &title(node, name), names));
         };
         if parts.len() == 1 {
             let entry = Entry { key: (*key).to_owned(), place: place.clone(), node: self.value.clone() };
@@ -191,11 +191,21 @@ fn no_keys(place: &Place, name: &str) -> Problem {
         .help(format!("set {name} itself"))
 }
 
-fn unknown<'a>(key: &str, place: &Place, table: &str, known: impl Iterator<Item = &'a str>) -> Problem {
+/// How a message calls a table: by its own name and its kind, if it has them, which decide what keys it has.
+fn title(table: &Node, name: &str) -> String {
+    let text = |key| table.get(key).and_then(Node::text);
+    let own = text("name").map_or_else(|| name.to_owned(), |own| join(name, own));
+    match (own.is_empty(), text("kind")) {
+        (true, _) => "the scenario".to_owned(),
+        (false, None) => own,
+        (false, Some(kind)) => format!("{own} (kind {kind:?})"),
+    }
+}
+
+fn unknown<'a>(key: &str, place: &Place, title: &str, known: impl Iterator<Item = &'a str>) -> Problem {
     let mut known: Vec<&str> = known.collect();
     known.sort_unstable();
     known.dedup();
-    let title = if table.is_empty() { "the scenario" } else { table };
     let label = match nearest(key, known.iter().copied()) {
         Some(near) => format!("did you mean {near:?}?"),
         None => "not known here".to_owned(),

@@ -56,6 +56,32 @@ fn a_rate_of_zero_a_negative_and_an_overflowing_number_are_out_of_range() {
 }
 
 #[test]
+fn what_lies_beyond_the_longest_run_is_refused() {
+    // 54 bits of picoseconds are 18 014.4 s
+    assert_eq!(backwater_fabric::LONGEST_RUN.as_ps(), 1 << 54);
+    assert!(common::small(&["run.until=18014s"]).is_ok());
+    says(
+        &report(SMALL, &["run.until=18015s"]),
+        &["run.until = \"18015s\" is not allowed", "from 1ps to 18014s", "--set run.until=18015s"],
+    );
+    assert!(common::small(&["traffic.one.start=18014s"]).is_ok());
+    says(
+        &report(SMALL, &["traffic.one.start=18014.5s"]),
+        &["traffic.one.start = \"18014.5s\" is not allowed", "at most 18014s"],
+    );
+    let bursts = SMALL.replace("\"flow\"", "\"bursts\"\nrounds = 3\ninterval = \"9007.2s\"");
+    says(
+        &report(&bursts, &[]),
+        &[
+            "test.toml:12",
+            "traffic.one: a flow starts at 18014.4s, which no run reaches",
+            "allowed: starts from 0s to 18014398509481983ps",
+            "start earlier",
+        ],
+    );
+}
+
+#[test]
 fn a_number_without_unit_and_a_unit_without_quotes_are_explained() {
     says(
         &report(SMALL, &["topology.delay=4"]),

@@ -40,6 +40,16 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
     );
     says(&report(SMALL, &["traffic.laod=0.5"]), &["\"laod\"", "traffic has"]);
     says(&report(SMALL, &["traffic.5.size=1KB"]), &["traffic has no entry 5", "1 entries"]);
+    let endless = SMALL.replace("kind = \"flow\"", "kind = \"long-lived\"").replace("size = \"1MB\"", "");
+    says(
+        &report(&endless, &["traffic.one.size=0B"]),
+        &[
+            "the override names \"size\", which traffic.one (kind \"long-lived\") does not have",
+            "traffic.one (kind \"long-lived\") has control, from, kind, name, priority, start, to",
+            "--set traffic.one.size=0B",
+        ],
+    );
+    says(&report(SMALL, &["topology.k=4"]), &["topology (kind \"star\") has delay, hosts, kind, rate"]);
     says(&report(SMALL, &["run.seed.x=1"]), &["has no keys"]);
     says(&report(SMALL, &["run.seed"]), &["has no value"]);
     says(&report(SMALL, &["run.seed="]), &["has no value"]);

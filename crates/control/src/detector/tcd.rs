@@ -28,9 +28,9 @@
 //! | clock | ps | 1 µs (authors), 1 ps | authors' release keeps whole microseconds |
 //!
 //! Known deviations: the registers hold the end of the undetermined span (OFF's end + max(Ton)) where the paper
-//! holds OFF's end: the same test, one compare. In the authors' release a port's first 97 µs after the start of
-//! the simulated clock count as undetermined; here a port that was never paused is always released. UE is marked
-//! over 01 only (see [`CodePoint`]).
+//! holds OFF's end: the same test, one compare. A port that was never paused is always released, at any time; in the
+//! authors' release its last OFF counts as ended at time 0, which is the same, as its traffic starts at 2 s. UE is
+//! marked over 01 only (see [`CodePoint`]).
 use backwater_units::{Bytes, Span, Time};
 
 use super::{Departure, Red, Registers};

@@ -21,9 +21,10 @@ pub enum Engine {
 pub struct Run {
     /// Seed of every random stream. Default 1, always the same.
     pub seed: u64,
-    /// End of simulated time; without it the run ends when every finite flow is done.
+    /// End of simulated time; without it the run ends when every finite flow is done. The most is what fits the 54
+    /// bits that the fabric has for an instant, in whole seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1ps"))]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "18014s"))]
     pub until: Option<Quantity<Span>>,
     /// Threads for this one run; they do not change the result. Default 1.
     #[schemars(range(min = 1, max = 256))]

@@ -69,6 +69,7 @@ pub struct Traffic {
     pub priority: Option<u8>,
     /// When the entry begins. Default 0.
     #[serde(default = "zero_span")]
+    #[schemars(extend("x-maximum" = "18014s"))]
     pub start: Quantity<Span>,
     /// What spaces the packets. Default cc. Not for constant sources, which have their own rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]

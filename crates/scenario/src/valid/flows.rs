@@ -1,4 +1,5 @@
 //! The flows of all traffic entries.
+use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
 use backwater_traffic::{Flow, Group, Pacing, sort};
 use backwater_units::{Bytes, Time};
@@ -14,6 +15,9 @@ pub(super) const PRIORITY: u8 = 3;
 
 /// Most flows of one run: 64 B each, 1.3 GB.
 pub(super) const MOST_FLOWS: u64 = 20_000_000;
+
+/// The last instant at which a flow may start.
+const LATEST_START: Time = Time::from_ps(LONGEST_RUN.as_ps() - 1);
 
 /// Writes out an entry's defaults.
 pub(super) fn fill(entry: &mut Traffic) {
@@ -111,12 +115,33 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
         let message = format!("{} has no flows", entry.name);
         context.report(&at!["traffic", index], message, "no flows", "raise its load, or let it end later");
     }
+    start(context, index, flows);
     let until = settings.run.until.map(|until| Time::from_ps(until.0.as_ps()));
     if let (Some(until), Some(first)) = (until, flows.iter().map(|flow| flow.start).min())
         && first >= until
     {
         context.caveats.push(format!("{} starts at {first}, when the run is over ({until})", entry.name));
     }
+}
+
+/// A flow must start within the longest run. The complaint is at what sets the start of the entry's last flow.
+fn start(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
+    let entry = &context.settings.traffic[index];
+    let Some(last) = flows.iter().map(|flow| flow.start).max().filter(|&last| last > LATEST_START) else {
+        return;
+    };
+    let key = match entry.workload {
+        Workload::Poisson { until: Some(_), .. } | Workload::Synchronous { until: Some(_), .. } => "until",
+        Workload::Bursts { .. } | Workload::Synchronous { interval: Some(_), .. } => "interval",
+        Workload::Poisson { .. } | Workload::Synchronous { .. } => "load",
+        Workload::HpccFlows { .. } => "file",
+        _ => "start",
+    };
+    let shown = Quantity(last.since(Time::ZERO));
+    let message = format!("traffic.{}: a flow starts at {shown}, which no run reaches", entry.name);
+    let label = format!("allowed: starts from 0s to {}", Quantity(LATEST_START.since(Time::ZERO)));
+    let help = "let the flows start earlier, within 18014s";
+    context.report(&at!["traffic", index, key], message, label, help);
 }
 
 /// A run must end.

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     match gate() {
         Ok(failures) if failures.is_empty() => ExitCode::SUCCESS,
         Ok(failures) => {
-            failures.iter().for_each(|failure| eprintln!("{failure}"));
+            eprintln!("{}", failures.join("\n"));
             ExitCode::FAILURE
         }
         Err(error) => {

@@ -131,8 +131,19 @@ def test_figure_3_counts_off_periods_peaks_and_marks_of_p2(write: Write) -> None
 def test_figure_3_adds_up_what_a_port_is_offered(write: Write) -> None:
     metrics = figure("fig03").metrics({"ecn": write("ecn", "ECN")})
     assert metrics["most_offered_gbps"] == pytest.approx(40 + 5)
+    # the hosts' links are not sampled; P0 and P1 send 40 Gbps each
+    assert metrics["most_sent_to_gbps"] is None
+    assert metrics["p2_most_arriving_gbps"] == pytest.approx(80)
     # F1 and two hosts with bursts send to R1
     assert metrics["f1_fair_share_gbps"] == pytest.approx(40 / 3)
+
+
+def test_figure_3_adds_up_what_the_hosts_send_towards_a_port(write: Write) -> None:
+    samples = [level(0).with_columns(port=pl.lit(link)) for link in ("S0->T0", "S1->T0", "S2->T1")]
+    # S2 sends at 10 Gbps only, so P2 gets 40 + 40 + 10 if nothing is held back
+    samples[2] = samples[2].with_columns(pl.col("sent_bytes") // 4)
+    run = write("ecn", "ECN", samples=pl.concat([level(0), *samples]))
+    assert figure("fig03").most_sent_to_gbps(figure("fig03").Scene(run)) == pytest.approx(90, rel=1e-3)
 
 
 def test_figure_4_finds_the_last_off_period_and_compares_the_queues(write: Write) -> None:

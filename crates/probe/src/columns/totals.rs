@@ -121,7 +121,9 @@ impl Table for PortRecord {
         column(
             "peak_ingress_bytes",
             "bytes",
-            "Largest ingress counter of this port and priority, which Xoff is compared with; 0 at hosts.",
+            "Largest ingress counter of this port and priority, which Xoff is compared with: of its values at the \
+             ends of the engine's windows, one shortest link delay apart, and, above Xoff, at every arrival; a \
+             shorter peak below Xoff is not seen. 0 at hosts.",
             Take::U64(|r| r.peak_ingress.get()),
         ),
         column(

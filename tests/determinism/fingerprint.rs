@@ -1,6 +1,7 @@
 //! Everything that a run says, to be compared with what another one says.
 use backwater_fabric::record::{FlowRecord, PortRecord};
 use backwater_fabric::{End, Kind, Records, Spec};
+use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Span, Time};
 use scene::try_run;
 
@@ -87,6 +88,19 @@ fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -
 }
 
 impl Course {
+    /// The first flow for which something came that was not sent, or sooner than an empty network would carry it.
+    /// Jittered flows may overtake their own mean.
+    pub(crate) fn miracle(&self, flows: &[Flow]) -> Option<&FlowRecord> {
+        let jittered =
+            |flow: &Flow| matches!(flow.pacing, Pacing::Constant { jitter_ppm, .. } if jitter_ppm > 0);
+        let wrong = |record: &FlowRecord, flow: &Flow| {
+            let finished = record.finish < Time::MAX;
+            let early = || !jittered(flow) && record.finish.since(record.start) < record.ideal_fct;
+            record.received > record.size || finished && (record.received != record.size || early())
+        };
+        self.flows.iter().zip(flows).find(|(record, flow)| wrong(record, flow)).map(|(record, _)| record)
+    }
+
     fn summary(&self) -> String {
         format!("{:?} {:016x} {} events {} hops", self.end, self.digest, self.events, self.packet_hops)
     }

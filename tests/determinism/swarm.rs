@@ -281,7 +281,11 @@ proptest! {
         let mut spec = case.spec();
         spec.batching = false;
         watch_all(&mut spec);
+        let flows = spec.flows.clone();
         let reference = fingerprint(spec, Kind::Heap, until);
+        if let Ok((course, _)) = &reference {
+            prop_assert!(course.miracle(&flows).is_none(), "{:?}", course.miracle(&flows));
+        }
         for (kind, batching, probes) in variants(&case) {
             let mut spec = case.spec();
             spec.batching = batching;

@@ -94,15 +94,13 @@ impl Comparison {
     }
 }
 
-/// Our mean over the seeds is within `tolerance` of the peer's answer, or within one standard deviation of our seeds: the
-/// peer's answer is one run, with one draw of marks and ties.
+/// Our mean over the seeds is within `tolerance` of the peer's answer, which is one run with one draw of marks and ties.
 fn check_within(wire: Wire, class: usize, measure: usize, tolerance: f64) {
     let comparison = comparison(wire);
     let peer = comparison.slowdown(&comparison.peer, class, measure);
-    let seeds = comparison.slowdowns(class, measure);
-    let ours = mean(&seeds);
+    let ours = mean(&comparison.slowdowns(class, measure));
     assert!(
-        (ours - peer).abs() < (tolerance * peer).max(deviation(&seeds)),
+        (ours / peer - 1.0).abs() < tolerance,
         "{} {}: {ours} against {peer}",
         CLASSES[class].0,
         MEASURES[measure]
@@ -111,23 +109,26 @@ fn check_within(wire: Wire, class: usize, measure: usize, tolerance: f64) {
 
 #[test]
 fn mean_and_median_slowdown_are_the_peers_within_three_percent() {
-    for measure in [0, 1] {
-        check_within(Wire::Exact, 0, measure, 0.03);
-        check_within(Wire::Exact, 3, measure, 0.03);
-    }
-    // fewer flows
-    for class in [1, 2] {
-        check_within(Wire::Exact, class, 0, 0.05);
-        check_within(Wire::Exact, class, 1, 0.06);
+    for class in [0, 3] {
+        check_within(Wire::Exact, class, 0, 0.03);
+        check_within(Wire::Exact, class, 1, 0.03);
     }
 }
 
 #[test]
-fn the_slowest_flows_are_the_peers_within_a_sixth() {
-    for class in 0..CLASSES.len() {
-        for measure in [2, 3] {
-            check_within(Wire::Exact, class, measure, 1.0 / 6.0);
-        }
+fn mean_and_median_slowdown_of_shorter_flows_are_the_peers_within_eight_percent() {
+    // The median of a class moves by 8 % from seed to seed, hence by 3 % in the mean of eight.
+    for class in [1, 2] {
+        check_within(Wire::Exact, class, 0, 0.08);
+        check_within(Wire::Exact, class, 1, 0.08);
+    }
+}
+
+#[test]
+fn the_slowest_flows_are_the_peers_within_15_percent_and_within_a_quarter_in_the_classes_of_shorter_ones() {
+    for (class, tolerance) in [(0, 0.15), (3, 0.15), (1, 0.25), (2, 0.25)] {
+        check_within(Wire::Exact, class, 2, tolerance);
+        check_within(Wire::Exact, class, 3, tolerance);
     }
 }
 

@@ -211,18 +211,10 @@ impl Host {
     /// Sends a packet of the queue pair that has been due for longest, if one is due.
     #[inline]
     fn send_first_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        while let Some((class, due, pair)) = self.next_pair()
+        if let Some((class, due, pair)) = self.next_pair()
             && due <= now
         {
-            if world.retimes {
-                let later = self.senders[pair as usize].retimed(due, now, world);
-                if later > now {
-                    self.due[usize::from(class)].replace_first(later);
-                    continue;
-                }
-            }
             self.send_data(class, due, pair, now, world, post);
-            return;
         }
     }
 

@@ -31,9 +31,6 @@ pub(crate) struct Sender {
     last_payload: u16,
     /// Packets acknowledged.
     acked: u32,
-    /// Size of the latest packet and the gap that was left after it.
-    latest: u16,
-    gap: u64,
     pub(crate) acked_at: u64,
     pub(crate) cnps_ce: u32,
     pub(crate) cnps_ue: u32,
@@ -61,8 +58,6 @@ impl Sender {
             packets,
             last_payload: last,
             acked: 0,
-            latest: 0,
-            gap: 0,
             acked_at: u64::MAX,
             cnps_ce: 0,
             cnps_ue: 0,
@@ -91,29 +86,15 @@ impl Sender {
                 let time = Time::from_ps(now);
                 reaction.advance(&world.reaction, time);
                 reaction.on_sent(&world.reaction, time, wire);
-                self.latest = size;
-                self.gap = reaction.gap(wire).as_ps();
-                Some(now + self.gap)
+                // The gap stands, whatever the rate does before it is over: so in ns3-rdma, in the TCD authors' release and
+                // in the HPCC simulator's DCQCN (its ChangeRate, which moves it, serves other controllers).
+                Some(now + reaction.gap(wire).as_ps())
             }
             Spacing::Constant { rate, jitter_ppm, catch_up, random } => {
                 let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
                 let gap = jittered(exact, *jitter_ppm, random);
                 Some(if *catch_up { due + gap } else { now + gap })
             }
-        }
-    }
-
-    /// The next packet is due at `due`, now. When it is really due, for a reaction point that moves it when its rate
-    /// changes: by the difference of the gaps, as the HPCC simulator does. A rise acts from the next packet on.
-    #[inline]
-    pub(crate) fn retimed(&mut self, due: u64, now: u64, world: &World) -> u64 {
-        match &mut self.spacing {
-            Spacing::Reaction(reaction) if self.sent > 0 => {
-                reaction.advance(&world.reaction, Time::from_ps(now));
-                let before = std::mem::replace(&mut self.gap, reaction.gap(u32::from(self.latest)).as_ps());
-                due + self.gap.saturating_sub(before)
-            }
-            _ => due,
         }
     }
 

@@ -100,8 +100,6 @@ pub(crate) struct World {
     pub(crate) header: u16,
     pub(crate) ack: Option<AckSpec>,
     pub(crate) reaction: ReactionConfig,
-    /// Whether a change of rate moves the packet that is already scheduled.
-    pub(crate) retimes: bool,
     pub(crate) notify: Option<NotifyConfig>,
     pub(crate) cnp_size: u16,
     pub(crate) routes: Routes,
@@ -155,7 +153,6 @@ impl World {
             header: spec.packet.header.get() as u16,
             ack: spec.ack,
             reaction: spec.reaction,
-            retimes: spec.reaction.retimes(),
             notify: spec.notify,
             cnp_size: spec.cnp_size.get() as u16,
             routes: spec.routes.clone(),

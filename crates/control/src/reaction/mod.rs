@@ -39,12 +39,6 @@ pub enum ReactionConfig {
 }
 
 impl ReactionConfig {
-    /// Whether a change of rate also moves the packet that is already scheduled, by the difference of the gaps. The
-    /// HPCC simulator does so when it changes a rate; ns3-rdma and the TCD authors' release do not.
-    pub const fn retimes(&self) -> bool {
-        matches!(self, Self::DcqcnHpcc(_))
-    }
-
     /// Refuses parameters outside the ranges in which the algorithm is defined.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {

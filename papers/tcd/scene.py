@@ -134,8 +134,12 @@ def settle(first: Mapping[str, Results]) -> dict[str, str]:
 
 def detector_bytes(run: Results, key: str) -> int:
     """A size among the detector's settings, such as `kmax`."""
-    text = str(run.meta["scenario"]["switch"]["detector"][key])
+    return size_bytes(run.meta["scenario"]["switch"]["detector"][key])
+
+
+def size_bytes(text: str) -> int:
+    """A size of a resolved scenario, such as `327.54KB`."""
     for unit, scale in (("KB", 1000), ("B", 1)):
         if text.endswith(unit):
             return round(float(text.removesuffix(unit)) * scale)
-    raise ValueError(f"{key} is {text!r}, which is no size")
+    raise ValueError(f"{text!r} is no size in B or KB")

@@ -1,6 +1,6 @@
 //! `max_ton` and `headroom`: the formulas of the control crate for one link, with their arithmetic.
 use crate::errors::bad_input;
-use backwater_control::detector::max_ton as ton;
+use backwater_control::detector::{max_ton as ton, max_ton_authors as ton_authors};
 use backwater_control::flow_control::headroom as room;
 use backwater_units::{Bytes, Rate, Span};
 use pyo3::prelude::*;
@@ -63,6 +63,14 @@ pub(crate) fn max_ton(
         "steps": answer.steps().map(|step| step.to_string()),
     })
     .to_string())
+}
+
+/// The max(Ton) that the authors' release would be given, in ps: τ = 2 · delay, whole microseconds. `gap` is Xoff − Xon.
+#[pyfunction]
+pub(crate) fn max_ton_authors(rate: &str, delay: &str, gap: &str, epsilon: f64) -> PyResult<u64> {
+    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
+    let answer = ton_authors(link_rate(rate)?, delay, quantity("gap", gap)?, epsilon);
+    Ok(answer.map_err(|error| bad_input(format!("error: {error}")))?.as_ps())
 }
 
 /// Headroom of an ingress port, as JSON: `headroom_bytes`, `terms` (name, bytes), `steps`.

@@ -50,5 +50,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
+    module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::headroom, module)?)
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -76,8 +75,8 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
 
 def max_ton(runs: Mapping[str, Results], epsilon: float) -> str:
     """max(Ton) at 40 Gbps and 4 µs for the run's detector: see `epsilon` in the JSON Schema."""
-    scenario = runs[f"tcd {epsilon}"].meta["scenario"]
-    if scenario["switch"]["detector"]["trend"] == "authors":
-        gap_bits, path_bits = 2 * 1030 * 8, 8e-6 * 40e9
-        return f"{math.ceil((2 * gap_bits + path_bits) / (2 * epsilon * 40e9) * 1e6 + 8):.0f} µs"
-    return f"{json.loads(_core.max_ton('40Gbps', '4us', '1000B', epsilon, None))['max_ton_ps'] / US:.1f} µs"
+    switch = runs[f"tcd {epsilon}"].meta["scenario"]["switch"]
+    gap = f"{scene.size_bytes(switch['pfc']['xoff']) - scene.size_bytes(switch['pfc']['xon'])}B"
+    if switch["detector"]["trend"] == "authors":
+        return f"{_core.max_ton_authors('40Gbps', '4us', gap, epsilon) / US:.0f} µs"
+    return f"{json.loads(_core.max_ton('40Gbps', '4us', '1000B', epsilon, gap))['max_ton_ps'] / US:.1f} µs"

@@ -141,9 +141,24 @@ impl Table for PortRecord {
         column("paused_ps", "ps", "Time for which the gate was closed.", Take::U64(|r| r.paused.as_ps())),
         column("ce_marks", "count", "Packets marked CE here.", Take::U64(|r| r.ce_marks)),
         column("ue_marks", "count", "Packets marked UE here.", Take::U64(|r| r.ue_marks)),
-        column("non_congestion_ps", "ps", "Time in non-congestion.", Take::U64(|r| r.in_state[0].as_ps())),
-        column("congestion_ps", "ps", "Time in congestion.", Take::U64(|r| r.in_state[1].as_ps())),
-        column("undetermined_ps", "ps", "Time in undetermined.", Take::U64(|r| r.in_state[2].as_ps())),
+        column(
+            "non_congestion_ps",
+            "ps",
+            "Time in non-congestion. The verdict changes only at a dequeue: a port that falls idle keeps its last one.",
+            Take::U64(|r| r.in_state[0].as_ps()),
+        ),
+        column(
+            "congestion_ps",
+            "ps",
+            "Time in congestion. The verdict changes only at a dequeue: a port that falls idle keeps its last one.",
+            Take::U64(|r| r.in_state[1].as_ps()),
+        ),
+        column(
+            "undetermined_ps",
+            "ps",
+            "Time in undetermined. The verdict changes only at a dequeue: a port that falls idle keeps its last one.",
+            Take::U64(|r| r.in_state[2].as_ps()),
+        ),
         column("judging_ps", "ps", "Time released and being judged.", Take::U64(|r| r.in_state[3].as_ps())),
     ];
     fn time(&self) -> Option<Time> {

@@ -45,14 +45,16 @@ def by_traffic(results: Results) -> pl.DataFrame:
     """One row per traffic entry, in the order of the scenario.
 
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
-    finish (the end of the run, if one did not finish).
+    finish (the end of the run, if one did not finish). `finite` counts the flows that have an end.
     """
     end = end_ps(results)
+    slowdown = pl.col("slowdown").drop_nulls()
     span = pl.col("finish_ps").fill_null(end).max() - pl.col("start_ps").min()
     return (
         results.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
         .agg(
             flows=pl.len(),
+            finite=pl.col("size_bytes").count(),
             finished=pl.col("finish_ps").count(),
             packets=pl.col("packets").sum(),
             ce_packets=pl.col("ce_packets").sum(),
@@ -60,7 +62,8 @@ def by_traffic(results: Results) -> pl.DataFrame:
             received_bytes=pl.col("received_bytes").sum(),
             throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
             mean_fct_ps=pl.col("fct_ps").mean(),
-            p99_slowdown=pl.col("slowdown").quantile(0.99),
+            # Nearest rank, as in run.json: the smallest that at least 99 % of the flows do not exceed.
+            p99_slowdown=slowdown.sort().get((slowdown.len() * 99 + 99) // 100 - 1, null_on_oob=True),
         )
         .sort("traffic_index")
         .collect()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 
-def _scaled(value: float, steps: list[tuple[float, str]]) -> str:
+def _scaled(value: float, steps: list[tuple[float, str]], like: float | None) -> str:
+    if like:
+        size, unit = next(((size, unit) for size, unit in steps if abs(like) >= size * 0.9995), steps[-1])
+        return f"{three_digits(value / size)} {unit}"
     if value == 0:
         return f"0 {steps[-1][1]}"
     for size, unit in steps:
@@ -31,31 +34,31 @@ def three_digits(value: float) -> str:
     return f"{value:.3g}" if magnitude < 0.0995 else f"{value:.3f}"
 
 
-def time(ps: float) -> str:
-    """A time in picoseconds, in the largest unit that leaves at least one.
+def time(ps: float, like: float | None = None) -> str:
+    """A time in picoseconds, in the largest unit that leaves at least one: of `like`, if given.
 
     >>> time(97_000_000), time(1_611_000_000), time(0)
     ('97.0 µs', '1.61 ms', '0 ps')
     """
-    return _scaled(ps, [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1, "ps")])
+    return _scaled(ps, [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1, "ps")], like)
 
 
-def size(count: float) -> str:
+def size(count: float, like: float | None = None) -> str:
     """A number of bytes; a KB is 1000 bytes, as in the papers.
 
     >>> size(743_000), size(64)
     ('743 KB', '64.0 B')
     """
-    return _scaled(count, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
+    return _scaled(count, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")], like)
 
 
-def rate(bps: float) -> str:
+def rate(bps: float, like: float | None = None) -> str:
     """A rate in bit/s.
 
     >>> rate(10.04e9)
     '10.0 Gbps'
     """
-    return _scaled(bps, [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1, "bps")])
+    return _scaled(bps, [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1, "bps")], like)
 
 
 def count(value: float) -> str:

@@ -34,6 +34,8 @@ def ours(item: Measured) -> str:
         yes = sum(value == 1 for value in item.value.values)
         return f"true in {yes} of {len(item.value.values)}"
     interval = "" if item.value.half_width is None else f" ± {three_digits(item.value.half_width)}"
+    if interval and item.value.identical:
+        interval = " ± 0"
     return f"{three_digits(item.value.mean)}{interval} {item.check.unit}".rstrip()
 
 

@@ -42,6 +42,11 @@ class Estimate:
     values: tuple[float, ...]
 
     @property
+    def identical(self) -> bool:
+        """Whether all seeds gave the same value, but for the rounding of their sum."""
+        return max(self.values) - min(self.values) <= 1e-12 * abs(self.mean)
+
+    @property
     def low(self) -> float:
         """Lower end of the confidence interval, or the single value."""
         return self.mean - (self.half_width or 0.0)

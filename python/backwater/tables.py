@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from rich.markup import escape
 from rich.table import Table
 
 from backwater import measures, quantity
@@ -28,7 +31,32 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
         for name, row in zip(frames, rows, strict=True):
             label = [name] if len(runs) > 1 else []
             table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row))
+    _footnote(table, [_THROUGHPUT, *(_of_the_finished(rows, name) for name, rows in frames.items())])
     return table
+
+
+_THROUGHPUT = "throughput: payload from an entry's first start to its last finish, or to the end of the run"
+_IN_STATE = (
+    "the verdict of a TCD port changes only at a dequeue: a port that falls idle keeps its last one, "
+    "and its time counts there"
+)
+
+
+def _footnote(table: Table, lines: Sequence[str]) -> None:
+    table.caption = "\n".join(escape(line) for line in lines if line) or None
+    table.caption_justify = "left"
+
+
+def _finished(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """How many flows finished, of how many that have an end."""
+    return sum(row["finished"] for row in rows), sum(row["finite"] for row in rows)
+
+
+def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
+    finished, finite = _finished(rows)
+    if finished == finite:
+        return ""
+    return f"{run + ': ' if run else ''}FCT and slowdown of the {finished} of {finite} flows that finished"
 
 
 def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
@@ -57,6 +85,8 @@ def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "
             label = [name] if len(runs) > 1 else []
             port = row["name"] if row["name"] == row["port"] else f"{row['name']} {row['port']}"
             table.add_row(port if name == next(iter(frames)) else "", *label, *_port_cells(row))
+    if any(run.meta["scenario"].get("switch", {}).get("detector", {}).get("kind") == "tcd" for run in runs.values()):
+        _footnote(table, [_IN_STATE])
     return table
 
 
@@ -72,20 +102,59 @@ def _port_cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def busiest_ports(results: Results, limit: int) -> list[str]:
-    """The ports that were paused, marked or filled most, for a table that cannot show all of them."""
-    import polars as pl
+#: What makes a port worth a row of a table that cannot show all of them.
+_WORTH = {
+    "paused longest": pl.col("paused_ps"),
+    "with the largest peak queue": pl.col("peak_queue_bytes"),
+    "most marks": pl.col("ce_marks") + pl.col("ue_marks"),
+    "the longest congestion": pl.col("congestion_ps"),
+}
 
-    priority = measures.busiest_priority(results)
+
+def busiest_ports(results: Results, limit: int) -> list[str]:
+    """The ports that `probe.ports` names, then the first by each of _WORTH in turn, switches before hosts."""
     names = {label: alias for alias, label in results.meta.get("aliases", {}).items()}
-    ranked = (
-        results.ports.filter(pl.col("priority") == priority)
-        .sort("paused_ps", "peak_queue_bytes", "sent_bytes", descending=True)
-        .head(limit)
-        .select(pl.col("port").cast(pl.String))
-        .collect()["port"]
+    frame = _ports_in_use(results)
+    chosen = [label for label in map(results.port, _probed(results)) if label in set(frame["port"])]
+    ranks = [
+        frame.filter(worth > 0).sort("at_host", worth, "peak_queue_bytes", descending=[False, True, True])["port"]
+        for worth in _WORTH.values()
+    ]
+    for row in zip_longest(*ranks):
+        chosen += [label for label in row if label is not None]
+    chosen = list(dict.fromkeys(chosen))[:limit]
+    shown = frame.filter(pl.col("port").is_in(chosen)).sort("paused_ps", "peak_queue_bytes", descending=True)
+    return [names.get(label, label) for label in shown["port"]]
+
+
+def ports_title(results: Results, shown: int) -> str:
+    """What the table of the busiest ports holds."""
+    total = _ports_in_use(results).height
+    if shown == total:
+        return "Egress ports in use"
+    probed = "; those of probe.ports" if _probed(results) else ""
+    return f"{shown} of {total} egress ports in use: {', '.join(_WORTH)}, at switches first{probed}"
+
+
+def _probed(results: Results) -> list[str]:
+    """What `probe.ports` names."""
+    return list(results.meta["scenario"].get("probe", {}).get("ports") or [])
+
+
+def _ports_in_use(results: Results) -> pl.DataFrame:
+    """The ports that sent, queued or were paused, at the priority that is shown; `at_host` where flows begin or end."""
+    ends = results.flows.select(pl.col("src", "dst").cast(pl.String)).unique().collect()
+    return (
+        results.ports.filter(
+            pl.col("priority") == measures.busiest_priority(results),
+            (pl.col("sent_bytes") > 0) | (pl.col("pauses") > 0) | (pl.col("peak_queue_bytes") > 0),
+        )
+        .with_columns(
+            pl.col("port").cast(pl.String),
+            at_host=pl.col("node").cast(pl.String).is_in(pl.concat([ends["src"], ends["dst"]]).unique().to_list()),
+        )
+        .collect()
     )
-    return [names.get(label, label) for label in ranked]
 
 
 #: What is averaged over seeds: key in a traffic row, heading, how it is printed.
@@ -114,25 +183,57 @@ def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
 
 
 def seeds_table(runs: Sequence[Results]) -> Table:
-    """Per traffic entry, mean over seeds ± half of the 95 % confidence interval."""
-    table = Table(
-        title=f"Traffic, mean of {len(runs)} seeds ± 95 % confidence", title_justify="left", header_style="bold"
-    )
+    """Per traffic entry, mean over the complete runs ± half of the 95 % confidence interval; partial ones are named."""
+    complete = [run for run in runs if run.complete]
+    title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
+    table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
     table.add_column("traffic")
-    for _, heading, _ in _OVER_SEEDS:
+    for heading in ("flows", "finished", *(heading for _, heading, _ in _OVER_SEEDS)):
         table.add_column(heading, justify="right")
-    for traffic, values in seeds_summary(runs).items():
-        table.add_row(
-            traffic, *(with_interval(values[key], show) if key in values else "-" for key, _, show in _OVER_SEEDS)
-        )
+    if not complete:
+        return table
+    frames = [measures.by_traffic(run).to_dicts() for run in complete]
+    counts = {rows[0]["traffic"]: rows for rows in zip(*frames, strict=True)}
+    for traffic, values in seeds_summary(complete).items():
+        cells = [_range([row[key] for row in counts[traffic]]) for key in ("flows", "finished")]
+        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in _OVER_SEEDS]
+        table.add_row(traffic, *cells)
+    unfinished = _of_the_finished([row for rows in frames for row in rows])
+    _footnote(table, [_THROUGHPUT, f"{unfinished}, all seeds together" if unfinished else ""])
     return table
 
 
+def left_out(runs: Sequence[Results]) -> str:
+    """Which seeds are not in the mean: ``; seed 4 partial, left out``."""
+    seeds = [str(run.meta["seed"]) for run in runs if not run.complete]
+    if not seeds:
+        return ""
+    return f"; seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)} partial, left out"
+
+
+def _seeds_word(runs: Sequence[Results], complete: int) -> str:
+    word = "seed" if complete == 1 else "seeds"
+    return word if complete == len(runs) else f"complete {word}"
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return quantity.count(low) if low == high else f"{quantity.count(low)} to {quantity.count(high)}"
+
+
 def with_interval(value: Estimate, show: Any) -> str:
-    """A mean and its confidence interval in words: ``10.2 Gbps ± 110 Mbps``."""
+    """A mean and its confidence interval, in the unit of the mean: ``10.2 Gbps ± 0.110 Gbps``."""
+    mean = str(show(value.mean))
     if value.half_width is None:
-        return str(show(value.mean))
-    return f"{show(value.mean)} ± {show(value.half_width)}"
+        return mean
+    if value.identical:
+        return f"{mean} ± 0"
+    if show is quantity.count:
+        # A small width of a large count is not zero.
+        width = show(value.half_width) if value.half_width >= 100 else quantity.three_digits(value.half_width)
+    else:
+        width = show(value.half_width) if show is quantity.three_digits else show(value.half_width, value.mean)
+    return f"{mean} ± {width}"
 
 
 def run_lines(results: Results) -> list[str]:
@@ -145,7 +246,19 @@ def run_lines(results: Results) -> list[str]:
     if not results.complete:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
+    lines += _cut_short(results)
     return lines + _without_pauses(meta)
+
+
+def _cut_short(results: Results) -> list[str]:
+    """What a run that ended before its flows did cannot tell."""
+    rows = measures.by_traffic(results).to_dicts()
+    if not any(row["packets"] for row in rows):
+        return ["caveat: no packet arrived before the end of the run: see run.until and the traffic's start"]
+    finished, finite = _finished(rows)
+    if finished == finite:
+        return []
+    return [f"caveat: {finite - finished} of {finite} finite flows had not finished when the run ended"]
 
 
 def _without_pauses(meta: Mapping[str, Any]) -> list[str]:

@@ -35,7 +35,7 @@ def test_several_seeds_count_up_and_give_means_with_intervals(
 ) -> None:
     assert main(["run", scenario, "--seeds", "3", "--seed", "10"]) == Exit.OK
     assert sorted(seed or 0 for _, seed in fake_core.ran) == [10, 11, 12]
-    assert "mean of 3 seeds ± 95 % confidence" in capsys.readouterr().out
+    assert "mean of 3 seeds ± 95 % confidence interval" in capsys.readouterr().out
     assert sorted(path.name for path in Path("results").iterdir()) == ["one-s10", "one-s11", "one-s12"]
 
 

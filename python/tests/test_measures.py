@@ -25,6 +25,15 @@ def test_throughput_is_payload_over_first_start_to_last_finish_or_the_end_of_the
     assert rows[0]["throughput_bps"] == 100_000 * 8 / 1.5e-3  # endless: until 1.5 ms
 
 
+def test_the_99th_percentile_is_the_smallest_slowdown_that_99_percent_do_not_exceed(tcd_run: Results) -> None:
+    one = tcd_run.flows.collect()[2:3]
+    for count, expected in ((100, 99.0), (101, 100.0), (1, 1.0)):
+        slowdowns = pl.DataFrame({"slowdown": [float(value) for value in range(1, count + 1)]})
+        rows = pl.concat([one.drop("slowdown")] * count).hstack(slowdowns)
+        rows.write_parquet(tcd_run.folder / "flows.parquet")
+        assert measures.by_traffic(tcd_run)["p99_slowdown"].to_list() == [expected]
+
+
 def test_the_priority_shown_is_the_one_that_carried_most_bytes(tcd_run: Results) -> None:
     assert measures.busiest_priority(tcd_run) == 3
 

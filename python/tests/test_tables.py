@@ -1,6 +1,11 @@
 """What is said of a run beside its tables."""
 
-from backwater import Results, tables
+from pathlib import Path
+
+import polars as pl
+import synthetic
+from backwater import Results, quantity, tables
+from backwater.stats import estimate
 
 
 def test_a_run_that_paused_needs_no_explanation(tcd_run: Results) -> None:
@@ -25,3 +30,36 @@ def test_caveats_come_with_the_run(tcd_run: Results) -> None:
 
 def test_the_busiest_ports_come_first_and_by_their_aliases(tcd_run: Results) -> None:
     assert tables.busiest_ports(tcd_run, 2) == ["P2", "P0"]
+
+
+def test_a_partial_seed_is_named_and_is_not_in_the_mean(tmp_path: Path) -> None:
+    runs = [Results(synthetic.write(tmp_path / str(seed), seed=seed)) for seed in (1, 2, 3)]
+    runs.append(Results(synthetic.write(tmp_path / "4", seed=4, status="partial")))
+    title = tables.seeds_table(runs).title
+    assert title == "Traffic, mean of 3 complete seeds ± 95 % confidence interval; seed 4 partial, left out"
+
+
+def test_identical_seeds_have_an_interval_of_zero_and_others_one_in_the_unit_of_the_mean() -> None:
+    assert tables.with_interval(estimate([0.1 + 0.2, 0.3, 0.3]), quantity.three_digits) == "0.300 ± 0"
+    assert tables.with_interval(estimate([5e9] * 3), quantity.time) == "5.00 ms ± 0"
+    assert tables.with_interval(estimate([10.0e9, 10.1e9]), quantity.rate) == "10.1 Gbps ± 0.635 Gbps"
+    assert tables.with_interval(estimate([1000, 1001, 1001]), quantity.count) == "1 001 ± 1.43"
+
+
+def test_a_table_says_how_many_flows_its_completion_times_are_of(tcd_run: Results) -> None:
+    assert "that finished" not in str(tables.traffic_table({"": tcd_run}).caption)
+    flows = tcd_run.flows.collect()
+    cut = pl.when(pl.col("flow") == 3).then(None).otherwise(pl.col("finish_ps"))
+    flows.with_columns(finish_ps=cut).write_parquet(tcd_run.folder / "flows.parquet")
+    for table in (tables.traffic_table({"": tcd_run}), tables.seeds_table([tcd_run])):
+        assert "FCT and slowdown of the 1 of 2 flows that finished" in str(table.caption)
+    assert "caveat: 1 of 2 finite flows had not finished when the run ended" in tables.run_lines(tcd_run)
+
+
+def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd_run: Results) -> None:
+    peak = pl.when(pl.col("port") == "T2->R1").then(10**6).otherwise(pl.col("peak_queue_bytes"))
+    tcd_run.ports.collect().with_columns(peak_queue_bytes=peak).write_parquet(tcd_run.folder / "ports.parquet")
+    assert tables.busiest_ports(tcd_run, 2) == ["P2", "P3"]
+    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use: paused longest")
+    tcd_run.meta["scenario"]["probe"] = {"ports": ["P1"]}
+    assert tables.busiest_ports(tcd_run, 1) == ["P1"]

@@ -122,10 +122,7 @@ def _print_tables(runs: Sequence[Results]) -> None:
         console.print(tables.seeds_table(runs))
     else:
         console.print(tables.traffic_table({"": last}))
-        console.print(
-            tables.port_table(
-                {"": last}, tables.busiest_ports(last, 12), "Egress ports (most paused first, then longest queue)"
-            )
-        )
+        ports = tables.busiest_ports(last, 12)
+        console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
     for run in runs:
         console.print(f"results: {run.folder}", highlight=False, markup=False)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError
@@ -11,7 +15,7 @@ from backwater import InvariantError, ScenarioError, __version__
 from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 app = App(
     name="backwater",
@@ -40,8 +44,28 @@ app.command(pfc)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""
+    with _terminated_as_interrupted():
+        return _main(arguments)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, as `timeout` and batch systems send it, keeps what was finished, as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         result = app(arguments, exit_on_error=False)
+        # Here rather than at the interpreter's end, which could only complain of a pipe that was closed.
+        sys.stdout.flush()
     except CycloptsError:
         return Exit.BAD_INPUT
     except ScenarioError as error:
@@ -52,13 +76,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"error: {error}", Exit.INVARIANT_BROKEN)
     except BrokenPipeError:
         # The reader of a pipe left, as `head` does.
-        sys.stderr.close()
-        return Exit.OK
+        return _without_reader()
+    except SystemExit as left:
+        # What prints --help, rich, leaves in this way.
+        if isinstance(left.__context__, BrokenPipeError):
+            return _without_reader()
+        raise
     except OSError as error:
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except KeyboardInterrupt:
         return _fail("interrupted", Exit.CAVEATS)
     return result if isinstance(result, int) else Exit.OK
+
+
+def _without_reader() -> int:
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
 
 
 def _fail(message: str, code: Exit) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Plan:
-    """Says once, before the first run starts, what each of them may write."""
+    """Says once, before the first run starts, where the results of each of them would be cut off."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -30,7 +30,10 @@ class _Plan:
     def say(self, progress: _core.Progress) -> None:
         with self._lock:
             if not self._said and progress["plan"] is not None:
-                self._console.print(f"each run writes {progress['plan']}", highlight=False, markup=False)
+                limit = progress["plan"].removeprefix("at most ")
+                self._console.print(
+                    f"limit of each run's results (probe.budget): {limit}", highlight=False, markup=False
+                )
             self._said = True
 
 

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+#: What every run.json says.
+_NEEDED = (
+    "scenario",
+    "seed",
+    "digest",
+    "status",
+    "sim_time_ps",
+    "wall_s",
+    "packet_hops",
+    "caveats",
+    "totals",
+    "tables",
+)
+
+
 class Results:
     """One finished (or interrupted) run.
 
@@ -30,6 +45,9 @@ class Results:
             raise UsageError(f"{self.folder} is not a results folder: it has no run.json") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file} is damaged ({error}); run the scenario again") from None
+        missing = [key for key in _NEEDED if key not in self.meta] if isinstance(self.meta, dict) else _NEEDED
+        if missing:
+            raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, {self.meta.get('status')}, digest {self.digest})"
@@ -62,7 +80,14 @@ class Results:
         if name not in self.tables:
             known = ", ".join(self.tables) or "none"
             raise UsageError(f"{self.folder} has no table {name!r} (it has {known}); see [probe] in the scenario")
-        return pl.scan_parquet(self.folder / self.tables[name]["file"])
+        return pl.scan_parquet(self.file(name))
+
+    def file(self, name: str) -> Path:
+        """Where a table is."""
+        file = self.folder / str(self.tables[name]["file"])
+        if not file.is_file():
+            raise UsageError(f"{file} is missing, though run.json lists it; run the scenario again")
+        return file
 
     def has(self, name: str) -> bool:
         """Whether the run wrote this table."""

@@ -188,11 +188,12 @@ def run(
     """Run one scenario file and return its results.
 
     `overrides` are ``"key=value"`` texts as of ``--set``. Results go to `out`, by default to
-    ``results/<scenario>-s<seed>`` in the working folder. Raises `ScenarioError` for bad input and `InvariantError` if
-    the model broke a promise.
+    ``results/<scenario>-s<seed>`` in the working folder. Raises `ScenarioError` for bad input, `ValueError` for a seed
+    that is not a 64-bit number, and `InvariantError` if the model broke a promise.
     """
     from backwater.results import Results
 
+    _checked_seed(seed)
     loaded = Scenario.load(scenario)
     folder = Path(out) if out is not None else Path("results") / folder_name(loaded, overrides, seed)
     job = Job(loaded.origin, loaded, tuple(overrides), seed, folder, threads)
@@ -208,17 +209,29 @@ def validate(scenario: str | Path, *, overrides: Sequence[str] = ()) -> dict[str
 
 
 def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None) -> str:
-    """Name of a run's results folder: the file's stem, what was overridden, the seed."""
-    changes = "".join("-" + _slug(override) for override in overrides)
-    if len(changes) > 60:
+    """Name of a run's results folder: the file's stem, what was overridden, the seed.
+
+    Of a key that is given more than once the last value is run, and named. What would not fit, or not survive, in the
+    name of a folder is replaced by a hash.
+    """
+    last = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in overrides)}
+    # The seed is named anyway; under --seeds it is not the one that was given.
+    last.pop("run.seed", None)
+    words = [f"{key}-{value.strip(_QUOTES)}" for key, value in last.items()]
+    changes = "".join(f"-{word}" for word in words)
+    if len(changes) > 60 or not all(c.isalnum() or c in ".-_" for c in changes):
         import hashlib
 
-        changes = "-" + hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:8]
+        changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
     shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
     return f"{Path(scenario.origin).stem}{changes}-s{shown}"
 
 
-def _slug(override: str) -> str:
-    key, _, value = override.partition("=")
-    words = f"{key.strip().rsplit('.', 1)[-1]}-{value.strip()}"
-    return "".join(c if c.isalnum() or c in ".-" else "" for c in words)
+_QUOTES = "\"'"
+#: Seeds are 64-bit numbers.
+MAX_SEED = 2**64 - 1
+
+
+def _checked_seed(seed: int | None) -> None:
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise ValueError(f"seed = {seed} is not between 0 and 2**64 - 1")

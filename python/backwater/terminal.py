@@ -8,7 +8,14 @@ from rich.console import Console
 _WIDE = 150
 
 
+class _Console(Console):
+    """Leaves a pipe that its reader closed to the command line, which ends quietly."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def stdout() -> Console:
     """The console of standard output; in a pipe or a log, wide enough for every table."""
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDE)
+    console = _Console()
+    return console if console.is_terminal else _Console(width=_WIDE)

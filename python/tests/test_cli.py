@@ -1,6 +1,7 @@
 """The command line: exit codes, messages without tracebacks, JSON that is only JSON. The simulator is a stand-in."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 from backwater import InvariantError, ScenarioError
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.results import Results
 from conftest import FakeCore
 
 
@@ -42,7 +44,9 @@ def test_several_seeds_count_up_and_give_means_with_intervals(
 def test_what_was_overridden_is_in_the_name_of_the_results(scenario: str, fake_core: FakeCore) -> None:
     main(["run", scenario, "--set", "switch.detector.kind=red", "--set", "traffic.load=0.6", "--engine", "heap"])
     assert fake_core.ran[0][0] == ("switch.detector.kind=red", "traffic.load=0.6", 'run.engine="heap"')
-    assert [path.name for path in Path("results").iterdir()] == ["one-kind-red-load-0.6-engine-heap-s7"]
+    assert [path.name for path in Path("results").iterdir()] == [
+        "one-switch.detector.kind-red-traffic.load-0.6-run.engine-heap-s7"
+    ]
 
 
 def test_json_is_all_that_stdout_gets(scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,3 +188,67 @@ def test_many_runs_share_the_cores(scenario: str, fake_core: FakeCore, monkeypat
     monkeypatch.setattr(_core, "run", slow, raising=False)
     assert main(["run", scenario, "--seeds", "4", "--jobs", "2"]) == Exit.OK
     assert most == 2
+
+
+def test_different_keys_with_equal_ends_have_different_folders_and_the_last_value_of_a_key_is_named(
+    scenario: str, fake_core: FakeCore
+) -> None:
+    for sets in (["cc.kind=none"], ["switch.detector.kind=none"], ["a.x=1", "a.x=2"], ["b=[1,2]"], ["b=[12]"]):
+        assert main(["run", scenario, *(word for text in sets for word in ("--set", text))]) == Exit.OK
+    names = {path.name for path in Path("results").iterdir()}
+    assert len(names) == len(fake_core.ran) == 5
+    assert {"one-cc.kind-none-s7", "one-switch.detector.kind-none-s7", "one-a.x-2-s7"} < names
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--seed", str(2**64)], ["--seed", str(2**64 - 1), "--seeds", "2"]],
+)
+def test_a_seed_beyond_64_bits_is_bad_input(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(["run", scenario, *arguments]) == Exit.BAD_INPUT
+    assert "Traceback" not in capsys.readouterr().err
+    assert fake_core.ran == []
+
+
+def test_the_demo_refuses_a_picture_it_cannot_write_before_it_runs(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--scenario", scenario, "--picture", "p.xyz"]) == Exit.BAD_INPUT
+    assert "--picture p.xyz" in capsys.readouterr().err
+    assert fake_core.ran == []
+
+
+def test_an_interrupted_demo_ends_with_the_code_of_caveats(
+    scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.fail = lambda *_: KeyboardInterrupt()
+    assert main(["demo", "--scenario", scenario]) == Exit.CAVEATS
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "3"])
+def test_a_run_json_of_something_else_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    assert main(["describe", str(tmp_path)]) == Exit.BAD_INPUT
+    assert str(tmp_path / "run.json") in capsys.readouterr().err
+
+
+def test_a_table_that_is_gone_is_named(tcd_run: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    (tcd_run.folder / "marks.parquet").unlink()
+    assert main(["describe", str(tcd_run.folder)]) == Exit.BAD_INPUT
+    assert str(tcd_run.folder / "marks.parquet") in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+@pytest.mark.parametrize("command", ["describe", "--help"])
+def test_a_pipe_closed_by_its_reader_is_no_failure(tcd_run: Results, command: str) -> None:
+    words = [command] if command == "--help" else [command, str(tcd_run.folder)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "backwater", *words], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (Exit.OK, b"")

@@ -207,14 +207,27 @@ def test_progress_tells_the_simulated_time_the_end_and_what_may_be_written(tmp_p
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a Unix signal")
-def test_ctrl_c_keeps_what_was_finished_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_keep_what_was_finished_and_say_so(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
     command = [sys.executable, "-m", "backwater", "run", "endless.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         time.sleep(3)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         _, shown = process.communicate(timeout=60)
     assert process.returncode == Exit.CAVEATS, shown
     assert "interrupted; kept: results/endless-s1" in shown
     assert "Traceback" not in shown
     assert Results(tmp_path / "results" / "endless-s1").meta["status"] == "partial"
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_that_is_not_a_64_bit_number_is_refused(small: Path, seed: int) -> None:
+    with pytest.raises(ValueError, match="2\\*\\*64"):
+        backwater.run(small, seed=seed)
+
+
+def test_the_demo_refuses_a_scenario_without_its_ports(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--scenario", str(small)]) == Exit.BAD_INPUT
+    assert "has no ports P0, P1, P2, P3" in capsys.readouterr().err
+    assert not Path("results").exists()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backwater import ScenarioError
 from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
-    from backwater.running import Outcome
+    from backwater.running import Outcome, Scenario
 
 _SCENARIO = "single-congestion-point.toml"
 _PORTS = ("P0", "P1", "P2", "P3")
@@ -38,16 +40,22 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
     from backwater.results import Results
     from backwater.running import Job, Scenario, run_jobs
 
+    picture = picture or Path("queue-and-state.png")
+    _check_format(picture)
     loaded = Scenario.load(scenario or _shipped())
+    _check_ports(loaded)
     jobs = [
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
         for name, kind in _SCHEMES.items()
     ]
     with watching(len(jobs)) as watcher:
         outcomes = run_jobs(jobs, None, watcher)
+    if any(outcome.interrupted for outcome in outcomes):
+        print("interrupted: no table and no picture without both runs", file=sys.stderr)
+        return Exit.CAVEATS
     _raise_failures(outcomes)
     runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
-    _print(runs, _draw(runs, picture or Path("queue-and-state.png")))
+    _print(runs, _draw(runs, picture))
     return Exit.CAVEATS if any(run.meta["caveats"] for run in runs.values()) else Exit.OK
 
 
@@ -57,6 +65,28 @@ def _shipped() -> Path:
         if (root / "scenarios" / _SCENARIO).is_file():
             return root / "scenarios" / _SCENARIO
     raise UsageError(f"scenarios/{_SCENARIO} was not found; run this in the checkout, or name a file with --scenario")
+
+
+def _check_format(picture: Path) -> None:
+    """Before anything runs, that the picture can be written."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if picture.suffix.removeprefix(".").lower() not in known:
+        raise UsageError(f"--picture {picture}: the ending must be one of {', '.join(sorted(known))}")
+
+
+def _check_ports(scenario: Scenario) -> None:
+    """Before anything runs, that its topology has the ports: a probe of a port that is not there is refused."""
+    names = ", ".join(f'"{port}"' for port in _PORTS)
+    try:
+        scenario.resolve([f"probe.ports=[{names}]"])
+    except ScenarioError:
+        scenario.resolve()
+        raise UsageError(
+            f"{scenario.origin} has no ports {', '.join(_PORTS)}, which the demo shows; "
+            'topologies of the kinds "tcd-figure-2" and "tcd-testbed" have, others run with `backwater run`'
+        ) from None
 
 
 def _raise_failures(outcomes: Sequence[Outcome]) -> None:

@@ -31,6 +31,8 @@ def describe(
     from backwater.results import Results
 
     run = Results(results)
+    for table in run.tables:
+        run.file(table)
     columns = [entry for entry in json.loads(_core.dictionary()) if entry["table"] in run.tables]
     if json_:
         print(json.dumps({"run": run.meta, "columns": columns}, indent=2))

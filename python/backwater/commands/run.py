@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit
+from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def run(
     *,
     set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
     jobs: _AtLeastOne = None,
     threads: _AtLeastOne = None,
     engine: Literal["windows", "heap"] | None = None,
@@ -71,10 +71,12 @@ def run(
 def _jobs(
     file: Path, overrides: Sequence[str], seed: int | None, seeds: int, threads: int | None, out: Path
 ) -> list[Job]:
-    from backwater.running import Job, Scenario, folder_name
+    from backwater.running import MAX_SEED, Job, Scenario, folder_name
 
     scenario = Scenario.load(file)
     first = seed if seed is not None else int(scenario.resolve(overrides)["run"]["seed"])
+    if first + seeds - 1 > MAX_SEED:
+        raise UsageError(f"{seeds} seeds from {first} go beyond the last, 2**64 - 1; begin at {MAX_SEED - seeds + 1}")
     return [
         Job(
             label=f"{Path(scenario.origin).stem} seed {number}",

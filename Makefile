@@ -34,6 +34,7 @@ test: test-rust test-python ## run every test
 
 test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
+	cargo test --release --locked -p backwater-tests --test determinism fixed # the same digests as in the dev profile
 
 test-python: $(STAMPS)/core
 	$(BIN)/python -m pytest

@@ -104,25 +104,25 @@ def _port_cells(row: Mapping[str, Any]) -> list[str]:
 
 #: What makes a port worth a row of a table that cannot show all of them.
 _WORTH = {
-    "paused longest": pl.col("paused_ps"),
-    "with the largest peak queue": pl.col("peak_queue_bytes"),
-    "most marks": pl.col("ce_marks") + pl.col("ue_marks"),
-    "the longest congestion": pl.col("congestion_ps"),
+    "time paused": pl.col("paused_ps"),
+    "peak queue": pl.col("peak_queue_bytes"),
+    "marks": pl.col("ce_marks") + pl.col("ue_marks"),
+    "congestion": pl.col("congestion_ps"),
 }
 
 
 def busiest_ports(results: Results, limit: int) -> list[str]:
-    """The ports that `probe.ports` names, then the first by each of _WORTH in turn, switches before hosts."""
+    """The first ports by each of _WORTH and those that `probe.ports` names; then, up to `limit`, the next by each."""
     names = {label: alias for alias, label in results.meta.get("aliases", {}).items()}
     frame = _ports_in_use(results)
-    chosen = [label for label in map(results.port, _probed(results)) if label in set(frame["port"])]
     ranks = [
         frame.filter(worth > 0).sort("at_host", worth, "peak_queue_bytes", descending=[False, True, True])["port"]
         for worth in _WORTH.values()
     ]
-    for row in zip_longest(*ranks):
-        chosen += [label for label in row if label is not None]
-    chosen = list(dict.fromkeys(chosen))[:limit]
+    first, *others = [[label for label in row if label is not None] for row in zip_longest(*ranks)] or [[]]
+    needed = dict.fromkeys([*first, *map(results.port, _probed(results))])
+    ranked = dict.fromkeys([*needed, *(label for row in others for label in row)])
+    chosen = list(ranked)[: max(limit, len(needed))]
     shown = frame.filter(pl.col("port").is_in(chosen)).sort("paused_ps", "peak_queue_bytes", descending=True)
     return [names.get(label, label) for label in shown["port"]]
 
@@ -132,13 +132,14 @@ def ports_title(results: Results, shown: int) -> str:
     total = _ports_in_use(results).height
     if shown == total:
         return "Egress ports in use"
-    probed = "; those of probe.ports" if _probed(results) else ""
-    return f"{shown} of {total} egress ports in use: {', '.join(_WORTH)}, at switches first{probed}"
+    *worth, last = _WORTH
+    probed = ", with those that probe.ports names" if _probed(results) else ""
+    return f"{shown} of {total} egress ports in use, by {', '.join(worth)} and {last}, switches before hosts{probed}"
 
 
 def _probed(results: Results) -> list[str]:
-    """What `probe.ports` names."""
-    return list(results.meta["scenario"].get("probe", {}).get("ports") or [])
+    """The ports that `probe.ports` names one by one; patterns may stand for more than a table can show."""
+    return [name for name in results.meta["scenario"].get("probe", {}).get("ports") or [] if "*" not in name]
 
 
 def _ports_in_use(results: Results) -> pl.DataFrame:

@@ -60,6 +60,6 @@ def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd
     peak = pl.when(pl.col("port") == "T2->R1").then(10**6).otherwise(pl.col("peak_queue_bytes"))
     tcd_run.ports.collect().with_columns(peak_queue_bytes=peak).write_parquet(tcd_run.folder / "ports.parquet")
     assert tables.busiest_ports(tcd_run, 2) == ["P2", "P3"]
-    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use: paused longest")
+    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use, by time paused, peak queue")
     tcd_run.meta["scenario"]["probe"] = {"ports": ["P1"]}
-    assert tables.busiest_ports(tcd_run, 1) == ["P1"]
+    assert tables.busiest_ports(tcd_run, 1) == ["P2", "P1", "P3"]

@@ -258,7 +258,9 @@ def test_a_quick_reproduction_of_figure_12_runs_the_simulator_and_keeps_its_vict
     assert (
         main(["reproduce", "tcd", "--figure", "fig12", "--profile", "authors", "--quick", "--out", str(tmp_path)]) == 0
     )
-    verdicts = {entry["id"]: entry for entry in json.loads((tmp_path / "claims.json").read_text())}
+    verdicts = {
+        entry["id"]: entry for entry in json.loads((tmp_path / "fig12-authors-quick" / "claims.json").read_text())
+    }
     assert list(verdicts) == CLAIMS["fig12"]
     assert verdicts["TCD-F12d"]["checks"][0]["values"] == [0]
-    assert (tmp_path / "fig12-authors.png").is_file()
+    assert (tmp_path / "fig12-authors-quick" / "fig12-authors.png").is_file()

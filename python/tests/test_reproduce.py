@@ -108,7 +108,7 @@ def test_verdicts_come_as_json_markdown_and_one_page(fake_core: FakeCore, capsys
     verdicts = json.loads(capsys.readouterr().out)
     assert [(v["id"], v["verdict"]) for v in verdicts] == [("X-F3a", "holds"), ("X-F3b", "differs")]
     assert verdicts[0]["checks"][0]["mean"] == pytest.approx(500 / 150)
-    root = Path("results/reproduce/demo")
+    root = Path("results/reproduce/demo/authors")
     page = (root / "report.html").read_text()
     assert "Figure 3 (a): Queue of P2" in page
     assert "data:image/png;base64," in page
@@ -124,7 +124,7 @@ def test_an_interrupted_reproduction_keeps_what_was_finished(
     fake_core.fail = lambda _, seed: KeyboardInterrupt() if seed == 2 else None
     assert main(["reproduce", "demo", "--profile", "authors", "--jobs", "1"]) == Exit.CAVEATS
     assert "the same command continues" in capsys.readouterr().err
-    verdicts = json.loads(Path("results/reproduce/demo/claims.json").read_text())
+    verdicts = json.loads(Path("results/reproduce/demo/authors/claims.json").read_text())
     assert {verdict["seeds"] for verdict in verdicts} == {1}
     fake_core.fail = lambda *_: None
     before = len(fake_core.ran)
@@ -162,7 +162,7 @@ def test_without_its_first_runs_a_figure_is_not_run(papers: Path, fake_core: Fak
     fake_core.fail = lambda *_: KeyboardInterrupt()
     assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"]) == Exit.CAVEATS
     assert len(fake_core.ran) == 1
-    verdicts = json.loads(Path("results/reproduce/demo/claims.json").read_text())
+    verdicts = json.loads(Path("results/reproduce/demo/authors-1-seeds/claims.json").read_text())
     assert {verdict["verdict"] for verdict in verdicts} == {"not run"}
 
 
@@ -184,7 +184,7 @@ def test_a_page_shows_text_from_files_as_text(papers: Path, fake_core: FakeCore)
     file = papers / "demo" / "fig03" / "claims.toml"
     file.write_text(CLAIMS.replace("P2 holds more than P1", "<b>q & r</b>"))
     main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"])
-    page = Path("results/reproduce/demo/report.html").read_text()
+    page = Path("results/reproduce/demo/authors-1-seeds/report.html").read_text()
     assert "&lt;b&gt;q &amp; r&lt;/b&gt;" in page
     assert fake_core.ran
 
@@ -215,3 +215,15 @@ def test_a_shared_file_that_is_not_there_is_named(papers: Path) -> None:
     file.write_text('shared = "../scene.toml"\n' + EXPERIMENT)
     with pytest.raises(UsageError, match=r"there is no file .*scene\.toml"):
         experiment.load(file.parent)
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_the_report_on_a_part_leaves_that_on_the_whole_and_says_when_it_is_quick() -> None:
+    root = Path("results/reproduce/demo")
+    assert main(["reproduce", "demo"]) == Exit.OK
+    whole = (root / "claims.json").read_text()
+    assert main(["reproduce", "demo", "--figure", "fig03", "--profile", "ideal", "--quick"]) == Exit.OK
+    assert (root / "claims.json").read_text() == whole
+    assert "--quick" in (root / "fig03-ideal-quick" / "report.html").read_text()
+    assert "--quick" in (root / "fig03-ideal-quick" / "claims.md").read_text()
+    assert "--quick" not in (root / "claims.md").read_text()

@@ -52,7 +52,8 @@ def reproduce(
     profile
         The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both; both if not given.
     out
-        Where results go; results/reproduce/SYSTEM if not given.
+        Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
+        number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
     json_
         Print only the verdicts, as JSON.
     """
@@ -67,7 +68,20 @@ def reproduce(
     made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
     if not any(outcome.interrupted for outcome in outcomes):
         outcomes += _do(made, jobs, "runs", quiet=json_)
-    return _report(system, figures, profiles, made, outcomes, root, as_json=json_)
+    title = f"Reproducing {system.upper()}{' (--quick: one seed unless asked for more, shorter runs)' if quick else ''}"
+    folder = root / _part(figure, profile, seeds, quick=quick)
+    return _report(title, figures, profiles, made, outcomes, folder, as_json=json_)
+
+
+def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quick: bool) -> str:
+    """The folder, below the one for all, of a report on a part: so that none overwrites another's verdicts."""
+    parts = [
+        *sorted(set(figure or ())),
+        *([] if profile == "both" else [profile]),
+        *([f"{seeds}-seeds"] if seeds is not None else []),
+        *(["quick"] if quick else []),
+    ]
+    return "-".join(parts)
 
 
 def _do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
@@ -83,7 +97,7 @@ def _do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome
 
 
 def _report(
-    system: str,
+    title: str,
     figures: Sequence[Figure],
     profiles: Sequence[str],
     made: Plan,
@@ -97,7 +111,7 @@ def _report(
     from backwater.reproduce import evaluate
 
     found: list[Reproduced] = [evaluate(figure, profile, made, root) for figure in figures for profile in profiles]
-    written = report.write(found, root, f"Reproducing {system.upper()}")
+    written = report.write(found, root, title)
     if as_json:
         print((root / "claims.json").read_text(encoding="utf-8"), end="")
     else:

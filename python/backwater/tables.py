@@ -123,7 +123,9 @@ def busiest_ports(results: Results, limit: int) -> list[str]:
     needed = dict.fromkeys([*first, *map(results.port, _probed(results))])
     ranked = dict.fromkeys([*needed, *(label for row in others for label in row)])
     chosen = list(ranked)[: max(limit, len(needed))]
-    shown = frame.filter(pl.col("port").is_in(chosen)).sort("paused_ps", "peak_queue_bytes", descending=True)
+    shown = frame.filter(pl.col("port").is_in(chosen)).sort(
+        "at_host", "paused_ps", "peak_queue_bytes", descending=[False, True, True]
+    )
     return [names.get(label, label) for label in shown["port"]]
 
 

@@ -85,7 +85,7 @@ def _check_ports(scenario: Scenario) -> None:
         scenario.resolve()
         raise UsageError(
             f"{scenario.origin} has no ports {', '.join(_PORTS)}, which the demo shows; "
-            'topologies of the kinds "tcd-figure-2" and "tcd-testbed" have, others run with `backwater run`'
+            'a topology of the kind "tcd-figure-2" has; others run with `backwater run`'
         ) from None
 
 

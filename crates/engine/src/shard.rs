@@ -214,7 +214,7 @@ pub fn in_order<N: Node, P: Post<N::Message>>(
         if at.time >= window.end {
             break;
         }
-        while local < at {
+        while local.time < at.time || (local.time == at.time && local.order < at.order) {
             node.fire(local, world, post);
             local = node.local_key();
         }

@@ -40,8 +40,12 @@ impl Switch {
         if !alone {
             return false;
         }
-        let arriving: u64 = arrivals.iter().map(|packet| u64::from(packet.size)).sum();
-        if !self.memory.stays_calm(arriving) || arrivals.iter().any(|packet| packet.kind == Kind::Pfc) {
+        let (mut arriving, mut pfc) = (0, false);
+        for packet in arrivals {
+            arriving += u64::from(packet.size);
+            pfc |= packet.kind == Kind::Pfc;
+        }
+        if pfc || !self.memory.stays_calm(arriving) {
             return false;
         }
         self.deal(arrivals, window, batch);

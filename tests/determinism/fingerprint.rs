@@ -43,11 +43,7 @@ pub(crate) fn fingerprint(spec: Spec, kind: Kind, until: Option<Time>) -> Finger
         events: outcome.totals.events,
         packet_hops: outcome.totals.packet_hops,
         flows: outcome.flows,
-        ports: outcome
-            .ports
-            .into_iter()
-            .map(|p| PortRecord { peak_queue: backwater_units::Bytes::ZERO, ..p })
-            .collect(),
+        ports: outcome.ports,
     };
     Ok((course, outcome.records))
 }

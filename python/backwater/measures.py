@@ -62,12 +62,19 @@ def by_traffic(results: Results) -> pl.DataFrame:
             received_bytes=pl.col("received_bytes").sum(),
             throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
             mean_fct_ps=pl.col("fct_ps").mean(),
-            # Nearest rank, as in run.json: the smallest that at least 99 % of the flows do not exceed.
-            p99_slowdown=slowdown.sort().get((slowdown.len() * 99 + 99) // 100 - 1, null_on_oob=True),
+            p99_slowdown=nearest_rank(slowdown, 99),
         )
         .sort("traffic_index")
         .collect()
     )
+
+
+def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
+    """A percentile as in run.json: the smallest value that at least `percent` % of them do not exceed; null of none.
+
+    `values` has no nulls.
+    """
+    return values.sort().get((values.len() * percent + 99) // 100 - 1, null_on_oob=True)
 
 
 def busiest_priority(results: Results) -> int:

@@ -1,0 +1,130 @@
+"""Slowdown of flows over their size: FCT relative to a base FCT, per bin, with confidence intervals over seeds.
+
+A flow's slowdown is its FCT over a base: that of the same flow alone in the empty network (``alone``), or the estimate
+size / line rate + one-way propagation that the TCD authors' simulator uses (``analytic``), which leaves out headers and
+store-and-forward.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from backwater.errors import UsageError
+from backwater.measures import nearest_rank
+from backwater.stats import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.results import Results
+
+Base = Literal["alone", "analytic"]
+
+#: Which column of the flows table is which base.
+_BASES: Mapping[Base, str] = {"alone": "ideal_fct_ps", "analytic": "analytic_fct_ps"}
+
+#: Cuts between the size bins, in bytes, by size table. The paper's Figures 15 to 19 do not print their axes' bins as
+#: numbers; these are knots of the two tables (so that every bin has at least 1.5 % of the flows) and the sizes that the
+#: paper's text names: 10, 50, 80, 100 and 120 KB for Hadoop, 500 KB, 1 and 5 MB for WebSearch.
+EDGES: Mapping[str, tuple[int, ...]] = {
+    "hadoop": (500, 1_000, 10_000, 30_000, 50_000, 80_000, 100_000, 120_000, 300_000, 1_000_000),
+    "web-search": (10_000, 30_000, 50_000, 80_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000),
+}
+
+#: The statistics of a bin that get a mean over seeds and a confidence interval.
+STATISTICS = ("median", "p95", "p99", "mean", "mean_fct_ps")
+
+
+def flows(results: Results, *, base: Base = "alone", traffic: str | None = None) -> pl.DataFrame:
+    """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all.
+
+    Columns ``flow``, ``size_bytes``, ``start_ps``, ``fct_ps`` and ``slowdown``. A flow that did not finish before the
+    run ended has null for the last two; :func:`by_size` counts it as `unfinished`. Raises UsageError for a traffic
+    entry that the run does not have, and for results of a version that did not write the base.
+    """
+    table = results.flows
+    column = _BASES[base]
+    if column not in table.collect_schema():
+        raise UsageError(f"{results.file('flows')} has no column {column} (base {base}); run the scenario again")
+    if traffic is not None:
+        name = pl.col("traffic").cast(pl.String)
+        known = table.select(name.unique(maintain_order=True)).collect()["traffic"].to_list()
+        if traffic not in known:
+            raise UsageError(f"{results.folder} has no traffic {traffic!r}; it has {', '.join(known)}")
+        table = table.filter(name == traffic)
+    return (
+        table.filter(pl.col("size_bytes").is_not_null())
+        .select("flow", "size_bytes", "start_ps", "fct_ps", slowdown=pl.col("fct_ps") / pl.col(column))
+        .collect()
+    )
+
+
+def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFrame:
+    """Slowdown per size bin: for each seed the bin's statistics, then their mean over the seeds and its 95 % interval.
+
+    `frames` are seeds, as from :func:`flows`. `edges` are the cuts: a bin holds sizes from ``low_bytes`` up to, not
+    including, ``high_bytes``, which is null for the last; bins without a flow are left out. Each row has ``seeds``
+    (those that have finished flows in the bin), ``flows`` (finished, all seeds together), ``unfinished``, and per name
+    of STATISTICS the mean over seeds with ``<name>_low`` and ``<name>_high`` (equal to the mean for a single seed; null
+    if no flow finished). Percentiles are nearest ranks over the finished flows, as in run.json.
+    """
+    cuts = list(edges)
+    if cuts != sorted(set(cuts)) or (cuts and cuts[0] < 0):
+        raise UsageError(f"size bins {', '.join(map(str, cuts))} do not rise; give each size once, smallest first")
+    per_seed = [_bins(frame, cuts) for frame in frames]
+    rows = [_over_seeds(bin_, [seed[bin_] for seed in per_seed if bin_ in seed], cuts) for bin_ in range(len(cuts) + 1)]
+    return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_SCHEMA)
+
+
+_SCHEMA = {
+    "low_bytes": pl.Int64,
+    "high_bytes": pl.Int64,
+    "seeds": pl.Int64,
+    "flows": pl.Int64,
+    "unfinished": pl.Int64,
+    **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in ("", "_low", "_high")},
+}
+
+
+def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float | int]]:
+    """One seed's statistics by number of the bin."""
+    slowdown = pl.col("slowdown").drop_nulls()
+    # A size equal to a cut belongs to the bin above it.
+    above = (pl.lit(0), *(pl.col("size_bytes") >= cut for cut in cuts))
+    rows = (
+        frame.with_columns(bin=pl.sum_horizontal(*above))
+        .group_by("bin")
+        .agg(
+            flows=pl.col("fct_ps").count(),
+            unfinished=pl.col("fct_ps").null_count(),
+            median=nearest_rank(slowdown, 50),
+            p95=nearest_rank(slowdown, 95),
+            p99=nearest_rank(slowdown, 99),
+            mean=slowdown.mean(),
+            mean_fct_ps=pl.col("fct_ps").mean(),
+        )
+    )
+    return {row.pop("bin"): row for row in rows.to_dicts()}
+
+
+def _over_seeds(
+    number: int, seeds: Sequence[Mapping[str, float | int]], cuts: list[int]
+) -> dict[str, float | int | None]:
+    finished = [row for row in seeds if row["flows"]]
+    row: dict[str, float | int | None] = {
+        "low_bytes": cuts[number - 1] if number else 0,
+        "high_bytes": cuts[number] if number < len(cuts) else None,
+        "seeds": len(finished),
+        "flows": sum(int(seed["flows"]) for seed in seeds),
+        "unfinished": sum(int(seed["unfinished"]) for seed in seeds),
+    }
+    for name in STATISTICS:
+        value = estimate([float(seed[name]) for seed in finished]) if finished else None
+        row |= {
+            name: value.mean if value else None,
+            f"{name}_low": value.low if value else None,
+            f"{name}_high": value.high if value else None,
+        }
+    return row

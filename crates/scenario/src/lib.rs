@@ -12,6 +12,7 @@ mod overrides;
 pub mod quantity;
 mod scenario;
 mod schema;
+mod schemes;
 pub mod settings;
 mod valid;
 

@@ -13,9 +13,14 @@ use crate::layers::{self, join};
 use crate::nearest::nearest;
 use crate::schema::{Rules, View};
 
-/// Applies `text`, which is the source number `source`, to the tree.
-pub(crate) fn apply(root: &mut Node, text: &str, source: usize, rules: &Rules) -> Result<(), Problem> {
-    let all = || Place { source, span: 0..text.len() };
+/// Applies `text`, which stands in the source number `source` from byte `offset` on, to the tree.
+pub(crate) fn apply(
+    root: &mut Node,
+    text: &str,
+    (source, offset): (usize, usize),
+    rules: &Rules,
+) -> Result<(), Problem> {
+    let all = || Place { source, span: offset..offset + text.len() };
     let (path, value) = text.split_once('=').ok_or_else(|| {
         Problem::new(all(), format!("the override {text:?} has no value"), "no \"=\"")
             .help("write KEY.KEY=VALUE")
@@ -25,11 +30,11 @@ pub(crate) fn apply(root: &mut Node, text: &str, source: usize, rules: &Rules) -
             Problem::new(all(), format!("the override {text:?} has no value"), "nothing after \"=\"");
         return Err(problem.help("write KEY.KEY=VALUE; the empty text is \"\""));
     }
-    let start = path.len() + 1;
+    let start = offset + path.len() + 1;
     let mut value_node = parse_value(value, source);
     shift(&mut value_node, start);
     let mut parts = Vec::new();
-    let mut at = 0;
+    let mut at = offset;
     for part in path.split('.') {
         let indent = part.len() - part.trim_start().len();
         parts.push((part.trim(), Place { source, span: at + indent..at + indent + part.trim().len() }));

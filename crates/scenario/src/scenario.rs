@@ -8,6 +8,7 @@ use crate::document::{Node, Place};
 use crate::layers;
 use crate::overrides;
 use crate::schema::Rules;
+use crate::schemes;
 use crate::settings::{Profile, Settings};
 
 /// A scenario as it was read, complete with the defaults of its profile.
@@ -81,9 +82,9 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
         let problem = Problem::new(place, "the scenario is empty".to_owned(), "nothing here");
         return Err(vec![problem.help("write at least [topology] and one [[traffic]] entry")]);
     }
-    let mut problems = Vec::new();
+    let (file, mut problems) = (root.clone(), Vec::new());
     for (index, text) in overrides.iter().enumerate() {
-        problems.extend(overrides::apply(&mut root, text, index + 1, rules).err());
+        problems.extend(overrides::apply(&mut root, text, (index + 1, 0), rules).err());
     }
     let written = root.clone();
     let named = root.get("profile").and_then(Node::text);
@@ -94,6 +95,10 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     sources.push(Source { name, text: profile.defaults().to_owned() });
     layers::fill(&mut root, &Node::parse(profile.defaults(), source)?, "");
     problems.extend(check(&root, rules));
+    if problems.is_empty() {
+        // Only then: under every scheme the same would be wrong again.
+        problems = schemes::check(&root, &file, overrides, sources);
+    }
     if !problems.is_empty() {
         return Err(problems);
     }

@@ -5,6 +5,7 @@ mod detector;
 mod packet;
 mod probe;
 mod run;
+mod scheme;
 mod switch;
 mod topology;
 mod traffic;
@@ -17,6 +18,7 @@ pub use detector::{ByRate, Detector, DetectorKind, Trend};
 pub use packet::{Ack, Packet};
 pub use probe::Probe;
 pub use run::{Engine, Run};
+pub use scheme::Scheme;
 pub use switch::{Arbiter, Form, Headroom, Pfc, Switch, ThresholdKind};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Control, Names, SizeChoice, TableName, Traffic, Workload};
@@ -82,4 +84,8 @@ pub struct Settings {
     pub traffic: Vec<Traffic>,
     /// What is recorded. It never changes the run.
     pub probe: Probe,
+    /// Schemes to compare: each is this scenario with other settings, and `backwater run` runs all of them. The
+    /// scenario itself, without any, must be complete too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scheme: Vec<Scheme>,
 }

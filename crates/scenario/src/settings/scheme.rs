@@ -1,0 +1,18 @@
+//! `[[scheme]]`
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One of several schemes under which the same scenario is run.
+///
+/// The crate itself runs a scenario without any: to run a scheme, parse the text again with `set` as overrides, before
+/// those of the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scheme {
+    /// What it is called in tables, plots and on the command line (`--scheme`).
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// What it changes, as texts of `--set`: `["switch.detector.kind=tcd", "cc.alpha-initial=1.2"]`. Default nothing.
+    #[serde(default)]
+    pub set: Vec<String>,
+}

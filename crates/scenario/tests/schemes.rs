@@ -1,0 +1,47 @@
+//! A scenario may list schemes: other settings for the same traffic, each checked as the scenario itself is.
+mod common;
+
+use common::{SMALL, report, says, validate};
+use serde_json::json;
+
+fn with(schemes: &str) -> String {
+    format!("{SMALL}{schemes}")
+}
+
+#[test]
+fn schemes_are_named_lists_of_overrides() {
+    let text = with(
+        "[[scheme]]\nname = \"ECN\"\n[[scheme]]\nname = \"TCD\"\nset = [\"switch.detector.kind=tcd\", \"cc.g = 0.5\"]\n",
+    );
+    let resolved = validate(&text, &[]).unwrap().resolved();
+    assert_eq!(resolved["scheme"][0], json!({"name": "ECN", "set": []}));
+    assert_eq!(resolved["scheme"][1]["set"][1], "cc.g = 0.5");
+    assert_ne!(resolved["cc"]["g"], 0.5, "the scenario itself is run without any scheme");
+}
+
+#[test]
+fn what_a_scheme_sets_is_checked_where_it_stands() {
+    let wrong = |set: &str| report(&with(&format!("[[scheme]]\nname = \"a\"\nset = [{set}]\n")), &[]);
+    says(&wrong("'switch.pcf.form=ideal'"), &["did you mean \"pfc\"?", "test.toml:16:16"]);
+    says(&wrong("\"switch.pfc.form=timd\""), &["did you mean \"timed\"?", "test.toml:16"]);
+    says(&wrong("'cc.g'"), &["the override \"cc.g\" has no value", "test.toml:16:9"]);
+    says(&wrong("'profile=\"idael\"'"), &["did you mean \"ideal\"?"]);
+    says(&wrong("\"profile=\\\"idael\\\"\""), &["did you mean \"ideal\"?", "a scheme's set"]);
+    says(&wrong("'scheme.a.name=b'"), &["the scheme changes schemes"]);
+    says(&wrong("3"), &["scheme.a.set[0] = 3", "expected a text"]);
+}
+
+#[test]
+fn a_scheme_needs_a_name_of_its_own() {
+    says(&report(&with("[[scheme]]\nset = []\n"), &[]), &["scheme[0] has no name"]);
+    says(&report(&with("[[scheme]]\nname = \"\"\n"), &[]), &["scheme..name is empty"]);
+    let twice = with("[[scheme]]\nname = \"a\"\n[[scheme]]\nname = \"a\"\n");
+    says(&report(&twice, &[]), &["two schemes are called \"a\"", "give every scheme a name of its own"]);
+}
+
+#[test]
+fn overrides_of_the_user_come_after_those_of_a_scheme() {
+    let text = with("[[scheme]]\nname = \"a\"\nset = [\"switch.pfc.form=ideal\"]\n");
+    says(&report(&text, &["switch.pfc.form=timd"]), &["--set switch.pfc.form=timd", "1 problem"]);
+    assert!(validate(&text, &["switch.pfc.form=off"]).is_ok());
+}

@@ -15,6 +15,7 @@ A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbp
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import itertools
 import sys
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backwater import claims
 from backwater.errors import UsageError
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from backwater.results import Results
+
+
+#: The settings under which figures run if they do not say otherwise.
+PROFILES = ("authors", "ideal")
 
 
 class RunSpec(BaseModel):
@@ -57,6 +62,15 @@ class Changes(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: tuple[str, ...] = ()
+
+
+class Quick(Changes):
+    """What a quick look (``--quick``) changes."""
+
+    seeds: int = Field(1, ge=1)
+    skip: tuple[str, ...] = Field(
+        (), description="Names of runs, or patterns with *, that are left out; figure.py must do without them."
+    )
 
 
 class Assumption(BaseModel):
@@ -92,8 +106,20 @@ class Experiment(BaseModel):
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
-    quick: Changes = Field(default_factory=Changes, description="Further overrides of a quick look.")
+    profiles: tuple[str, ...] = Field(PROFILES, min_length=1, description="Under which profiles its runs are done.")
+    quick: Quick = Field(Quick(seeds=1), description="What a quick look changes.")
     assumption: tuple[Assumption, ...] = ()
+
+    @model_validator(mode="after")
+    def _known(self) -> Experiment:
+        for name in (*self.profiles, *self.profile):
+            if name not in PROFILES:
+                raise ValueError(f"there is no profile {name!r}; the profiles are {', '.join(PROFILES)}")
+        for pattern in self.quick.skip:
+            names = [name for spec in (*self.first, *self.run) for name, _ in spec.expand()]
+            if not fnmatch.filter(names, pattern):
+                raise ValueError(f"quick.skip names no run with {pattern!r}; the runs are {', '.join(names)}")
+        return self
 
 
 class Module(Protocol):
@@ -134,6 +160,18 @@ class Figure:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return cast("Module", module)
+
+    def profiles(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Those of the profiles asked for under which its runs are done."""
+        return tuple(profile for profile in asked if profile in self.experiment.profiles)
+
+    def seeds(self, *, quick: bool) -> int:
+        """How many seeds it asks for."""
+        return self.experiment.quick.seeds if quick else self.experiment.seeds
+
+    def skips(self, run: str, *, quick: bool) -> bool:
+        """Whether a run is left out."""
+        return quick and any(fnmatch.fnmatchcase(run, pattern) for pattern in self.experiment.quick.skip)
 
     def overrides(self, profile: str, *, quick: bool) -> tuple[str, ...]:
         """What applies to every run under a profile."""

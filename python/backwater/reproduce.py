@@ -112,8 +112,8 @@ def _combinations(
     figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
 ) -> Iterator[tuple[Figure, str, int]]:
     for figure in figures:
-        count = seeds or (1 if quick else figure.experiment.seeds)
-        for profile in profiles:
+        count = seeds or figure.seeds(quick=quick)
+        for profile in figure.profiles(profiles):
             for seed in range(1, count + 1):
                 yield figure, profile, seed
 
@@ -134,6 +134,8 @@ def _add(
     for spec in specs:
         scenario = Scenario.load(figure.folder / spec.scenario)
         for name, own in spec.expand():
+            if figure.skips(name, quick=quick):
+                continue
             overrides = tuple(_filled(text, values) for text in (*common, *own))
             folder = root / "runs" / f"{Path(scenario.origin).stem}-{_name(_content(scenario, overrides), seed)}"
             label = f"{figure.name} {profile} {name} seed {seed}"

@@ -95,6 +95,27 @@ def test_what_is_done_stays_done_and_more_seeds_add_only_what_is_new(fake_core: 
     assert [seed for _, seed in fake_core.ran[6:]] == [3, 3, 3]
 
 
+def test_a_figure_runs_only_under_the_profiles_that_it_names(papers: Path, fake_core: FakeCore) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text(EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["ideal"]'))
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert len(fake_core.ran) == 3 * 2
+    assert all('profile="ideal"' in overrides for overrides, _ in fake_core.ran)
+    file.write_text(EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["idael"]'))
+    with pytest.raises(UsageError, match="no profile 'idael'; the profiles are authors, ideal"):
+        experiment.load(file.parent)
+
+
+def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(papers: Path, fake_core: FakeCore) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text(EXPERIMENT + '[quick]\nseeds = 3\nskip = ["ecn * 1.2"]\n')
+    assert main(["reproduce", "demo", "--quick", "--profile", "ideal"]) == Exit.OK
+    assert len(fake_core.ran) == 2 * 3
+    file.write_text(EXPERIMENT + '[quick]\nskip = ["red"]\n')
+    with pytest.raises(UsageError, match=r"quick.skip names no run with 'red'; the runs are tcd, ecn red 0.5"):
+        experiment.load(file.parent)
+
+
 def test_a_changed_scenario_is_run_again(papers: Path, fake_core: FakeCore) -> None:
     main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"])
     (papers / "demo" / "fig03" / "one.toml").write_text("# another scenario")

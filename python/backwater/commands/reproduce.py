@@ -110,7 +110,9 @@ def _report(
     from backwater import report, terminal
     from backwater.reproduce import evaluate
 
-    found: list[Reproduced] = [evaluate(figure, profile, made, root) for figure in figures for profile in profiles]
+    found: list[Reproduced] = [
+        evaluate(figure, profile, made, root) for figure in figures for profile in figure.profiles(profiles)
+    ]
     written = report.write(found, root, title)
     if as_json:
         print((root / "claims.json").read_text(encoding="utf-8"), end="")

@@ -6,8 +6,8 @@
 //!
 //! | family | question | files |
 //! |---|---|---|
-//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `tcd`, `max_ton` |
-//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc` |
+//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `tcd`, `max_ton` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
 //! | [`flow_control`] | link: when is the upstream port paused, and how much buffer does that take? | `pfc`, `threshold`, `headroom` |
 //!

@@ -260,7 +260,9 @@ fn parameters_without_meaning_are_refused_by_name() {
     let authors = DcqcnConfig::authors();
     let refused = |config: DcqcnConfig| config.validate().unwrap_err().parameter;
     assert_eq!(refused(DcqcnConfig { alpha_initial: 2.1, ..authors }), "alpha-initial");
-    assert_eq!(refused(DcqcnConfig { g: 0.0, ..authors }), "g");
+    assert_eq!(refused(DcqcnConfig { g: -0.1, ..authors }), "g");
+    assert_eq!(refused(DcqcnConfig { cut: 0.0, ..authors }), "cut");
+    assert_eq!(refused(DcqcnConfig { cut: 2.1, ..authors }), "cut");
     assert_eq!(refused(DcqcnConfig { rate_timer: Span::ZERO, ..authors }), "rate-timer");
     assert_eq!(refused(DcqcnConfig { alpha_timer: Span::ZERO, ..authors }), "alpha-timer");
     assert_eq!(refused(DcqcnConfig { byte_counter: Bytes::ZERO, ..authors }), "byte-counter");

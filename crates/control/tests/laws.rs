@@ -1,5 +1,5 @@
 //! Laws that hold for any detector, controller and notification point under any sequence of events.
-use backwater_control::detector::{Departure, Detector, Red, Registers, Tcd, Trend};
+use backwater_control::detector::{Departure, Detector, NpEcn, Red, Registers, Tcd, Trend};
 use backwater_control::flow_control::{Admission, Ingress, Threshold};
 use backwater_control::notify::{Action, Mode, Notify, NotifyConfig};
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, OnUe, Reaction, ReactionConfig};
@@ -17,6 +17,11 @@ fn span() -> impl Strategy<Value = Span> {
         1 => Just(Span::ZERO),
         4 => (0..12_u32, 1..1_000_u64).prop_map(|(scale, n)| Span::from_ps(n * 10_u64.pow(scale) / 1_000 + 1)),
     ]
+}
+
+/// As many packets as a queue of so many bytes may hold.
+fn packets(queue: u64) -> u32 {
+    u32::try_from(queue.div_ceil(1_000)).unwrap_or(u32::MAX)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,7 @@ fn detector() -> impl Strategy<Value = Detector> {
         Just(Detector::None),
         Just(Detector::Red(Red::standard())),
         Just(Detector::Red(Red::hpcc(Rate::from_gbps(100)))),
+        Just(Detector::NpEcn(NpEcn { red: Red::standard() })),
         Just(Detector::Tcd(Tcd::authors())),
         Just(tcd(Trend::Rise)),
         Just(tcd(Trend::NoFall)),
@@ -61,7 +67,7 @@ proptest! {
                 PortEvent::Resume(after, queue) => {
                     now += after;
                     paused_once = true;
-                    detector.on_resume(&mut registers, now, queue);
+                    detector.on_resume(&mut registers, now, queue, || packets(queue));
                 }
                 PortEvent::Dequeue { after, queue, code, draw, held } => {
                     now += after;
@@ -167,6 +173,7 @@ proptest! {
             ReactionConfig::LineRate => line,
             ReactionConfig::Dcqcn(config) => config.min_rate.min(line),
             ReactionConfig::DcqcnHpcc(config) => config.min_rate.min(line),
+            ReactionConfig::Timely(config) => config.min_rate.min(line),
         };
         let (mut flow, mut now) = (Reaction::new(&config, line), Time::ZERO);
         for event in events {
@@ -222,7 +229,7 @@ proptest! {
         mode in prop_oneof![Just(Mode::Grid), Just(Mode::FirstMark)],
         packets in prop::collection::vec((span(), code()), 1..200),
     ) {
-        let config = NotifyConfig { interval: Span::from_us(50), mode };
+        let config = NotifyConfig { interval: Span::from_us(50), mode, fraction: 0.0 };
         let (mut np, mut now, mut timer) = (Notify::default(), Time::ZERO, None);
         let (mut sent, mut pending): (Vec<(Time, CodePoint)>, _) = (Vec::new(), CodePoint::Capable);
         for (after, code) in packets {

@@ -62,7 +62,7 @@ proptest! {
             let (micros, queue) = (now.as_ps() / 1_000_000, steps * 515);
             let counted = queue.saturating_sub(1_030);
             if kind == 0 {
-                detector.on_resume(&mut registers, now, queue);
+                detector.on_resume(&mut registers, now, queue, || unreachable!());
                 model.resume = Some((micros, counted));
                 continue;
             }

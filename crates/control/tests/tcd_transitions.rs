@@ -30,7 +30,7 @@ impl Port {
         Self::new(Tcd::authors())
     }
     fn resume(&mut self, at: Time, queue: u64) {
-        self.detector.on_resume(&mut self.registers, at, queue);
+        self.detector.on_resume(&mut self.registers, at, queue, || unreachable!());
     }
     fn code(&mut self, now: Time, queue: u64, code: CodePoint, draw: u32) -> CodePoint {
         let departure = Departure { now, queue, code, last_hold: self.last_hold };

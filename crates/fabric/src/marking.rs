@@ -110,11 +110,12 @@ impl Switch {
     pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
         let at = self.ports.at(port, class);
         let queue = &mut self.ports.queues[at];
-        let waiting = u64::from(queue.bytes);
+        let (waiting, fifo, pool) = (u64::from(queue.bytes), queue.fifo, &self.ports.pool);
         world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
             &mut queue.registers,
             Time::from_ps(now),
             waiting,
+            || pool.iter(fifo).count() as u32,
         );
     }
 }

@@ -8,22 +8,25 @@ use backwater_units::Time;
 use crate::{CodePoint, ConfigError, PortState};
 
 mod max_ton;
+mod np_ecn;
 mod red;
 mod tcd;
 
 pub use max_ton::{MaxTon, Step, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau};
+pub use np_ecn::NpEcn;
 pub use red::Red;
 pub use tcd::{Tcd, Trend};
 
 /// Everything a detector remembers about one egress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// The ON-OFF pattern is held to last until here: the end of the last OFF period plus max(Ton).
+    /// The ON-OFF pattern is held to last until here. TCD: the end of the last OFF period plus max(Ton). NP-ECN: for
+    /// ever while a paused packet is queued, else the beginning of time.
     release: Time,
     /// End of the period T whose trend is being watched.
     window_end: Time,
-    /// Bytes queued when the last OFF period ended.
-    queue_at_resume: u32,
+    /// What was queued when the last OFF period ended. TCD: in bytes. NP-ECN: in packets, less those that left since.
+    at_resume: u32,
     /// Bytes queued at the start of the period T.
     queue_at_sample: u32,
     state: PortState,
@@ -65,18 +68,23 @@ pub enum Detector {
     None,
     /// ECN by queue length.
     Red(Red),
+    /// ECN by queue length, but not for packets that were paused.
+    NpEcn(NpEcn),
     /// Ternary congestion detection.
     Tcd(Tcd),
 }
 
 impl Detector {
     /// The gate of the port opened: a RESUME arrived while paused, or the pause ran out. `queue` is the egress
-    /// queue in bytes before anything leaves it. A RESUME at an open gate is no such event; nor is PAUSE one, since
-    /// TCD measures from the end of an OFF period (§4.1).
+    /// queue in bytes before anything leaves it, `packets` counts what is in it and is called only if that is asked. A
+    /// RESUME at an open gate is no such event; nor is PAUSE one, since TCD measures from the end of an OFF period
+    /// (§4.1).
     #[inline]
-    pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64) {
-        if let Self::Tcd(tcd) = self {
-            tcd.on_resume(registers, now, queue);
+    pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64, packets: impl FnOnce() -> u32) {
+        match self {
+            Self::None | Self::Red(_) => {}
+            Self::NpEcn(_) => NpEcn::on_resume(registers, packets()),
+            Self::Tcd(tcd) => tcd.on_resume(registers, now, queue),
         }
     }
 
@@ -92,6 +100,7 @@ impl Detector {
         match self {
             Self::None => departure.code,
             Self::Red(red) => red.on_dequeue(registers, departure, draw),
+            Self::NpEcn(np_ecn) => np_ecn.on_dequeue(registers, departure, draw),
             Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
         }
     }
@@ -101,6 +110,7 @@ impl Detector {
         match self {
             Self::None => u64::MAX,
             Self::Red(red) => red.calm(),
+            Self::NpEcn(np_ecn) => np_ecn.red.calm(),
             Self::Tcd(tcd) => tcd.red.calm(),
         }
     }
@@ -116,6 +126,7 @@ impl Detector {
         match self {
             Self::None => Ok(()),
             Self::Red(red) => red.validate(),
+            Self::NpEcn(np_ecn) => np_ecn.validate(),
             Self::Tcd(tcd) => tcd.validate(),
         }
     }

@@ -140,7 +140,7 @@ impl Tcd {
         } else {
             self.window_end(now, self.max_ton)
         };
-        registers.queue_at_resume = saturate(self.red.counted(queue));
+        registers.at_resume = saturate(self.red.counted(queue));
     }
 
     #[inline]
@@ -211,7 +211,7 @@ impl Tcd {
     fn verdict_of_authors(&self, registers: &mut Registers, now: Time, queue: u64) -> bool {
         if matches!(registers.state, PortState::Undetermined) {
             // The first window ran from the RESUME to the release; only a fall opens a second one.
-            if queue >= u64::from(registers.queue_at_resume) {
+            if queue >= u64::from(registers.at_resume) {
                 return true;
             }
             self.open_window(registers, now, queue);

@@ -4,7 +4,7 @@
 //! ns3-rdma and the TCD authors' ns-3 release (2022), which differ from the paper where the table says so.
 //!
 //! ```text
-//!   CNP(CE):  Rt := Rc;  α := (1−g)α + g;  Rc := Rc(1 − α/2);  both stage counts 0
+//!   CNP(CE):  Rt := Rc;  α := (1−g)α + g;  Rc := Rc(1 − cut·α);  both stage counts 0
 //!       │
 //!       ▼                 count >= F                   timer, both counts >= F
 //!   ┌────────────────┐  ───────────▶ ┌───────────────┐  ───────────▶ ┌──────────────────────────────┐
@@ -16,7 +16,8 @@
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
 //! | α initial | 1 | 0.5 (1.2 with TCD) | authors' release and ns3-rdma; TCD §5.2.1. SIGCOMM 2015: 1 |
-//! | g | 1 | 1/256 | SIGCOMM 2015 |
+//! | g | 1 | 1/256 | SIGCOMM 2015. 0 freezes α: a reading of TCD §5.2.1, with α 1.2 |
+//! | cut | 1 | 0.5 | SIGCOMM 2015: Rc(1 − α/2). 1.2 is another reading of TCD §5.2.1, with α 0.5 |
 //! | α timer | ps | 55 µs | SIGCOMM 2015 |
 //! | rate timer | ps | 55 µs | SIGCOMM 2015 |
 //! | B | B | 10 MB | SIGCOMM 2015 |
@@ -43,8 +44,10 @@ use crate::{CodePoint, ConfigError, error::require};
 pub struct DcqcnConfig {
     /// α of a new flow.
     pub alpha_initial: f64,
-    /// Weight of one CNP in α.
+    /// Weight of one CNP in α; 0 freezes it.
     pub g: f64,
+    /// By how many α a CNP lowers the rate; at α = 1/cut and above the rate falls to Rmin.
+    pub cut: f64,
     /// Time without CNP after which α decays by g.
     pub alpha_timer: Span,
     /// Time between two timer-driven increases.
@@ -75,6 +78,7 @@ impl DcqcnConfig {
         Self {
             alpha_initial: 0.5,
             g: 1.0 / 256.0,
+            cut: 0.5,
             alpha_timer: Span::from_us(55),
             rate_timer: Span::from_us(55),
             byte_counter: Bytes::from_mb(10),
@@ -107,15 +111,22 @@ impl DcqcnConfig {
             (0.0..=2.0).contains(&self.alpha_initial),
             "alpha-initial",
             self.alpha_initial,
-            "0 to 2 (the cut is 1 - alpha/2)",
+            "0 to 2 (the rate is cut by the factor 1 - cut*alpha)",
             "DCQCN starts at 1, ns3-rdma at 0.5, TCD at 1.2",
         )?;
         require(
-            self.g > 0.0 && self.g <= 1.0,
+            (0.0..=1.0).contains(&self.g),
             "g",
             self.g,
-            "above 0 and at most 1",
-            "DCQCN uses 0.00390625",
+            "0 to 1",
+            "DCQCN uses 0.00390625; 0 freezes alpha",
+        )?;
+        require(
+            self.cut > 0.0 && self.cut <= 2.0,
+            "cut",
+            self.cut,
+            "above 0 and at most 2",
+            "DCQCN uses 0.5: a cut by alpha/2",
         )?;
         require(self.alpha_timer > Span::ZERO, "alpha-timer", self.alpha_timer, long, "DCQCN uses 55us")?;
         require(
@@ -355,8 +366,9 @@ impl Dcqcn {
         let raised = (1.0 - config.g) * self.alpha + config.g;
         let alpha = if config.cut_first { self.alpha } else { raised };
         self.alpha = raised;
-        let rate = self.rate().as_bps() as f64 * (1.0 - alpha / 2.0);
+        let rate = self.rate().as_bps() as f64 * (1.0 - config.cut * alpha);
         let least = config.min_rate.min(self.line);
+        // Below zero, which a large cut may give, the conversion stops at zero.
         self.pacer.set(Rate::from_bps(rate as u64).max(least));
     }
 }

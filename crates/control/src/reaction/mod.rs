@@ -9,10 +9,12 @@ use crate::{CodePoint, ConfigError};
 mod dcqcn;
 mod dcqcn_hpcc;
 mod pacer;
+mod timely;
 
 pub use dcqcn::{Dcqcn, DcqcnConfig};
 pub use dcqcn_hpcc::{DcqcnHpcc, DcqcnHpccConfig};
 pub use pacer::Pacer;
+pub use timely::{Timely, TimelyConfig, TimelyOnUe};
 
 /// What a flow does when a CNP tells it that its packets crossed undetermined ports only (UE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +38,8 @@ pub enum ReactionConfig {
     Dcqcn(DcqcnConfig),
     /// DCQCN of the HPCC simulator: `variant = "decrease-check"`.
     DcqcnHpcc(DcqcnHpccConfig),
+    /// TIMELY in its author's form.
+    Timely(TimelyConfig),
 }
 
 impl ReactionConfig {
@@ -45,6 +49,7 @@ impl ReactionConfig {
             Self::LineRate => Ok(()),
             Self::Dcqcn(config) => config.validate(),
             Self::DcqcnHpcc(config) => config.validate(),
+            Self::Timely(config) => config.validate(),
         }
     }
 }
@@ -58,6 +63,8 @@ pub enum Reaction {
     Dcqcn(Dcqcn),
     /// See [`DcqcnHpcc`].
     DcqcnHpcc(DcqcnHpcc),
+    /// See [`Timely`].
+    Timely(Timely),
 }
 
 impl Reaction {
@@ -67,6 +74,7 @@ impl Reaction {
             ReactionConfig::LineRate => Self::LineRate(Pacer::new(line)),
             ReactionConfig::Dcqcn(config) => Self::Dcqcn(Dcqcn::new(config, line)),
             ReactionConfig::DcqcnHpcc(config) => Self::DcqcnHpcc(DcqcnHpcc::new(config, line)),
+            ReactionConfig::Timely(_) => Self::Timely(Timely::new(line)),
         }
     }
 
@@ -85,7 +93,7 @@ impl Reaction {
     #[inline]
     pub const fn next_timer(&self) -> Time {
         match self {
-            Self::LineRate(_) => Time::MAX,
+            Self::LineRate(_) | Self::Timely(_) => Time::MAX,
             Self::Dcqcn(dcqcn) => dcqcn.next_timer(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.next_timer(),
         }
@@ -122,6 +130,18 @@ impl Reaction {
         }
     }
 
+    /// A segment was acknowledged: its round-trip time without the segment's own serialisation, and the code point
+    /// that its ACK echoes. Only TIMELY measures. True if the rate changed.
+    #[inline]
+    pub fn on_completion(&mut self, config: &ReactionConfig, now: Time, rtt: Span, echo: CodePoint) -> bool {
+        match (self, config) {
+            (Self::Timely(timely), ReactionConfig::Timely(config)) => {
+                timely.on_completion(config, now, rtt, echo)
+            }
+            _ => false,
+        }
+    }
+
     /// The rate that the flow may send at, in bits on the wire.
     #[inline]
     pub const fn rate(&self) -> Rate {
@@ -129,6 +149,7 @@ impl Reaction {
             Self::LineRate(pacer) => pacer.rate(),
             Self::Dcqcn(dcqcn) => dcqcn.rate(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.rate(),
+            Self::Timely(timely) => timely.rate(),
         }
     }
 
@@ -140,6 +161,7 @@ impl Reaction {
             Self::LineRate(pacer) => pacer.gap(wire_bytes),
             Self::Dcqcn(dcqcn) => dcqcn.gap(wire_bytes),
             Self::DcqcnHpcc(dcqcn) => dcqcn.gap(wire_bytes),
+            Self::Timely(timely) => timely.gap(wire_bytes),
         }
     }
 }
@@ -165,6 +187,7 @@ mod tests {
     fn the_controller_of_a_flow_fits_in_two_cache_lines() {
         assert!(size_of::<Dcqcn>() <= 128);
         assert!(size_of::<DcqcnHpcc>() <= 128);
+        assert!(size_of::<Timely>() <= 128);
     }
 
     #[test]

@@ -53,6 +53,7 @@ fn config(cc: &Cc) -> ReactionConfig {
         (CcKind::Dcqcn, Variant::ByteCounter) => ReactionConfig::Dcqcn(DcqcnConfig {
             alpha_initial: cc.alpha_initial,
             g: cc.g,
+            cut: 0.5,
             alpha_timer: cc.alpha_timer.0,
             rate_timer: cc.rate_timer.0,
             byte_counter: cc.byte_counter.0,
@@ -91,7 +92,7 @@ pub(super) fn notify(context: &mut Context<'_>) -> Option<NotifyConfig> {
         Np::Grid => Mode::Grid,
         Np::FirstMark => Mode::FirstMark,
     };
-    let config = NotifyConfig { interval: cc.cnp_interval.0, mode };
+    let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction: 0.0 };
     config.validate().map_err(|error| context.refuse("cc", &error)).is_ok().then_some(config)
 }
 

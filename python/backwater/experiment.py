@@ -107,7 +107,7 @@ class Experiment(BaseModel):
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
     profiles: tuple[str, ...] = Field(PROFILES, min_length=1, description="Under which profiles its runs are done.")
-    quick: Quick = Field(Quick(seeds=1), description="What a quick look changes.")
+    quick: Quick = Field(Quick(set=(), seeds=1, skip=()), description="What a quick look changes.")
     assumption: tuple[Assumption, ...] = ()
 
     @model_validator(mode="after")

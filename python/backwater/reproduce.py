@@ -1,31 +1,25 @@
 """Reproducing a paper: every figure's runs over profiles and seeds, resumed where they stopped, judged by its claims.
 
-A run is named by the content of what it runs: resolved scenario, files that it reads, seed, and the build of the core.
-Equal runs of two figures are done once; a second call redoes only what changed.
+Runs are kept by their content (:mod:`backwater.stored`): equal runs of two figures are done once, and a second call
+redoes only what changed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from backwater import _core
+from backwater import stored
 from backwater.claims import Judged, judge
 from backwater.results import Results
 from backwater.running import Job, Scenario, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from backwater.experiment import Figure, RunSpec
     from backwater.running import Outcome, Watcher
-
-#: What does not change a trajectory, and so is no part of a run's name.
-_IMMATERIAL = ("threads", "engine")
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Plan:
 
     def open_jobs(self) -> list[Job]:
         """The runs that are not yet done."""
-        return [job for folder, job in self.jobs.items() if not finished(folder)]
+        return [job for folder, job in self.jobs.items() if not stored.finished(folder)]
 
 
 @dataclass(frozen=True)
@@ -60,17 +54,6 @@ class Reproduced:
     judged: tuple[Judged, ...]
     picture: Path | None
     runs: Mapping[int, Mapping[str, Results]]
-
-
-def finished(folder: Path) -> bool:
-    """Whether a results folder holds a complete run."""
-    file = folder / "run.json"
-    if not file.is_file():
-        return False
-    try:
-        return bool(json.loads(file.read_text(encoding="utf-8"))["status"] == "complete")
-    except (ValueError, KeyError):
-        return False
 
 
 def plan_first(
@@ -137,7 +120,7 @@ def _add(
             if figure.skips(name, quick=quick):
                 continue
             overrides = tuple(_filled(text, values) for text in (*common, *own))
-            folder = root / "runs" / f"{Path(scenario.origin).stem}-{_name(_content(scenario, overrides), seed)}"
+            folder = stored.folder(root, scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"
             job = made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder))
             made.cells.append(Cell(figure.name, profile, seed, name, job))
@@ -147,40 +130,6 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
-
-
-def _content(scenario: Scenario, overrides: Sequence[str]) -> str:
-    """What a run depends on besides its seed, hashed."""
-    resolved = scenario.resolve(overrides)
-    material = {key: value for key, value in resolved["run"].items() if key not in (*_IMMATERIAL, "seed")}
-    hasher = hashlib.sha256(_build().encode())
-    hasher.update(json.dumps(resolved | {"run": material}, sort_keys=True).encode())
-    for file in _files(resolved):
-        hasher.update((scenario.base_dir / file).read_bytes())
-    return hasher.hexdigest()
-
-
-def _files(value: Any) -> Iterator[str]:
-    """Every file that a resolved scenario names."""
-    if isinstance(value, dict):
-        for key, inner in sorted(value.items()):
-            if key == "file" and isinstance(inner, str):
-                yield inner
-            else:
-                yield from _files(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _files(inner)
-
-
-def _name(content: str, seed: int) -> str:
-    return f"s{seed}-{hashlib.sha256(f'{content} {seed}'.encode()).hexdigest()[:12]}"
-
-
-@cache
-def _build() -> str:
-    """The build of the core: another build could give other results under the same version."""
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def run(made: Plan, workers: int | None, watcher: Watcher | None) -> list[Outcome]:
@@ -209,7 +158,7 @@ def _complete_seeds(figure: Figure, profile: str, made: Plan) -> dict[int, dict[
     seeds: dict[int, dict[str, Results]] = {cell.seed: {} for cell in cells}
     for cell in cells:
         folder = cell.job.out
-        if folder is not None and finished(folder):
+        if folder is not None and stored.finished(folder):
             seeds[cell.seed][cell.run] = Results(folder)
     runs = {cell.run for cell in cells}
     return {seed: found for seed, found in seeds.items() if found.keys() == runs}

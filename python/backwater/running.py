@@ -67,6 +67,7 @@ class Job:
     seed: int | None = None
     out: Path | None = None
     threads: int | None = None
+    scheme: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,22 +182,28 @@ def run(
     scenario: str | Path,
     *,
     overrides: Sequence[str] = (),
+    scheme: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
     out: str | Path | None = None,
 ) -> Results:
     """Run one scenario file and return its results.
 
-    `overrides` are ``"key=value"`` texts as of ``--set``. Results go to `out`, by default to
+    `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is the name of one of the file's schemes (None: the
+    file as it is, without any). Results go to `out`, by default to
     ``results/<scenario>-s<seed>`` in the working folder. Raises `ScenarioError` for bad input, `ValueError` for a seed
     that is not a 64-bit number, and `InvariantError` if the model broke a promise.
     """
     from backwater.results import Results
 
     _checked_seed(seed)
-    loaded = Scenario.load(scenario)
-    folder = Path(out) if out is not None else Path("results") / folder_name(loaded, overrides, seed)
-    job = Job(loaded.origin, loaded, tuple(overrides), seed, folder, threads)
+    loaded, given = Scenario.load(scenario), tuple(overrides)
+    if scheme is not None:
+        from backwater import schemes
+
+        given = schemes.of(loaded, overrides, [scheme])[0].overrides
+    folder = Path(out) if out is not None else Path("results") / folder_name(loaded, overrides, seed, scheme or "")
+    job = Job(loaded.origin, loaded, given, seed, folder, threads, scheme or "")
     outcome = run_jobs([job], workers=1)[0]
     if outcome.error is not None:
         raise outcome.error
@@ -208,18 +215,18 @@ def validate(scenario: str | Path, *, overrides: Sequence[str] = ()) -> dict[str
     return Scenario.load(scenario).resolve(overrides)
 
 
-def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None) -> str:
-    """Name of a run's results folder: the file's stem, what was overridden, the seed.
+def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, scheme: str = "") -> str:
+    """Name of a run's results folder: the file's stem, the scheme, what was overridden, the seed.
 
-    Of a key that is given more than once the last value is run, and named. What would not fit, or not survive, in the
-    name of a folder is replaced by a hash.
+    `overrides` are those of the user; what a scheme sets is in its name. Of a key that is given more than once the last
+    value is run, and named. What would not fit, or not survive, in the name of a folder is replaced by a hash.
     """
     last = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in overrides)}
     # The seed is named anyway; under --seeds it is not the one that was given.
     last.pop("run.seed", None)
-    words = [f"{key}-{value.strip(_QUOTES)}" for key, value in last.items()]
+    words = [*([scheme] if scheme else []), *(f"{key}-{value.strip(_QUOTES)}" for key, value in last.items())]
     changes = "".join(f"-{word}" for word in words)
-    if len(changes) > 60 or not all(c.isalnum() or c in ".-_" for c in changes):
+    if len(changes) > 60 or not all(c.isalnum() or c in ".-_+" for c in changes):
         import hashlib
 
         changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
@@ -230,6 +237,14 @@ def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None) 
 _QUOTES = "\"'"
 #: Seeds are 64-bit numbers.
 MAX_SEED = 2**64 - 1
+
+
+def numbered(scenario: Scenario, overrides: Sequence[str], first: int | None, count: int) -> range:
+    """The seeds of `count` runs, from `first` or from the scenario's own on; raises UsageError beyond the last."""
+    begin = first if first is not None else int(scenario.resolve(overrides)["run"]["seed"])
+    if begin + count - 1 > MAX_SEED:
+        raise UsageError(f"{count} seeds from {begin} go beyond the last, 2**64 - 1; begin at {MAX_SEED - count + 1}")
+    return range(begin, begin + count)
 
 
 def _checked_seed(seed: int | None) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ def run(
     /,
     *,
     set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
     seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
     jobs: _AtLeastOne = None,
@@ -35,7 +36,8 @@ def run(
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
 
-    Writes one results folder per seed: run.json and Parquet tables, whose columns `backwater describe` explains.
+    Writes one results folder per seed, and per scheme if the file lists some: run.json and Parquet tables, whose
+    columns `backwater describe` explains.
 
     Parameters
     ----------
@@ -43,6 +45,8 @@ def run(
         The TOML file.
     set_
         Change a key: `--set switch.detector.kind=red`. May be given more than once.
+    scheme
+        Run only this one of the schemes that the file lists. May be given more than once.
     seeds
         How many seeds to run, counting up from the first; prints means with 95 % confidence intervals.
     seed
@@ -62,31 +66,37 @@ def run(
     from backwater.running import run_jobs
 
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
-    todo = _jobs(scenario, overrides, seed, seeds, threads, out or Path("results"))
+    todo = _jobs(scenario, overrides, scheme or (), seed, seeds, threads, out or Path("results"))
     with watching(len(todo), quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     return _report(outcomes, json_)
 
 
 def _jobs(
-    file: Path, overrides: Sequence[str], seed: int | None, seeds: int, threads: int | None, out: Path
+    file: Path,
+    overrides: Sequence[str],
+    only: Sequence[str],
+    seed: int | None,
+    seeds: int,
+    threads: int | None,
+    out: Path,
 ) -> list[Job]:
-    from backwater.running import MAX_SEED, Job, Scenario, folder_name
+    from backwater import schemes
+    from backwater.running import Job, Scenario, folder_name, numbered
 
     scenario = Scenario.load(file)
-    first = seed if seed is not None else int(scenario.resolve(overrides)["run"]["seed"])
-    if first + seeds - 1 > MAX_SEED:
-        raise UsageError(f"{seeds} seeds from {first} go beyond the last, 2**64 - 1; begin at {MAX_SEED - seeds + 1}")
     return [
         Job(
-            label=f"{Path(scenario.origin).stem} seed {number}",
+            label=f"{scheme.label} seed {number}",
             scenario=scenario,
-            overrides=tuple(overrides),
+            overrides=scheme.overrides,
             seed=number,
-            out=out / folder_name(scenario, overrides, number),
+            out=out / folder_name(scenario, overrides, number, scheme.name),
             threads=threads,
+            scheme=scheme.name,
         )
-        for number in range(first, first + seeds)
+        for scheme in schemes.of(scenario, overrides, only)
+        for number in numbered(scenario, overrides, seed, seeds)
     ]
 
 
@@ -94,28 +104,39 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     from backwater.results import Results
 
-    folders = [outcome.job.out for outcome in outcomes if outcome.summary is not None]
+    kept = [outcome for outcome in outcomes if outcome.summary is not None]
+    folders = [outcome.job.out for outcome in kept]
     found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
-        texts = [outcome.summary for outcome in outcomes if outcome.summary is not None]
+        texts = [_summary(outcome) for outcome in kept]
         print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
-    elif found:
-        _print_tables(found)
+    else:
+        for scheme in dict.fromkeys(outcome.job.scheme for outcome in kept):
+            runs = [run for run, outcome in zip(found, kept, strict=True) if outcome.job.scheme == scheme]
+            _print_tables(runs, scheme)
     for outcome in outcomes:
         if outcome.error is not None and not outcome.interrupted:
             raise outcome.error
     if any(outcome.interrupted for outcome in outcomes):
-        kept = f"; kept: {', '.join(map(str, folders))}" if folders else ""
-        print(f"interrupted{kept}", file=sys.stderr)
+        kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""
+        print(f"interrupted{kept_text}", file=sys.stderr)
         return Exit.CAVEATS
     return Exit.CAVEATS if any(run.meta["caveats"] for run in found) else Exit.OK
 
 
-def _print_tables(runs: Sequence[Results]) -> None:
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    """The run.json of a run, with its scheme if it has one."""
+    scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
+    return scheme | (outcome.summary or {})
+
+
+def _print_tables(runs: Sequence[Results], scheme: str) -> None:
 
     from backwater import tables, terminal
 
     console = terminal.stdout()
+    if scheme:
+        console.rule(scheme, align="left")
     last = runs[-1]
     for run in runs:
         for line in tables.run_lines(run):

@@ -26,6 +26,7 @@ app = App(
 for path, summary in (
     ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
     ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
+    ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),

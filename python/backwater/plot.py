@@ -29,8 +29,18 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 
-#: One colour per way of detecting congestion.
-SCHEME_COLOURS = {"ECN": BLUE, "TCD": PURPLE, "FECN": GREY, "none": BLACK}
+#: One colour per way of detecting congestion, and per controller with it.
+SCHEME_COLOURS = {
+    "ECN": BLUE,
+    "TCD": PURPLE,
+    "FECN": GREY,
+    "NP-ECN": SKY,
+    "none": BLACK,
+    "DCQCN": BLUE,
+    "DCQCN+TCD": PURPLE,
+    "TIMELY": ORANGE,
+    "TIMELY+TCD": GREEN,
+}
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
 #: One colour per mark.
@@ -39,6 +49,16 @@ MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
 OFF_COLOUR = BLACK
 #: For anything else that is counted off: flows, ports, sizes.
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK)
+
+
+def scheme_colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each scheme: its own, or for one that has none the next that is free."""
+    taken = {SCHEME_COLOURS[name] for name in names if name in SCHEME_COLOURS}
+    free = [colour for colour in CYCLE if colour not in taken] or list(CYCLE)
+    others = [name for name in names if name not in SCHEME_COLOURS]
+    own = {name: free[index % len(free)] for index, name in enumerate(others)}
+    return {name: SCHEME_COLOURS.get(name) or own[name] for name in names}
+
 
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+
 
 def _scaled(value: float, steps: list[tuple[float, str]], like: float | None) -> str:
     if like:
@@ -50,6 +53,31 @@ def size(count: float, like: float | None = None) -> str:
     ('743 KB', '64.0 B')
     """
     return _scaled(count, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")], like)
+
+
+def round_size(count: float) -> str:
+    """A number of bytes that is meant exactly, such as a bound.
+
+    >>> round_size(80_000), round_size(1_500_000), round_size(0)
+    ('80 KB', '1.5 MB', '0 B')
+    """
+    size, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if count >= s), (1, "B"))
+    return f"{count / size:.12g} {unit}"
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes from a text such as ``80KB``; a KB is 1000 bytes. Raises ValueError with what is accepted.
+
+    >>> parse_size("80KB"), parse_size(" 1.5 MB "), parse_size("64")
+    (80000, 1500000, 64)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(GB|MB|KB|B)?\s*", text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a size; write a number with B, KB, MB or GB, such as 80KB")
+    value = Fraction(match[1]) * {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, None: 1}[match[2]]
+    if value.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of bytes")
+    return int(value)
 
 
 def rate(bps: float, like: float | None = None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
-from backwater.running import Scenario
+from backwater.running import Scenario, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,3 +69,8 @@ def of_files(files: Sequence[Path], overrides: Sequence[str] = (), only: Sequenc
         if name not in names:
             raise UsageError(f"there is no scheme {name!r}; there are {', '.join(names)}")
     return [scheme for scheme in found if not only or scheme.name in only]
+
+
+def numbers(schemes: Sequence[Scheme], first: int | None, count: int) -> range:
+    """The seeds of `count` runs of each scheme: from `first` or from the first scheme's own on, the same for all."""
+    return numbered(schemes[0].scenario, schemes[0].overrides, first, count)

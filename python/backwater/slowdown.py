@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
+    from backwater.stats import Estimate
 
 Base = Literal["alone", "analytic"]
 
@@ -35,6 +36,8 @@ EDGES: Mapping[str, tuple[int, ...]] = {
 
 #: The statistics of a bin that get a mean over seeds and a confidence interval.
 STATISTICS = ("median", "p95", "p99", "mean", "mean_fct_ps")
+#: How the columns of a mean and of the ends of its interval end.
+_ENDS = ("", "_low", "_high")
 
 
 def flows(results: Results, *, base: Base = "alone", traffic: str | None = None) -> pl.DataFrame:
@@ -70,9 +73,7 @@ def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFram
     of STATISTICS the mean over seeds with ``<name>_low`` and ``<name>_high`` (equal to the mean for a single seed; null
     if no flow finished). Percentiles are nearest ranks over the finished flows, as in run.json.
     """
-    cuts = list(edges)
-    if cuts != sorted(set(cuts)) or (cuts and cuts[0] < 0):
-        raise UsageError(f"size bins {', '.join(map(str, cuts))} do not rise; give each size once, smallest first")
+    cuts = checked(edges)
     per_seed = [_bins(frame, cuts) for frame in frames]
     rows = [_over_seeds(bin_, [seed[bin_] for seed in per_seed if bin_ in seed], cuts) for bin_ in range(len(cuts) + 1)]
     return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_SCHEMA)
@@ -84,11 +85,48 @@ _SCHEMA = {
     "seeds": pl.Int64,
     "flows": pl.Int64,
     "unfinished": pl.Int64,
-    **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in ("", "_low", "_high")},
+    **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in _ENDS},
 }
 
 
-def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float | int]]:
+def ratios(first: Sequence[pl.DataFrame], other: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFrame:
+    """Per size bin, each of STATISTICS under `other` divided by the same under `first`, seed by seed.
+
+    Both hold the same seeds in the same order. Columns ``low_bytes`` and, per name of STATISTICS, ``<name>_ratio``
+    (mean over the seeds that have finished flows in the bin under both; null without any), ``<name>_ratio_low`` and
+    ``<name>_ratio_high`` (95 % interval). The traffic of a seed is the same under both, so the interval is that of the
+    schemes' difference, without that between the seeds.
+    """
+    cuts = checked(edges)
+    pairs = [(_bins(one, cuts), _bins(two, cuts)) for one, two in zip(first, other, strict=True)]
+    rows = []
+    for number in range(len(cuts) + 1):
+        both = [(one[number], two[number]) for one, two in pairs if number in one and number in two]
+        both = [(one, two) for one, two in both if one["flows"] and two["flows"]]
+        row: dict[str, float | int | None] = {"low_bytes": cuts[number - 1] if number else 0}
+        for name in STATISTICS:
+            values = [two[name] / one[name] for one, two in both]
+            row |= _columns(f"{name}_ratio", estimate(values) if values else None)
+        rows.append(row)
+    names = [f"{name}_ratio{end}" for name in STATISTICS for end in _ENDS]
+    return pl.DataFrame(rows, schema={"low_bytes": pl.Int64, **dict.fromkeys(names, pl.Float64)})
+
+
+def checked(edges: Sequence[int]) -> list[int]:
+    """The cuts as a list; raises UsageError unless they rise."""
+    cuts = list(edges)
+    if cuts != sorted(set(cuts)) or (cuts and cuts[0] < 0):
+        raise UsageError(f"size bins {', '.join(map(str, cuts))} do not rise; give each size once, smallest first")
+    return cuts
+
+
+def _columns(name: str, value: Estimate | None) -> dict[str, float | int | None]:
+    """A mean and the ends of its interval as columns."""
+    numbers = (None, None, None) if value is None else (value.mean, value.low, value.high)
+    return {f"{name}{end}": number for end, number in zip(_ENDS, numbers, strict=True)}
+
+
+def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float]]:
     """One seed's statistics by number of the bin."""
     slowdown = pl.col("slowdown").drop_nulls()
     # A size equal to a cut belongs to the bin above it.
@@ -109,9 +147,7 @@ def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float | i
     return {row.pop("bin"): row for row in rows.to_dicts()}
 
 
-def _over_seeds(
-    number: int, seeds: Sequence[Mapping[str, float | int]], cuts: list[int]
-) -> dict[str, float | int | None]:
+def _over_seeds(number: int, seeds: Sequence[Mapping[str, float]], cuts: list[int]) -> dict[str, float | int | None]:
     finished = [row for row in seeds if row["flows"]]
     row: dict[str, float | int | None] = {
         "low_bytes": cuts[number - 1] if number else 0,
@@ -121,10 +157,5 @@ def _over_seeds(
         "unfinished": sum(int(seed["unfinished"]) for seed in seeds),
     }
     for name in STATISTICS:
-        value = estimate([float(seed[name]) for seed in finished]) if finished else None
-        row |= {
-            name: value.mean if value else None,
-            f"{name}_low": value.low if value else None,
-            f"{name}_high": value.high if value else None,
-        }
+        row |= _columns(name, estimate([float(seed[name]) for seed in finished]) if finished else None)
     return row

@@ -1,0 +1,142 @@
+"""``backwater compare``: the same traffic under several schemes, as slowdown by flow size."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.comparison import Comparison
+    from backwater.running import Job, Outcome
+
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def compare(
+    *scenarios: Path,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
+    traffic: str | None = None,
+    base: Literal["alone", "analytic"] = "alone",
+    edges: str | None = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
+    jobs: _AtLeastOne = None,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run the same traffic under several schemes and compare the slowdown of its flows by size.
+
+    Refuses schemes whose flows differ in source, destination, size or start. Writes compare.parquet, compare.png and
+    the results folders; runs that are done stay done.
+
+    Parameters
+    ----------
+    scenarios
+        Several TOML files, one scheme each, or one that lists [[scheme]]s. The first scheme is what others are
+        divided by.
+    set_
+        Change a key in every scheme: `--set traffic.load=0.4`. May be given more than once.
+    scheme
+        Compare only these schemes. May be given more than once.
+    traffic
+        Look only at the flows of this traffic entry.
+    base
+        What an FCT is divided by: alone (the FCT of the same flow alone in the empty network) or analytic (size / line
+        rate + propagation, as the TCD authors do).
+    edges
+        Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not given.
+    seeds
+        How many seeds; their spread gives the 95 % confidence intervals.
+    seed
+        The first seed, instead of the file's.
+    jobs
+        How many runs at the same time; one per core if not given.
+    out
+        Where results go; results/compare/NAME if not given.
+    json_
+        Print only JSON.
+    """
+    from backwater import comparison, schemes
+    from backwater.comparison import Comparison
+
+    if not scenarios:
+        raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
+    found = schemes.of_files(scenarios, set_ or (), scheme or ())
+    if len(found) < 2:
+        raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
+    cuts = _edges(edges) if edges is not None else comparison.cuts(found, traffic)
+    root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
+    todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
+    comparison.check_traffic(found, next(iter(todo)))
+    outcomes = _run(todo, jobs, quiet=json_)
+    complete = comparison.complete(todo)
+    if complete:
+        _report(Comparison(complete, cuts, base, traffic), root, as_json=json_)
+    for outcome in outcomes:
+        if outcome.error is not None and not outcome.interrupted:
+            raise outcome.error
+    if any(outcome.interrupted for outcome in outcomes):
+        kept = len(next(iter(complete.values()))) if complete else 0
+        print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.CAVEATS if any(run.meta["caveats"] for runs in complete.values() for run in runs) else Exit.OK
+
+
+def _edges(text: str) -> list[int]:
+    from backwater import slowdown
+    from backwater.quantity import parse_size
+
+    try:
+        return slowdown.checked([parse_size(part) for part in text.split(",")])
+    except ValueError as error:
+        raise UsageError(f"--edges {text}: {error}") from None
+
+
+def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
+    from backwater import stored
+    from backwater.progress import watching
+    from backwater.running import run_jobs
+
+    every = {job.out: job for by_scheme in todo.values() for job in by_scheme.values()}
+    still = [job for folder, job in every.items() if folder is not None and not stored.finished(folder)]
+    if not quiet:
+        print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
+    with watching(len(still), quiet=quiet) as watcher:
+        return run_jobs(still, jobs, watcher)
+
+
+def _report(made: Comparison, root: Path, *, as_json: bool) -> None:
+    from backwater import comparison, terminal
+
+    table = made.table()
+    root.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(root / "compare.parquet")
+    title = f"{' against '.join(made.runs)}{f', traffic {made.traffic}' if made.traffic else ''}"
+    picture = comparison.draw(table, root / "compare.png", title=title, base=made.base)
+    if as_json:
+        runs = [
+            {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
+            for name, of_scheme in made.runs.items()
+            for run in of_scheme
+        ]
+        print(
+            json.dumps({"base": made.base, "traffic": made.traffic, "rows": table.to_dicts(), "runs": runs}, indent=2)
+        )
+        return
+    console = terminal.stdout()
+    for name, of_scheme in made.runs.items():
+        for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
+            console.print(f"{name}: caveat: {caveat}", highlight=False, markup=False)
+    console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
+    console.print(
+        f"written: {root / 'compare.parquet'}, {picture}; runs: {root / 'runs'}", highlight=False, markup=False
+    )

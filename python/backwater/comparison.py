@@ -1,0 +1,261 @@
+"""Schemes compared under the same traffic: is it the same, and what is the slowdown of its flows by size."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater import plot, quantity, slowdown, stored
+from backwater.errors import UsageError
+from backwater.results import Results
+from backwater.running import Job, run_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
+    from backwater.schemes import Scheme
+    from backwater.slowdown import Base
+
+#: Cuts between size bins where the traffic is not of one of the two tables.
+_CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+#: What of a bin is divided by the same of the first scheme.
+_RATIOS = ("median", "p99")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of each scheme over the same seeds, and what their flows are looked at for."""
+
+    runs: Mapping[str, Sequence[Results]]
+    edges: Sequence[int]
+    base: Base = "alone"
+    traffic: str | None = None
+
+    def table(self) -> pl.DataFrame:
+        """One row per size bin and scheme, and one per scheme for all sizes.
+
+        The columns of :func:`backwater.slowdown.by_size` after ``scheme`` and ``bin`` (the bin in words), then those of
+        :func:`backwater.slowdown.ratios` against the first scheme.
+        """
+        frames = {
+            name: [slowdown.flows(run, base=self.base, traffic=self.traffic) for run in runs]
+            for name, runs in self.runs.items()
+        }
+        if not any(len(frame) for seeds in frames.values() for frame in seeds):
+            raise UsageError("there are no flows with an end to compare: every flow is endless, or there is none")
+        parts = [_rows(frames, edges) for edges in (self.edges, ())]
+        order = {name: index for index, name in enumerate(self.runs)}
+        bins, whole = (part.sort("low_bytes", pl.col("scheme").replace_strict(order)) for part in parts)
+        return pl.concat([bins, whole.with_columns(bin=pl.lit("all sizes"))])
+
+
+def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> pl.DataFrame:
+    first = next(iter(frames.values()))
+    parts = []
+    for name, seeds in frames.items():
+        bins = slowdown.by_size(seeds, edges)
+        words = [_words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
+        named = bins.select(pl.lit(name).alias("scheme"), pl.Series("bin", words, pl.String), pl.all())
+        parts.append(named.join(slowdown.ratios(first, seeds, edges), on="low_bytes", how="left"))
+    return pl.concat(parts)
+
+
+def _words(low: int, high: int | None) -> str:
+    if high is None:
+        return f"≥ {quantity.round_size(low)}"
+    return f"< {quantity.round_size(high)}" if low == 0 else f"{quantity.round_size(low)}–{quantity.round_size(high)}"
+
+
+def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
+    """Cuts that suit the traffic: those of its size table, if it is one of the two.
+
+    Raises UsageError if no scheme has the traffic entry.
+    """
+    entries = [entry for scheme in schemes for entry in scheme.scenario.resolve(scheme.overrides)["traffic"]]
+    names = list(dict.fromkeys(entry["name"] for entry in entries))
+    if traffic is not None and traffic not in names:
+        raise UsageError(f"there is no traffic {traffic!r}; there is {', '.join(names)}")
+    tables = {entry.get("cdf") for entry in entries if traffic in (None, entry["name"])}
+    known = [table for table in tables if table in slowdown.EDGES]
+    return slowdown.EDGES[known[0]] if len(known) == 1 else _CUTS
+
+
+def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:
+    """The run of each scheme at each seed; equal settings share a run."""
+    return {
+        seed: {
+            scheme.name: Job(
+                f"{scheme.name} seed {seed}",
+                scheme.scenario,
+                scheme.overrides,
+                seed,
+                stored.folder(root, scheme.scenario, scheme.overrides, seed),
+                scheme=scheme.name,
+            )
+            for scheme in schemes
+        }
+        for seed in seeds
+    }
+
+
+def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
+    """By scheme, the results of the seeds that are complete under all of them; raises UsageError as `require_same`."""
+    found: dict[str, list[Results]] = {}
+    for by_scheme in planned.values():
+        folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
+        if all(stored.finished(folder) for folder in folders.values()):
+            runs = {name: Results(folder) for name, folder in folders.items()}
+            (first, run), *others = runs.items()
+            for name, other in others:
+                require_same(first, run, name, other)
+            for name, other in runs.items():
+                found.setdefault(name, []).append(other)
+    return found
+
+
+def check_traffic(schemes: Sequence[Scheme], seed: int) -> None:
+    """Raise UsageError unless every scheme has the same flows; found by running each for a picosecond."""
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = [
+            Job(scheme.name, scheme.scenario, (*scheme.overrides, "run.until=1ps"), seed, Path(folder) / str(number))
+            for number, scheme in enumerate(schemes)
+        ]
+        outcomes = run_jobs(jobs)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        runs = [Results(job.out) for job in jobs if job.out is not None]
+        for scheme, run in zip(schemes[1:], runs[1:], strict=True):
+            require_same(schemes[0].name, runs[0], scheme.name, run)
+
+
+def require_same(name: str, run: Results, other_name: str, other: Results) -> None:
+    """Raise UsageError, with the first difference, unless two runs have the same flows."""
+    mine, others = _flows(run), _flows(other)
+    if mine.equals(others):
+        return
+    seed = run.meta["seed"]
+    told = f"{name} and {other_name} do not have the same traffic (seed {seed})"
+    if len(mine) != len(others):
+        raise UsageError(f"{told}: {len(mine)} flows against {len(others)}; make [topology] and [[traffic]] equal")
+    rows = zip(mine.to_dicts(), others.to_dicts(), strict=True)
+    one, two = next((one, two) for one, two in rows if one != two)
+    number = sum(a != b for a, b in zip(mine.rows(), others.rows(), strict=True))
+    raise UsageError(
+        f"{told}: {number} of {len(mine)} flows differ, first {_flow(one)} against {_flow(two)}; "
+        "make [topology] and [[traffic]] equal"
+    )
+
+
+def _flows(run: Results) -> pl.DataFrame:
+    names = [pl.col(key).cast(pl.String) for key in ("src", "dst")]
+    chosen = run.flows.select("start_ps", *names, "size_bytes").collect()
+    return chosen.sort("start_ps", "src", "dst", "size_bytes")
+
+
+def _flow(row: Mapping[str, Any]) -> str:
+    size = "endless" if row["size_bytes"] is None else f"{row['size_bytes']} B"
+    return f"{row['src']}->{row['dst']} {size} at {quantity.time(row['start_ps'])}"
+
+
+def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
+    """The table for the terminal: mean over the seeds ± half of the 95 % confidence interval."""
+    from rich.table import Table
+
+    first = table["scheme"][0]
+    over = f"mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else "one seed"
+    made = Table(title=f"FCT slowdown by flow size, {over}", title_justify="left", header_style="bold")
+    made.add_column("size")
+    made.add_column("scheme")
+    for heading in ("flows", "median", "p95", "p99", "mean", "mean FCT", *(f"{name} ÷ {first}'s" for name in _RATIOS)):
+        made.add_column(heading, justify="right", no_wrap=heading in slowdown.STATISTICS)
+    before = ""
+    for row in table.to_dicts():
+        if before and row["bin"] != before:
+            made.add_section()
+        made.add_row("" if row["bin"] == before else row["bin"], row["scheme"], *_cells(row, first))
+        before = row["bin"]
+    base_words = {"alone": "of the same flow alone in the empty network", "analytic": "size / line rate + propagation"}
+    lines = [f"slowdown: FCT / FCT {base_words[base]}"]
+    unfinished = table.filter(pl.col("bin") == "all sizes").select("scheme", "unfinished").rows()
+    if any(count for _, count in unfinished):
+        counts = ", ".join(f"{name} {quantity.count(count)}" for name, count in unfinished)
+        lines.append(f"flows that did not finish before the run ended have no FCT and are left out: {counts}")
+    made.caption, made.caption_justify = "\n".join(lines), "left"
+    return made
+
+
+def _cells(row: Mapping[str, Any], first: str) -> list[str]:
+    cells = [quantity.count(row["flows"])]
+    cells += [_interval(row, name, quantity.three_digits) for name in ("median", "p95", "p99", "mean")]
+    cells.append(_interval(row, "mean_fct_ps", quantity.time))
+    ratios = [_interval(row, f"{name}_ratio", quantity.three_digits) for name in _RATIOS]
+    return cells + (["1"] * len(ratios) if row["scheme"] == first and row["flows"] else ratios)
+
+
+def _interval(row: Mapping[str, Any], name: str, show: Any) -> str:
+    """A mean and half of its interval: ``45.4 ± 4.6 µs``, the width with the decimals of the mean."""
+    mean = row[name]
+    if mean is None:
+        return "-"
+    number, _, unit = str(show(mean)).partition(" ")
+    if row["seeds"] < 2:
+        return f"{number} {unit}".rstrip()
+    width = (row[f"{name}_high"] - mean) * (float(number) / mean if mean else 1)
+    rounded = f"{width:.{len(number.partition('.')[2])}f}"
+    if float(rounded) == 0 < width:
+        rounded = f"{width:.1g}"
+    return f"{number} ± {rounded} {unit}".rstrip()
+
+
+def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -> Path:
+    """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars."""
+    bins = table.filter(pl.col("bin") != "all sizes")
+    labels = bins["bin"].unique(maintain_order=True).to_list()
+    with plot.style():
+        made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
+        panels: Any = made.subplots(1, 2)
+        for axes, name, heading in zip(panels, _RATIOS, ("median", "99th percentile"), strict=True):
+            _panel(axes, bins, labels, name)
+            axes.set_title(heading)
+            axes.set_ylabel(f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)")
+            axes.set_xlabel("flow size")
+        panels[0].legend()
+        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return plot.save(made, file)
+
+
+def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    names = bins["scheme"].unique(maintain_order=True).to_list()
+    colours = plot.scheme_colours(names)
+    for number, scheme in enumerate(names):
+        rows = bins.filter(pl.col("scheme") == scheme, pl.col(name).is_not_null())
+        # A little apart, so that intervals do not cover each other.
+        place = [labels.index(word) + (number - (len(names) - 1) / 2) * 0.08 for word in rows["bin"]]
+        mean, low, high = (rows[f"{name}{end}"].to_numpy() for end in ("", "_low", "_high"))
+        low = low.clip(mean * 0.1)  # a logarithmic axis has no zero
+        marker = "os^Dv"[number % 5]
+        axes.errorbar(
+            place,
+            mean,
+            yerr=(mean - low, high - mean),
+            label=scheme,
+            color=colours[scheme],
+            marker=marker,
+            ms=4,
+            capsize=2,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

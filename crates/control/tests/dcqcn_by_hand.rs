@@ -61,6 +61,71 @@ fn a_hundred_cnps_at_50_us_move_alpha_by_its_closed_form() {
     assert_eq!(flow.rate(), config.min_rate);
 }
 
+/// The factors by which the 1st, 2nd, … of `count` CNPs at 50 µs cut the rate of a line fast enough that none meets Rmin.
+fn factors(config: &DcqcnConfig, count: u64) -> Vec<f64> {
+    let mut flow = Dcqcn::new(config, Rate::from_bps(1_000_000_000_000_000_000));
+    let mut cut = |n| {
+        let before = flow.rate().as_bps() as f64;
+        flow.on_cnp(config, us(50 * n), Ce);
+        flow.rate().as_bps() as f64 / before
+    };
+    (1..=count).map(&mut cut).collect()
+}
+
+#[test]
+fn the_three_readings_of_alpha_1_2_cut_alike_at_first_and_stay_close_for_twenty_cnps() {
+    let authors = DcqcnConfig::authors();
+    // Initial α; coefficient of the cut; frozen α. α(n) = 1 + (α0 − 1)(255/256)^n: 1.18494 or 0.53765 after 20 CNPs.
+    let readings = [
+        (DcqcnConfig { alpha_initial: 1.2, ..authors }, 0.400_390_625, 0.407_529),
+        (DcqcnConfig { cut: 1.2, ..authors }, 0.397_656_25, 0.354_824),
+        (DcqcnConfig { alpha_initial: 1.2, g: 0.0, ..authors }, 0.4, 0.4),
+    ];
+    for (config, first, twentieth) in readings {
+        assert_eq!(config.validate(), Ok(()));
+        let factors = factors(&config, 20);
+        assert!((factors[0] - first).abs() < 1e-12, "{}", factors[0]);
+        assert!((factors[19] - twentieth).abs() < 1e-6, "{}", factors[19]);
+    }
+    // Without TCD: 0.749 at the first and, as α → 1, 0.731 at the 20th.
+    let baseline = factors(&authors, 20);
+    assert!((baseline[0] - 0.749_023_437_5).abs() < 1e-12 && (baseline[19] - 0.731_177).abs() < 1e-6);
+}
+
+#[test]
+fn after_a_hundred_cnps_the_readings_of_alpha_1_2_have_parted() {
+    // The distance from 1 shrinks to (255/256)^100 = 0.67611: cuts by 0.432, 0.206 and 0.400, without TCD by 0.669.
+    let authors = DcqcnConfig::authors();
+    for (config, factor) in [
+        (DcqcnConfig { alpha_initial: 1.2, ..authors }, 0.432),
+        (DcqcnConfig { cut: 1.2, ..authors }, 0.206),
+        (DcqcnConfig { alpha_initial: 1.2, g: 0.0, ..authors }, 0.4),
+        (authors, 0.669),
+    ] {
+        let mut flow = flow(&config);
+        for n in 1..=100 {
+            flow.on_cnp(&config, us(50 * n), Ce);
+        }
+        let cut = 1.0 - config.cut * flow.alpha(&config, us(5_000));
+        assert!((cut - factor).abs() < 5e-4, "{cut}");
+    }
+}
+
+#[test]
+fn a_frozen_alpha_neither_rises_with_a_cnp_nor_decays_without() {
+    let config = DcqcnConfig { alpha_initial: 1.2, g: 0.0, ..DcqcnConfig::authors() };
+    let flow = after(&config, &[(0, Ce), (50, Ce)]);
+    assert!((flow.alpha(&config, us(1_000_000)) - 1.2).abs() < f64::EPSILON);
+    assert_eq!(flow.rate(), Rate::from_mbps(6_400));
+}
+
+#[test]
+fn a_cut_by_more_than_everything_leaves_the_minimum() {
+    let config = DcqcnConfig { alpha_initial: 2.0, cut: 2.0, ..DcqcnConfig::authors() };
+    assert_eq!(config.validate(), Ok(()));
+    assert_eq!(after(&config, &[(0, Ce)]).rate(), config.min_rate);
+}
+
 #[test]
 fn alpha_decays_by_one_256th_in_every_55_us_without_a_cnp() {
     let config = DcqcnConfig::authors();

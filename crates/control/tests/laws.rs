@@ -2,7 +2,9 @@
 use backwater_control::detector::{Departure, Detector, NpEcn, Red, Registers, Tcd, Trend};
 use backwater_control::flow_control::{Admission, Ingress, Threshold};
 use backwater_control::notify::{Action, Mode, Notify, NotifyConfig};
-use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, OnUe, Reaction, ReactionConfig};
+use backwater_control::reaction::{
+    DcqcnConfig, DcqcnHpccConfig, OnUe, Reaction, ReactionConfig, Timely, TimelyConfig, TimelyOnUe,
+};
 use backwater_control::{CodePoint, PortState};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -91,75 +93,100 @@ proptest! {
     }
 }
 
+/// What happens to a flow, and how long after the event before.
 #[derive(Clone, Copy, Debug)]
-enum FlowEvent {
-    Advance(Span),
-    Sent(Span, u32),
-    Cnp(Span, CodePoint),
-    Ack(Span, CodePoint),
+struct FlowEvent(Span, What);
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Advance,
+    Sent(u32),
+    Cnp(CodePoint),
+    Ack(CodePoint),
+    Completion(Span, CodePoint),
 }
 
 fn flow_event() -> impl Strategy<Value = FlowEvent> {
-    prop_oneof![
-        2 => span().prop_map(FlowEvent::Advance),
-        3 => (span(), prop_oneof![64..2_000_u32, any::<u32>()]).prop_map(|(s, bytes)| FlowEvent::Sent(s, bytes)),
-        2 => (span(), code()).prop_map(|(s, code)| FlowEvent::Cnp(s, code)),
-        2 => (span(), code()).prop_map(|(s, code)| FlowEvent::Ack(s, code)),
-    ]
+    // Around TIMELY's thresholds, and anything.
+    let rtt = || prop_oneof![2 => (0..700_u64).prop_map(Span::from_us), 1 => span()];
+    let what = prop_oneof![
+        2 => Just(What::Advance),
+        3 => prop_oneof![64..2_000_u32, any::<u32>()].prop_map(What::Sent),
+        2 => code().prop_map(What::Cnp),
+        2 => code().prop_map(What::Ack),
+        4 => (rtt(), code()).prop_map(|(rtt, echo)| What::Completion(rtt, echo)),
+    ];
+    (span(), what).prop_map(|(after, what)| FlowEvent(after, what))
 }
 
 fn on_ue() -> impl Strategy<Value = OnUe> {
     prop_oneof![Just(OnUe::ResetHold), Just(OnUe::TimerHold), Just(OnUe::Ignore)]
 }
 
-fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
-    let line = prop_oneof![Just(40_000_000_000), Just(25_000_000_001), 1..400_000_000_000_u64];
-    (line, on_ue(), any::<bool>(), any::<bool>(), 0..=2_u8, 1..20_000_000_u64, 0.0..=2.0_f64).prop_map(
-        |(line, on_ue, clamp_target, cut_first, kind, bytes, alpha_initial)| {
-            let line = Rate::from_bps(line);
-            let byte_counter = Bytes::new(bytes + 1);
-            let config = match kind {
-                0 => ReactionConfig::LineRate,
-                1 => ReactionConfig::Dcqcn(DcqcnConfig {
-                    alpha_initial,
-                    clamp_target,
-                    cut_first,
-                    byte_counter,
-                    on_ue,
-                    ..DcqcnConfig::authors()
-                }),
-                _ => ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
-                    alpha_initial,
-                    clamp_target,
-                    on_ue,
-                    ..DcqcnHpccConfig::hpcc(line)
-                }),
-            };
-            (config, line)
+fn dcqcn() -> impl Strategy<Value = ReactionConfig> {
+    let numbers = (1..20_000_000_u64, 0.0..=2.0_f64, 0.0..=1.0_f64, 0.01..=2.0_f64);
+    (on_ue(), any::<bool>(), any::<bool>(), numbers).prop_map(
+        |(on_ue, clamp_target, cut_first, (bytes, alpha_initial, g, cut))| {
+            ReactionConfig::Dcqcn(DcqcnConfig {
+                alpha_initial,
+                g: if g > 0.9 { 0.0 } else { g },
+                cut,
+                clamp_target,
+                cut_first,
+                byte_counter: Bytes::new(bytes + 1),
+                on_ue,
+                ..DcqcnConfig::authors()
+            })
         },
     )
 }
 
+fn dcqcn_hpcc(line: Rate) -> impl Strategy<Value = ReactionConfig> {
+    (on_ue(), any::<bool>(), 0.0..=2.0_f64).prop_map(move |(on_ue, clamp_target, alpha_initial)| {
+        ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
+            alpha_initial,
+            clamp_target,
+            on_ue,
+            ..DcqcnHpccConfig::hpcc(line)
+        })
+    })
+}
+
+fn timely(line: Rate) -> impl Strategy<Value = ReactionConfig> {
+    let hold = prop_oneof![Just(TimelyOnUe::Hold), Just(TimelyOnUe::Ignore)];
+    (0.001..=1.0_f64, 0.1..3.0_f64, 0.0..0.9_f64, 1..9_u32, 1..100_u64, hold).prop_map(
+        move |(ewma, beta, floor, hai_after, min_rtt, on_ue)| {
+            let authors = TimelyConfig::authors(line, Span::from_us(min_rtt));
+            let add = authors.add.max(Rate::from_bps(1));
+            ReactionConfig::Timely(TimelyConfig { ewma, beta, floor, hai_after, add, on_ue, ..authors })
+        },
+    )
+}
+
+fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
+    let line = prop_oneof![Just(40_000_000_000), Just(25_000_000_001), 1..400_000_000_000_u64];
+    line.prop_map(Rate::from_bps).prop_flat_map(|line| {
+        let config = prop_oneof![
+            1 => Just(ReactionConfig::LineRate),
+            2 => dcqcn(),
+            2 => dcqcn_hpcc(line),
+            2 => timely(line),
+        ];
+        (config, Just(line))
+    })
+}
+
 /// Applies one event and returns the time after it.
-fn apply(flow: &mut Reaction, config: &ReactionConfig, event: FlowEvent, now: Time) -> Time {
-    match event {
-        FlowEvent::Advance(after) => {
-            flow.advance(config, now + after);
-            now + after
-        }
-        FlowEvent::Sent(after, bytes) => {
-            flow.on_sent(config, now + after, bytes);
-            now + after
-        }
-        FlowEvent::Cnp(after, code) => {
-            flow.on_cnp(config, now + after, code);
-            now + after
-        }
-        FlowEvent::Ack(after, code) => {
-            flow.on_ack(config, now + after, code);
-            now + after
-        }
-    }
+fn apply(flow: &mut Reaction, config: &ReactionConfig, FlowEvent(after, what): FlowEvent, now: Time) -> Time {
+    let now = now + after;
+    match what {
+        What::Advance => flow.advance(config, now),
+        What::Sent(bytes) => flow.on_sent(config, now, bytes),
+        What::Cnp(code) => flow.on_cnp(config, now, code),
+        What::Ack(code) => flow.on_ack(config, now, code),
+        What::Completion(rtt, echo) => flow.on_completion(config, now, rtt, echo),
+    };
+    now
 }
 
 proptest! {
@@ -193,8 +220,7 @@ proptest! {
         let (mut rarely, mut often) = (Reaction::new(&config, line), Reaction::new(&config, line));
         let mut now = Time::ZERO;
         for (event, looks) in events {
-            let (FlowEvent::Advance(after) | FlowEvent::Sent(after, _) | FlowEvent::Cnp(after, _)
-                | FlowEvent::Ack(after, _)) = event;
+            let after = event.0;
             for look in 1..=looks {
                 often.advance(&config, now + Span::from_ps(after.as_ps() / (looks + 1) * look));
             }
@@ -221,6 +247,83 @@ proptest! {
             ce.on_cnp(&config, now, CodePoint::Congestion);
             prop_assert_eq!(ue.rate(), flow.rate());
             prop_assert!(ce.rate() <= flow.rate());
+        }
+    }
+
+    #[test]
+    fn an_rtt_that_grows_behind_undetermined_ports_leaves_timely_alone_and_nothing_else_is_changed_by_ue(
+        (config, line) in (1..400_u64).prop_flat_map(|gbps| {
+            (timely(Rate::from_gbps(gbps)), Just(Rate::from_gbps(gbps)))
+        }),
+        events in prop::collection::vec(flow_event(), 1..200),
+        rtt in (0..700_u64).prop_map(Span::from_us),
+        after in span(),
+    ) {
+        let ReactionConfig::Timely(timely) = config else { unreachable!() };
+        let (mut flow, mut now) = (Timely::new(line), Time::ZERO);
+        for FlowEvent(after, what) in events {
+            now += after;
+            let What::Completion(rtt, echo) = what else { continue };
+            let before = flow;
+            let told = flow.on_completion(&timely, now, rtt, echo);
+            prop_assert_eq!(told, flow.rate() != before.rate());
+            prop_assert!(flow.rate().as_bps() as f64 >= (timely.floor * before.rate().as_bps() as f64).floor());
+            if rtt < timely.t_low {
+                prop_assert!(flow.rate() >= before.rate());
+            }
+            if rtt > timely.t_high {
+                prop_assert!(flow.rate() <= before.rate());
+            }
+        }
+        now += after;
+        let [mut plain, mut ue] = [flow; 2];
+        plain.on_completion(&timely, now, rtt, CodePoint::Capable);
+        ue.on_completion(&timely, now, rtt, CodePoint::Undetermined);
+        let middle = rtt >= timely.t_low && rtt <= timely.t_high;
+        let holds = timely.on_ue == TimelyOnUe::Hold && middle && plain.gradient(&timely) > 0.0;
+        prop_assert_eq!(ue.rate(), if holds { flow.rate() } else { plain.rate() });
+        prop_assert_eq!(ue.gradient(&timely).to_bits(), plain.gradient(&timely).to_bits());
+    }
+
+    #[test]
+    fn np_ecn_at_a_port_that_is_never_paused_is_red(
+        departures in prop::collection::vec((span(), 0..300_000_u64, code(), any::<u32>()), 1..200),
+    ) {
+        let (red, np_ecn) = (Red::authors(), Detector::NpEcn(NpEcn { red: Red::authors() }));
+        let (mut one, mut other, mut now) = (Registers::default(), Registers::default(), Time::ZERO);
+        for (after, queue, code, draw) in departures {
+            now += after;
+            let departure = Departure { now, queue, code, last_hold: Time::ZERO };
+            let marked = Detector::Red(red).on_dequeue(&mut one, &departure, || draw);
+            prop_assert_eq!(np_ecn.on_dequeue(&mut other, &departure, || draw), marked);
+            prop_assert_eq!(one, other);
+        }
+    }
+
+    #[test]
+    fn what_a_settled_port_is_not_shown_would_have_changed_nothing(
+        detector in detector(),
+        events in prop::collection::vec(port_event(), 1..200),
+    ) {
+        let (mut registers, mut now) = (Registers::default(), Time::ZERO);
+        for event in events {
+            match event {
+                PortEvent::Resume(after, queue) => {
+                    now += after;
+                    detector.on_resume(&mut registers, now, queue, || packets(queue));
+                }
+                PortEvent::Dequeue { after, queue, code, draw, .. } => {
+                    now += after;
+                    // Every other queue is short enough.
+                    let queue = if draw % 2 == 0 { queue % detector.calm().saturating_add(1).max(1) } else { queue };
+                    let before = registers;
+                    let departure = Departure { now, queue, code, last_hold: Time::ZERO };
+                    let marked = detector.on_dequeue(&mut registers, &departure, || draw);
+                    if before.is_settled(now) && queue <= detector.calm() {
+                        prop_assert_eq!((marked, registers), (code, before));
+                    }
+                }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The fast forms against slow ones: the authors' detector with its four plain registers, and a DCQCN that does every
-//! timer tick one by one.
+//! timer tick one by one; and TIMELY against itself in other units, its cases in another order.
 use backwater_control::detector::{Departure, Detector, Red, Registers, Tcd};
-use backwater_control::reaction::{Dcqcn, DcqcnConfig, OnUe};
+use backwater_control::reaction::{Dcqcn, DcqcnConfig, OnUe, Timely, TimelyConfig, TimelyOnUe};
 use backwater_control::{CodePoint, PortState};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -222,6 +222,66 @@ proptest! {
             // The closed form of α rounds differently: a few bit/s after many cuts.
             prop_assert!(fast.rate().as_bps().abs_diff(slow.rate) <= 100, "{} {}", fast.rate(), slow.rate);
             prop_assert!((fast.alpha(&config, now) - slow.alpha).abs() < 1e-9);
+        }
+    }
+}
+
+/// TIMELY in µs and Mbps, as one would write it on a blackboard.
+struct Blackboard {
+    line: f64,
+    rate: f64,
+    samples: Vec<(f64, f64)>,
+    average: f64,
+}
+
+impl Blackboard {
+    fn complete(&mut self, config: &TimelyConfig, now: f64, rtt: f64, ue: bool) {
+        let (low, high) = (config.t_low.as_us_f64(), config.t_high.as_us_f64());
+        let min_rtt = config.min_rtt.as_us_f64();
+        let (before, last) = self.samples.last().copied().unwrap_or((rtt, now - min_rtt));
+        self.samples.push((rtt, now));
+        self.average += config.ewma * (rtt - before - self.average);
+        let scale = ((now - last) / min_rtt).min(1.0);
+        let falls = self.samples.windows(2).rev().take_while(|pair| pair[1].0 < pair[0].0).count();
+        let gradient = self.average / min_rtt;
+        let change = if rtt > high {
+            -scale * config.beta * (1.0 - high / rtt) * self.rate
+        } else if rtt >= low && gradient > 0.0 {
+            let holds = ue && config.on_ue == TimelyOnUe::Hold;
+            if holds { 0.0 } else { -config.beta * gradient * self.rate }
+        } else {
+            let hyperactive = rtt >= low && falls >= config.hai_after as usize;
+            let steps = if hyperactive { f64::from(config.hai_factor) } else { 1.0 };
+            steps * config.add.as_bps() as f64 / 1e6 * scale
+        };
+        self.rate += change.max((config.floor - 1.0) * self.rate);
+        self.rate = self.rate.max(config.min_rate.as_bps() as f64 / 1e6).min(self.line);
+    }
+}
+
+proptest! {
+    #[test]
+    fn timely_in_bits_and_picoseconds_follows_the_blackboard_in_mbps_and_microseconds(
+        ewma in 0.005..0.9_f64,
+        beta in 0.1..2.0_f64,
+        hold in any::<bool>(),
+        samples in prop::collection::vec((0..100_u64, 10..700_u64, any::<bool>()), 1..400),
+    ) {
+        let on_ue = if hold { TimelyOnUe::Hold } else { TimelyOnUe::Ignore };
+        let line = Rate::from_gbps(40);
+        let config = TimelyConfig { ewma, beta, on_ue, ..TimelyConfig::authors(line, Span::from_us(32)) };
+        let mut flow = Timely::new(line);
+        let mut model = Blackboard { line: 40_000.0, rate: 40_000.0, samples: Vec::new(), average: 0.0 };
+        let (mut now, mut rtt) = (0, 300);
+        for (after, sample, ue) in samples {
+            now += after;
+            // Now and then a jump, mostly small steps: long falls, rises and rests.
+            rtt = if sample % 10 == 0 { sample } else { (rtt + sample % 7).saturating_sub(4).max(1) };
+            let code = if ue { CodePoint::Undetermined } else { CodePoint::Capable };
+            flow.on_completion(&config, Time::ZERO + Span::from_us(now), Span::from_us(rtt), code);
+            model.complete(&config, now as f64, rtt as f64, ue);
+            let rate = flow.rate().as_bps() as f64 / 1e6;
+            prop_assert!((rate - model.rate).abs() < 0.001, "{rate} Mbps and {} Mbps", model.rate);
         }
     }
 }

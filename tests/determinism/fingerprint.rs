@@ -2,7 +2,7 @@
 use backwater_fabric::record::{FlowRecord, PortRecord};
 use backwater_fabric::{End, Kind, Records, Spec};
 use backwater_traffic::{Flow, Pacing};
-use backwater_units::{Span, Time};
+use backwater_units::{Bytes, Span, Time};
 use scene::try_run;
 
 /// What must be the same with probes on and off.
@@ -27,6 +27,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     spec.probe.rates = (0..spec.flows.len() as u32).collect();
     spec.probe.sample = Some(Span::from_ps(777_777));
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
+    spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
 
 /// Turns all probes off.
@@ -73,6 +74,9 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("state", &seen_a.states, &seen_b.states))
         .or_else(|| unequal("sample", &seen_a.samples, &seen_b.samples))
         .or_else(|| unequal("rate", &seen_a.rates, &seen_b.rates))
+        .or_else(|| unequal("hold", &seen_a.holds, &seen_b.holds))
+        .or_else(|| unequal("crowd", &seen_a.crowds, &seen_b.crowds))
+        .or_else(|| unequal("wait", &seen_a.waits, &seen_b.waits))
 }
 
 fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {

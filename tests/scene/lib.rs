@@ -68,6 +68,9 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.states.extend(&records.states);
         all.samples.extend(&records.samples);
         all.rates.extend(&records.rates);
+        all.holds.extend(&records.holds);
+        all.crowds.extend(&records.crowds);
+        all.waits.extend(&records.waits);
         Ok(())
     })?;
     Ok(Outcome { totals, flows: simulation.flows(), ports: simulation.ports(), records: all, simulation })

@@ -116,6 +116,7 @@ impl Switch {
             let now = egress.busy_until;
             let class = self.ports.choose(out, world.round_robin).expect("something waits at an open gate");
             let packet = self.ports.dequeue(out, class);
+            self.waited(&packet, out, now, world, post);
             self.memory.let_go(&packet, world.lossless);
             let code = self.depart(out, &packet, now, world, post);
             self.ports.transmit(out, &packet, code, now, post);

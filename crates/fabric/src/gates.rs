@@ -2,7 +2,7 @@
 use backwater_control::flow_control::Form;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
-use backwater_units::{Span, Time};
+use backwater_units::{Bytes, Span, Time};
 
 use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose};
@@ -101,7 +101,9 @@ impl Ports {
     ) {
         if world.pauses {
             let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
-            self.records.pauses.push(PauseRecord { time, node: self.node, port, priority, paused, expired });
+            let queue = Bytes::new(u64::from(self.queues[self.at(port, class)].bytes));
+            let node = self.node;
+            self.records.pauses.push(PauseRecord { time, node, port, priority, paused, expired, queue });
             post.recorded(1);
         }
     }

@@ -29,6 +29,7 @@ pub mod record;
 mod simulation;
 mod spec;
 mod switch;
+mod truth;
 mod violation;
 mod world;
 

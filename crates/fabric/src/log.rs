@@ -1,5 +1,7 @@
 //! Records that a node has stored and nobody has taken yet.
-use crate::record::{MarkRecord, PauseRecord, RateRecord, SampleRecord, StateRecord};
+use crate::record::{
+    CrowdRecord, HoldRecord, MarkRecord, PauseRecord, RateRecord, SampleRecord, StateRecord, WaitRecord,
+};
 
 /// Records by kind, in the order of events at each node.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,12 @@ pub struct Records {
     pub samples: Vec<SampleRecord>,
     /// Controlled rates sampled.
     pub rates: Vec<RateRecord>,
+    /// Upstream ports held back, with what they are held back by.
+    pub holds: Vec<HoldRecord>,
+    /// Flows at ports with long queues.
+    pub crowds: Vec<CrowdRecord>,
+    /// Waits of followed packets.
+    pub waits: Vec<WaitRecord>,
 }
 
 impl Records {
@@ -24,15 +32,22 @@ impl Records {
         self.states.append(&mut other.states);
         self.samples.append(&mut other.samples);
         self.rates.append(&mut other.rates);
+        self.holds.append(&mut other.holds);
+        self.crowds.append(&mut other.crowds);
+        self.waits.append(&mut other.waits);
     }
 
-    /// Puts the records in order of time, then node and port.
+    /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
+    /// was made.
     pub(crate) fn sort(&mut self) {
         self.marks.sort_by_key(|r| (r.time, r.node, r.port));
         self.pauses.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.states.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.samples.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.rates.sort_by_key(|r| (r.time, r.flow));
+        self.holds.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.crowds.sort_by_key(|r| (r.end, r.node, r.port, r.priority));
+        self.waits.sort_by_key(|r| (r.end, r.node, r.port));
     }
 
     /// Forgets them, keeping the memory.
@@ -42,5 +57,8 @@ impl Records {
         self.states.clear();
         self.samples.clear();
         self.rates.clear();
+        self.holds.clear();
+        self.crowds.clear();
+        self.waits.clear();
     }
 }

@@ -44,6 +44,9 @@ impl Switch {
         if code != packet.code {
             self.marked(out, packet, code, now, world, post);
         }
+        if self.truth.is_some() {
+            self.crowd(out, packet, code, now, world, post);
+        }
         code
     }
 

@@ -48,6 +48,13 @@ impl FabricNode {
         }
     }
 
+    /// The run ends `now`: what crowds its ports is recorded as far as it has come.
+    pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
+        if let Self::Switch(switch) = self {
+            switch.close_crowds(now, world);
+        }
+    }
+
     /// Takes the samples that are due up to and including `now`, although no event wakes the node.
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         match self {

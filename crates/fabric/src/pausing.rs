@@ -23,6 +23,9 @@ impl Switch {
         if decision == Decision::Nothing {
             return;
         }
+        if decision == Decision::Pause && self.truth.is_some() {
+            self.note_hold(port, class, now, world, post);
+        }
         let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
         self.memory.book(port, class, decision, now, pause);
         let bit = 1 << class;

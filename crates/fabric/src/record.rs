@@ -37,7 +37,86 @@ pub struct PauseRecord {
     pub paused: bool,
     /// True if the gate opened because the pause time ran out.
     pub expired: bool,
+    /// Bytes in the gated egress queue at that instant. A NIC keeps data in its queue pairs: only ACKs wait in its queue.
+    pub queue: Bytes,
 }
+
+/// A switch newly pauses an upstream port, and this egress queue is one of those that the packets wait in which are
+/// the reason (seen at the pausing side). One record for each such queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldRecord {
+    /// When the PAUSE was decided.
+    pub time: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// The ingress port that is too full.
+    pub port: u16,
+    /// Node index of the upstream node whose egress port is held.
+    pub held_node: u32,
+    /// That egress port.
+    pub held_port: u16,
+    /// The priority that is paused.
+    pub priority: u8,
+    /// The egress port at this switch that holds packets which came in by `port`.
+    pub blocker: u16,
+    /// The priority of that queue: another one than `priority` only where a threshold of the whole port pauses all.
+    pub blocker_priority: u8,
+    /// Bytes in that queue that came in by `port`.
+    pub bytes: Bytes,
+    /// All bytes in that queue.
+    pub queue: Bytes,
+    /// Whether the gate of that queue was closed.
+    pub closed: bool,
+}
+
+/// What one flow sent through an egress queue while every dequeue left it above its threshold K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrowdRecord {
+    /// The first dequeue above K.
+    pub start: Time,
+    /// The dequeue that left K or less, the closing of the gate, the first dequeue in another period of 100 µs, or the
+    /// end of the run.
+    pub end: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Flow index.
+    pub flow: u32,
+    /// Data packets of the flow that left, those that left more than K behind.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: Bytes,
+    /// Those that carried CE, wherever it was set.
+    pub ce: u64,
+}
+
+/// A followed packet waited in an egress queue of a switch. Followed are the last packet of each flow and every
+/// packet whose number is a multiple of [`FOLLOWED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitRecord {
+    /// When it had arrived completely.
+    pub start: Time,
+    /// When it started to leave.
+    pub end: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Flow index.
+    pub flow: u32,
+    /// Packet number within the flow, from 0.
+    pub seq: u32,
+    /// Whether it is the flow's last.
+    pub last: bool,
+}
+
+/// One packet in so many of every flow is followed.
+pub const FOLLOWED: u32 = 64;
 
 /// The detector's verdict on a port changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -145,6 +145,10 @@ impl Simulation {
                 Stop::Failed => return Err(self.failure()),
             };
             self.owed_samples();
+            if end.is_some() {
+                let (now, world) = (self.engine.now().as_ps(), &self.world);
+                self.engine.each_node(|_, node| node.close_crowds(now, world));
+            }
             self.engine.each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
             batch.sort();
             sink(&batch).map_err(Violation::Sink)?;

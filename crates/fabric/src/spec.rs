@@ -108,4 +108,8 @@ pub struct ProbeSpec {
     pub pauses: bool,
     /// Record every change of a detector's verdict.
     pub states: bool,
+    /// Record the ground truth of who held back whom ([`crate::record::HoldRecord`], [`crate::record::CrowdRecord`],
+    /// [`crate::record::WaitRecord`]); the value is the threshold K of each egress port, `[node][port]` for switches, empty
+    /// for hosts.
+    pub blame: Option<Vec<Vec<Bytes>>>,
 }

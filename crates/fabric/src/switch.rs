@@ -11,6 +11,7 @@ use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose};
 use crate::spec::Spec;
+use crate::truth::Truth;
 use crate::violation::What;
 use crate::world::World;
 
@@ -22,6 +23,8 @@ pub(crate) struct Switch {
     pub(crate) memory: Memory,
     pub(crate) forwarding: Forwarding,
     pub(crate) random: Vec<Stream>,
+    /// What is kept for the ground truth, if it is recorded.
+    pub(crate) truth: Option<Box<Truth>>,
 }
 
 impl Node for Switch {
@@ -32,7 +35,12 @@ impl Node for Switch {
         self.ports.sample_until(packet.time, world, post);
         self.ports.note(packet);
         if packet.kind == Kind::Pfc {
+            let open = !self.ports.egress[packet.port as usize].paused;
             let opened = self.ports.obey(packet, world, post);
+            let closed = open & self.ports.egress[packet.port as usize].paused;
+            if closed != 0 {
+                self.gate_closed(packet.port, closed, packet.time, world, post);
+            }
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
                 self.resumed(packet.port, class, packet.time, world);
             }
@@ -94,6 +102,14 @@ impl Switch {
             egress.calm = detector.calm().min(u64::from(u32::MAX)) as u32;
         }
         let count = ports.egress.len();
+        let truth = spec.probe.blame.as_ref().map(|above| {
+            let truth = Truth::new(&above[node as usize], ports.classes);
+            for (egress, above) in ports.egress.iter_mut().zip(&truth.above) {
+                // From above K the queue reaches K by a dequeue that is shown to the detector, and so to the crowd.
+                egress.calm = egress.calm.min(above.saturating_sub(u32::from(world.payload + world.header)));
+            }
+            Box::new(truth)
+        });
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         Self {
@@ -107,6 +123,7 @@ impl Switch {
             random: (0..count as u64)
                 .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
                 .collect(),
+            truth,
             ports,
         }
     }
@@ -149,13 +166,13 @@ impl Switch {
             self.overflow(packet, post);
             return;
         }
+        self.ports.enqueue(out, packet);
         if lossless {
             let account = &self.memory.accounts[self.ports.at(port, class)];
             if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
                 self.arrived(packet, world, post);
             }
         }
-        self.ports.enqueue(out, packet);
         let busy_until = self.ports.egress[out as usize].busy_until;
         if busy_until > packet.time {
             self.ports.set_wake(out, busy_until);
@@ -217,6 +234,7 @@ impl Switch {
                 return;
             };
             let packet = self.ports.dequeue(out, class);
+            self.waited(&packet, out, now, world, post);
             self.let_go(&packet, now, world, post);
             let code = self.depart(out, &packet, now, world, post);
             self.ports.transmit(out, &packet, code, now, post);

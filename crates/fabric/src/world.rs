@@ -113,6 +113,8 @@ pub(crate) struct World {
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
+    /// The number of each flow's last packet; empty unless its wait is recorded.
+    pub(crate) last_packet: Vec<u32>,
     /// Whether switches may run a window port by port.
     pub(crate) batching: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
@@ -142,6 +144,9 @@ impl World {
             }
         }
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
+        let payload = spec.packet.payload.get() as u16;
+        let watched: &[Flow] = if spec.probe.blame.is_some() { &spec.flows } else { &[] };
+        let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
         Self {
             seed: spec.seed,
             classes,
@@ -149,7 +154,7 @@ impl World {
             round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
             buffer: spec.switch.buffer.get(),
             pfc,
-            payload: spec.packet.payload.get() as u16,
+            payload,
             header: spec.packet.header.get() as u16,
             ack: spec.ack,
             reaction: spec.reaction,
@@ -163,6 +168,7 @@ impl World {
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
+            last_packet,
             batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
         }
@@ -181,8 +187,12 @@ impl World {
 
     /// Packets of a flow; endless flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
-        flow.size.get().div_ceil(u64::from(self.payload)).min(u64::from(u32::MAX)) as u32
+        packets(flow, self.payload)
     }
+}
+
+fn packets(flow: &Flow, payload: u16) -> u32 {
+    flow.size.get().div_ceil(u64::from(payload)).min(u64::from(u32::MAX)) as u32
 }
 
 #[cfg(test)]

@@ -215,8 +215,8 @@ mod tests {
     proptest! {
         #[test]
         fn shares_never_exceed_the_budget_and_no_table_goes_without(
-            rows in prop::collection::vec(prop::option::of(any::<u64>()), 7),
-            budget in 7 * FILE_OVERHEAD..u64::MAX,
+            rows in prop::collection::vec(prop::option::of(any::<u64>()), 10),
+            budget in 10 * FILE_OVERHEAD..u64::MAX,
         ) {
             let demands: Vec<_> = TableId::ALL.into_iter().zip(rows).map(|(t, r)| demand(t, r)).collect();
             let plan = Plan::new(&demands, Bytes::new(budget)).unwrap();

@@ -127,7 +127,10 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.pauses)?;
     sink.append(&records.states)?;
     sink.append(&records.samples)?;
-    sink.append(&records.rates)
+    sink.append(&records.rates)?;
+    sink.append(&records.holds)?;
+    sink.append(&records.crowds)?;
+    sink.append(&records.waits)
 }
 
 fn finish(
@@ -148,7 +151,7 @@ fn finish(
 
 /// The tables of a run, with the rows that can be told beforehand.
 fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
-    let ProbeSpec { sample, ports, rates, marks, pauses, states } = &spec.probe;
+    let ProbeSpec { sample, ports, rates, marks, pauses, states, blame } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
     // At most all eight priorities of a port are in use.
     let of_ports = |count: usize| count as u64 * 8;
@@ -157,7 +160,15 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         known(TableId::Flows, spec.flows.len() as u64),
         known(TableId::Ports, of_ports(spec.network.port_count())),
     ];
-    let events = [(TableId::Marks, *marks), (TableId::Pauses, *pauses), (TableId::States, *states)];
+    let blame = blame.is_some();
+    let events = [
+        (TableId::Marks, *marks),
+        (TableId::Pauses, *pauses),
+        (TableId::States, *states),
+        (TableId::Holds, blame),
+        (TableId::Crowds, blame),
+        (TableId::Waits, blame),
+    ];
     demands
         .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));
     if sample.is_some() && !ports.is_empty() {

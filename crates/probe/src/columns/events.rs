@@ -53,6 +53,12 @@ impl Table for PauseRecord {
             "True if the gate opened because the pause ran out rather than by RESUME.",
             Take::Bool(|r| r.expired),
         ),
+        column(
+            "queue_bytes",
+            "bytes",
+            "Egress queue behind the gate at that instant. At hosts without the data, which waits in the queue pairs.",
+            Take::U64(|r| r.queue.get()),
+        ),
     ];
     fn time(&self) -> Option<Time> {
         Some(self.time)

@@ -1,6 +1,7 @@
 //! The tables: every column declared once. Schema, writer, dictionary and `docs/columns.md` follow from here.
 //!
 //! To add a column, add its line to the table and regenerate the page (the drift test says how).
+mod blame;
 mod common;
 mod events;
 mod series;
@@ -30,12 +31,28 @@ pub enum TableId {
     Samples,
     /// Sending rates at sampling instants.
     Rates,
+    /// Upstream ports that a switch pauses, with the queues they are paused for.
+    Holds,
+    /// Flows that leave long queues.
+    Crowds,
+    /// Waits of followed packets.
+    Waits,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 7] =
-        [Self::Flows, Self::Ports, Self::Marks, Self::Pauses, Self::States, Self::Samples, Self::Rates];
+    pub const ALL: [Self; 10] = [
+        Self::Flows,
+        Self::Ports,
+        Self::Marks,
+        Self::Pauses,
+        Self::States,
+        Self::Samples,
+        Self::Rates,
+        Self::Holds,
+        Self::Crowds,
+        Self::Waits,
+    ];
 
     /// Name in TOML, Python and file names.
     pub const fn name(self) -> &'static str {
@@ -47,6 +64,9 @@ impl TableId {
             Self::States => "states",
             Self::Samples => "samples",
             Self::Rates => "rates",
+            Self::Holds => "holds",
+            Self::Crowds => "crowds",
+            Self::Waits => "waits",
         }
     }
 
@@ -86,6 +106,18 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Rates => {
                 type $Record = backwater_fabric::record::RateRecord;
+                $body
+            }
+            $crate::columns::TableId::Holds => {
+                type $Record = backwater_fabric::record::HoldRecord;
+                $body
+            }
+            $crate::columns::TableId::Crowds => {
+                type $Record = backwater_fabric::record::CrowdRecord;
+                $body
+            }
+            $crate::columns::TableId::Waits => {
+                type $Record = backwater_fabric::record::WaitRecord;
                 $body
             }
         }

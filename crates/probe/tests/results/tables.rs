@@ -97,13 +97,22 @@ fn every_table_can_be_written_in_one_run_and_holds_its_documented_columns() {
     let mut sink = Sink::create(dir.path(), names(), &Plan::new(&demands, BUDGET).unwrap()).unwrap();
     let (time, node, port, priority) = (Time::from_ps(1), 2, 1, 3);
     sink.append(&[flow()]).unwrap();
-    sink.append(&[PauseRecord { time, node, port, priority, paused: true, expired: false }]).unwrap();
+    sink.append(&[PauseRecord {
+        time,
+        node,
+        port,
+        priority,
+        paused: true,
+        expired: false,
+        queue: Bytes::new(9),
+    }])
+    .unwrap();
     let (queue, sent) = (Bytes::new(1), Bytes::new(2));
     let sample = SampleRecord { time, node, port, priority, paused: false, state: 3, queue, sent };
     sink.append(&[sample; 4]).unwrap();
     sink.append(&[rate(1)]).unwrap();
     let written = sink.finish().unwrap();
-    assert_eq!(written.tables.len(), 7);
+    assert_eq!(written.tables.len(), 10);
     for info in &written.tables {
         let file = std::fs::File::open(dir.path().join(&info.file)).unwrap();
         let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();

@@ -104,3 +104,13 @@ pub struct Detector {
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1ms"))]
     pub truncate: Quantity<Span>,
 }
+
+impl Detector {
+    /// The ramp of egress ports of `rate`: kmin, kmax, pmax.
+    pub fn ramp(&self, rate: Rate) -> (Bytes, Bytes, f64) {
+        let own = self.by_rate.iter().find(|ramp| ramp.rate.0 == rate);
+        let (kmin, kmax, pmax) =
+            own.map_or((self.kmin, self.kmax, self.pmax), |ramp| (ramp.kmin, ramp.kmax, ramp.pmax));
+        (kmin.0, kmax.0, pmax)
+    }
+}

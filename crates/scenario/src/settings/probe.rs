@@ -25,6 +25,9 @@ pub struct Probe {
     pub pauses: bool,
     /// Whether every change of a detector's state is recorded. Default true.
     pub states: bool,
+    /// Whether the ground truth is recorded, which `backwater blame` needs: what each PAUSE is for, which flows leave
+    /// long queues, where packets wait. It needs `pauses` and `marks`, too. Default true.
+    pub blame: bool,
     /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.
     #[schemars(extend("x-maximum" = "1000TB"))]
     pub budget: Quantity<Bytes>,

@@ -67,10 +67,8 @@ fn make(settings: &Settings, port: &Port) -> Result<Detector, ConfigError> {
 }
 
 fn red(config: &settings::Detector, rate: Rate) -> Result<Red, ConfigError> {
-    let own = config.by_rate.iter().find(|ramp| ramp.rate.0 == rate);
-    let (kmin, kmax, pmax) =
-        own.map_or((config.kmin, config.kmax, config.pmax), |ramp| (ramp.kmin, ramp.kmax, ramp.pmax));
-    Red::new(kmin.0, kmax.0, pmax, config.guaranteed.0)
+    let (kmin, kmax, pmax) = config.ramp(rate);
+    Red::new(kmin, kmax, pmax, config.guaranteed.0)
 }
 
 fn tcd(settings: &Settings, port: &Port) -> Result<Tcd, ConfigError> {

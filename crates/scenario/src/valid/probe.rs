@@ -1,12 +1,14 @@
 //! Which ports and flows are sampled.
 use backwater_fabric::ProbeSpec;
-use backwater_topology::Network;
+use backwater_topology::{Network, Port};
 use backwater_traffic::{Flow, Pacing};
+use backwater_units::Bytes;
 
 use super::Context;
 use super::names::{fits, is_pattern};
 use crate::document::at;
 use crate::nearest::nearest;
+use crate::settings::Settings;
 
 /// What the fabric records.
 pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
@@ -18,7 +20,16 @@ pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]
         marks: probe.marks,
         pauses: probe.pauses,
         states: probe.states,
+        blame: probe.blame.then(|| thresholds(context.settings, network)),
     }
+}
+
+/// The threshold K of each egress port: what RED and TCD call a long queue, also where another detector runs or none.
+fn thresholds(settings: &Settings, network: &Network) -> Vec<Vec<Bytes>> {
+    let detector = &settings.switch.detector;
+    let threshold = |port: &Port| detector.ramp(port.rate).1 + detector.guaranteed.0;
+    let ports = |node| if network.is_switch(node) { network.ports(node) } else { &[] };
+    (0..network.nodes().len() as u32).map(|node| ports(node).iter().map(threshold).collect()).collect()
 }
 
 fn switch_ports(network: &Network) -> Vec<(u32, u16)> {

@@ -1,0 +1,241 @@
+//! The ground truth of congestion: who holds back whom, which flows crowd a port, where a packet waited. No detector
+//! sees any of it and no packet feels it: it is what detectors are judged by.
+//!
+//! ```text
+//!   PAUSE decided   ─▶ HoldRecord   which egress queues hold what came in by that ingress port
+//!   dequeue above K ─▶ CrowdRecord  which flows leave a long queue, how many of their packets with CE
+//!   followed packet ─▶ WaitRecord   from when to when it waited in an egress queue
+//! ```
+use backwater_control::CodePoint;
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::packet::{Kind, Packet};
+use crate::record::{CrowdRecord, FOLLOWED, HoldRecord, WaitRecord};
+use crate::switch::Switch;
+use crate::world::World;
+
+/// A crowd is written out at least so often, in periods counted from the start of the run, so that its packets can be
+/// placed in time. In picoseconds.
+const PERIOD: u64 = 100_000_000;
+
+/// What a switch keeps to record the ground truth.
+pub(crate) struct Truth {
+    /// Per egress port the threshold K.
+    pub(crate) above: Vec<u32>,
+    /// `crowds[port * classes + class]`
+    crowds: Vec<Crowd>,
+}
+
+/// The flows that leave an egress queue while it stays above K.
+#[derive(Clone, Debug, Default)]
+struct Crowd {
+    /// When it began; meaningless while there are no members.
+    start: u64,
+    /// Sorted by flow.
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    flow: u32,
+    packets: u32,
+    ce: u32,
+    bytes: u64,
+}
+
+impl Truth {
+    pub(crate) fn new(above: &[Bytes], classes: usize) -> Self {
+        Self {
+            above: above.iter().map(|above| above.get().min(u64::from(u32::MAX)) as u32).collect(),
+            crowds: vec![Crowd::default(); above.len() * classes],
+        }
+    }
+}
+
+impl Crowd {
+    fn add(&mut self, packet: &Packet, code: CodePoint, now: u64) {
+        if self.members.is_empty() {
+            self.start = now;
+        }
+        let at = match self.members.binary_search_by_key(&packet.flow, |member| member.flow) {
+            Ok(at) => at,
+            Err(at) => {
+                self.members.insert(at, Member { flow: packet.flow, packets: 0, ce: 0, bytes: 0 });
+                at
+            }
+        };
+        let member = &mut self.members[at];
+        member.packets += 1;
+        member.ce += u32::from(code == CodePoint::Congestion);
+        member.bytes += u64::from(packet.size);
+    }
+}
+
+impl Switch {
+    /// A packet has left the queue of `out` with `code`.
+    pub(crate) fn crowd<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        code: CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(out, packet.class);
+        let left = self.ports.queues[at].bytes;
+        let Some(truth) = &mut self.truth else { return };
+        let (crowd, above) = (&truth.crowds[at], left > truth.above[out as usize]);
+        if !crowd.members.is_empty() && (!above || now / PERIOD != crowd.start / PERIOD) {
+            post.recorded(self.disperse(out, packet.class, now, world));
+        }
+        if above && packet.kind == Kind::Data {
+            let truth = self.truth.as_mut().expect("seen above");
+            truth.crowds[at].add(packet, code, now);
+        }
+    }
+
+    /// Ends a crowd and records it; returns the number of records.
+    fn disperse(&mut self, port: u16, class: u8, now: u64, world: &World) -> u64 {
+        let at = self.ports.at(port, class);
+        let Some(truth) = &mut self.truth else { return 0 };
+        let crowd = &mut truth.crowds[at];
+        let records = crowd.members.iter().map(|member| CrowdRecord {
+            start: Time::from_ps(crowd.start),
+            end: Time::from_ps(now),
+            node: self.ports.node,
+            port,
+            priority: world.classes.priority(class),
+            flow: member.flow,
+            packets: u64::from(member.packets),
+            bytes: Bytes::new(member.bytes),
+            ce: u64::from(member.ce),
+        });
+        self.ports.records.crowds.extend(records);
+        let count = crowd.members.len() as u64;
+        crowd.members.clear();
+        count
+    }
+
+    /// Gates of a port closed: behind them there is waiting, not crowding.
+    #[cold]
+    pub(crate) fn gate_closed<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        classes: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        for class in (0..world.classes.count).filter(|class| classes & (1 << class) != 0) {
+            post.recorded(self.disperse(port, class, now, world));
+        }
+    }
+
+    /// The run ends.
+    pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
+        for port in 0..self.ports.egress.len() as u16 {
+            for class in 0..world.classes.count {
+                self.disperse(port, class, now, world);
+            }
+        }
+    }
+
+    /// A packet was taken out of the queue of `out`.
+    #[inline]
+    pub(crate) fn waited<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Some(&last) = world.last_packet.get(packet.flow as usize)
+            && (packet.seq.is_multiple_of(FOLLOWED) || packet.seq == last)
+            && now > packet.time
+            && packet.kind == Kind::Data
+        {
+            self.note_wait(packet, out, now, packet.seq == last, world);
+            post.recorded(1);
+        }
+    }
+
+    #[cold]
+    fn note_wait(&mut self, packet: &Packet, port: u16, now: u64, last: bool, world: &World) {
+        self.ports.records.waits.push(WaitRecord {
+            start: Time::from_ps(packet.time),
+            end: Time::from_ps(now),
+            node: self.ports.node,
+            port,
+            priority: world.classes.priority(packet.class),
+            flow: packet.flow,
+            seq: packet.seq,
+            last,
+        });
+    }
+
+    /// A PAUSE for an ingress port is about to be sent. If it is not one that only keeps up another, records which
+    /// egress queues hold what came in there. It walks the queues: a PAUSE is rare.
+    #[cold]
+    pub(crate) fn note_hold<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let account = &self.memory.accounts[self.ports.at(port, class)];
+        // A timed pause is kept up by polls; if none followed the last PAUSE in time, the pause has run out.
+        if account.outstanding && now <= account.poll_at {
+            return;
+        }
+        let classes = if self.memory.whole_port(port) { world.lossless } else { 1 << class };
+        for blocker in 0..self.ports.egress.len() as u16 {
+            for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
+                let bytes = self.bytes_from(port, blocker, queue);
+                if bytes > 0 {
+                    self.push_hold(port, class, blocker, queue, bytes, now, world);
+                    post.recorded(1);
+                }
+            }
+        }
+    }
+
+    /// Bytes in an egress queue that came in by `port`.
+    fn bytes_from(&self, port: u16, blocker: u16, class: u8) -> u64 {
+        let queue = self.ports.queues[self.ports.at(blocker, class)].fifo;
+        let own = self.ports.pool.iter(queue).filter(|packet| packet.port == port);
+        own.map(|packet| u64::from(packet.size)).sum()
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one flat record; its caller names all of its fields")]
+    fn push_hold(
+        &mut self,
+        port: u16,
+        class: u8,
+        blocker: u16,
+        queue: u8,
+        bytes: u64,
+        now: u64,
+        world: &World,
+    ) {
+        let upstream = &self.ports.egress[port as usize];
+        let record = HoldRecord {
+            time: Time::from_ps(now),
+            node: self.ports.node,
+            port,
+            held_node: upstream.peer,
+            held_port: upstream.peer_port,
+            priority: world.classes.priority(class),
+            blocker,
+            blocker_priority: world.classes.priority(queue),
+            bytes: Bytes::new(bytes),
+            queue: Bytes::new(u64::from(self.ports.queues[self.ports.at(blocker, queue)].bytes)),
+            closed: self.ports.egress[blocker as usize].paused & (1 << queue) != 0,
+        };
+        self.ports.records.holds.push(record);
+    }
+}

@@ -1,0 +1,109 @@
+//! Tables of the ground truth: who holds back whom, which flows crowd a port, where packets wait.
+use super::common::{flow, node, node_index, port, port_index, priority, time_ps};
+use crate::column::{Column, Take, column};
+use crate::columns::{Table, TableId};
+use backwater_fabric::record::{CrowdRecord, HoldRecord, WaitRecord};
+use backwater_units::Time;
+
+impl Table for HoldRecord {
+    const ID: TableId = TableId::Holds;
+    const DOC: &'static str = "One row per PAUSE that holds back an upstream port anew and egress queue whose packets \
+                               are the reason, seen at the pausing switch.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        time_ps("When the switch decided on the PAUSE.", |r| r.time.as_ps()),
+        node(|r| r.node),
+        node_index(|r| r.node),
+        column(
+            "ingress_index",
+            "index",
+            "Number of the port at that switch whose ingress queue is too long.",
+            Take::U16(|r| r.port),
+        ),
+        column(
+            "held",
+            "name",
+            "The upstream egress port that is paused, as \"node->peer\".",
+            Take::Port(|r| (r.held_node, r.held_port)),
+        ),
+        column("held_node_index", "index", "Index of its node.", Take::U32(|r| r.held_node)),
+        column("held_port_index", "index", "Its number at that node.", Take::U16(|r| r.held_port)),
+        priority(|r| r.priority),
+        column(
+            "blocker",
+            "name",
+            "An egress port of the switch whose queue holds packets that came in there, as \"node->peer\".",
+            Take::Port(|r| (r.node, r.blocker)),
+        ),
+        column("blocker_index", "index", "Its number at the switch.", Take::U16(|r| r.blocker)),
+        column(
+            "blocker_priority",
+            "index",
+            "Priority of that queue. Differs from the paused one only under a threshold of the whole port.",
+            Take::U8(|r| r.blocker_priority),
+        ),
+        column(
+            "from_held_bytes",
+            "bytes",
+            "Bytes in that queue that came in there.",
+            Take::U64(|r| r.bytes.get()),
+        ),
+        column("queue_bytes", "bytes", "All bytes in that queue.", Take::U64(|r| r.queue.get())),
+        column(
+            "closed",
+            "flag",
+            "Whether the gate of that queue was closed itself.",
+            Take::Bool(|r| r.closed),
+        ),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.time)
+    }
+}
+
+const START: &str = "When the first packet left more than K bytes behind. K is the detector's kmax with its guaranteed \
+                     bytes, whichever the detector.";
+const END: &str = "When a packet left K or less, the gate closed, a new period of 100 us or the run ended.";
+
+impl Table for CrowdRecord {
+    const ID: TableId = TableId::Crowds;
+    const DOC: &'static str = "One row per interval in which every packet left an egress queue longer than K behind, and \
+                               flow that had packets among them.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("start_ps", "ps", START, Take::U64(|r| r.start.as_ps())),
+        column("end_ps", "ps", END, Take::U64(|r| r.end.as_ps())),
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        priority(|r| r.priority),
+        flow(|r| r.flow),
+        column("traffic", "name", "Name of the flow's traffic entry.", Take::FlowTraffic(|r| r.flow)),
+        column("packets", "count", "Data packets of the flow that left.", Take::U64(|r| r.packets)),
+        column("sent_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.bytes.get())),
+        column("ce_packets", "count", "Those that left with CE, wherever it was set.", Take::U64(|r| r.ce)),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.end)
+    }
+}
+
+impl Table for WaitRecord {
+    const ID: TableId = TableId::Waits;
+    const DOC: &'static str = "One row per wait of a followed packet in an egress queue of a switch. Followed are the \
+                               last packet of each flow and every 64th.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("start_ps", "ps", "When the packet had arrived completely.", Take::U64(|r| r.start.as_ps())),
+        column("end_ps", "ps", "When it started to leave.", Take::U64(|r| r.end.as_ps())),
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        priority(|r| r.priority),
+        flow(|r| r.flow),
+        column("seq", "index", "Packet number within the flow, from 0.", Take::U32(|r| r.seq)),
+        column("last", "flag", "Whether it is the last packet of the flow.", Take::Bool(|r| r.last)),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.end)
+    }
+}

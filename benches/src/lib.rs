@@ -87,6 +87,11 @@ fn dynamic_threshold(ports: u64) -> Threshold {
     }
 }
 
+/// The thresholds K of the ground truth: kmax of the detectors.
+pub fn thresholds(network: &Network) -> Vec<Vec<Bytes>> {
+    per_switch_port(network, |_| Red::hpcc(RATE).kmax())
+}
+
 fn per_switch_port<T: Copy>(network: &Network, value: impl Fn(u64) -> T) -> Vec<Vec<T>> {
     (0..network.nodes().len() as u32)
         .map(|node| {

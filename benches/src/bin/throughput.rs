@@ -1,37 +1,38 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--runs N]`.
 use std::process::ExitCode;
 
-use backwater_benches::{Workload, scenario};
+use backwater_benches::{Workload, scenario, thresholds};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str =
-    "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--runs N]";
 
 struct Options {
     name: String,
     kind: Kind,
     runs: u32,
     batching: bool,
+    blame: bool,
 }
 
 fn options() -> Option<Options> {
     let mut words = std::env::args().skip(1);
     let name = words.next()?;
-    let (mut heap, mut threads, mut runs, mut batching) = (false, 1, 3, true);
+    let (mut heap, mut threads, mut runs, mut batching, mut blame) = (false, 1, 3, true, false);
     while let Some(word) = words.next() {
         let value = words.next()?;
         match word.as_str() {
             "--engine" => heap = value == "heap",
             "--threads" => threads = value.parse().ok()?,
             "--batching" => batching = value != "off",
+            "--blame" => blame = value == "on",
             "--runs" => runs = value.parse().ok()?,
             _ => return None,
         }
     }
     let kind = if heap { Kind::Heap } else { Kind::Windows { threads } };
-    Some(Options { name, kind, runs, batching })
+    Some(Options { name, kind, runs, batching, blame })
 }
 
 fn workload(name: &str) -> Option<(u32, Workload)> {
@@ -52,8 +53,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     for run in 0..options.runs {
-        let mut simulation =
-            Simulation::new(Spec { batching: options.batching, ..scenario(k, workload, 1) }, options.kind);
+        let mut spec = Spec { batching: options.batching, ..scenario(k, workload, 1) };
+        spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
+        let mut simulation = Simulation::new(spec, options.kind);
         let hosts = simulation.network().hosts().len() as u64;
         let start = ProcessTime::now();
         let wall = std::time::Instant::now();

@@ -8,6 +8,7 @@ use crate::quantity::Quantity;
 /// What is recorded. It never changes the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "one switch per table, each read by name")]
 pub struct Probe {
     /// Period of the samples of queues, states and rates; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -232,7 +232,8 @@ fn timely_flows_swing_about_tlow_stay_below_thigh_fill_most_of_the_link_and_none
 #[test]
 fn ten_timely_flows_that_start_at_line_rate_together_go_above_thigh_once() {
     // 400 Gbps into 40: the queue grows by nine times what leaves it, until the first completions come back. The flows
-    // then lose up to half of their rates per completion; with half of the link free, the queue is gone in twice the delay that it made.
+    // then lose up to half of their rates per completion; with half of the link free, the queue is gone in twice the
+    // delay that it made.
     for beta in [0.8, 1.6] {
         let config = ReactionConfig::Timely(TimelyConfig { beta, ..timely() });
         let mut link = Loop::new(config, 16_000, &[Time::ZERO; 10]);

@@ -83,6 +83,17 @@ fn between_the_thresholds_a_growing_rtt_lowers_the_rate_by_the_averaged_gradient
 }
 
 #[test]
+fn a_gradient_of_exactly_zero_raises_the_rate_with_ue_or_without() {
+    let steep = TimelyConfig { ewma: 1.0, ..config() };
+    for echo in [Capable, Undetermined] {
+        let mut flow = after(&steep, &[(0, 1_000), (32, 400)]);
+        complete(&mut flow, &steep, 64, 400, echo);
+        assert!(flow.gradient(&steep).abs() < f64::EPSILON);
+        assert_rate(&flow, 24_080_000_000);
+    }
+}
+
+#[test]
 fn both_thresholds_belong_to_the_middle_band() {
     // Falling to Tlow and rising to it: +δ, then 1 − 0.8·0.5 with a weight of 1 (34 → 50 µs is half a minRTT).
     let steep = TimelyConfig { ewma: 1.0, ..config() };

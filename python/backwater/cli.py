@@ -29,6 +29,7 @@ for path, summary in (
     ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
+    ("report:report", "Write the report of a reproduction again, from the runs that there are."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),
 ):
     # By path and with the summary given, so that --help imports no command.

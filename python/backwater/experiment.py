@@ -48,6 +48,7 @@ class RunSpec(BaseModel):
     scenario: str = Field(description="Path of the scenario file, relative to the figure's folder.")
     set: tuple[str, ...] = ()
     sweep: dict[str, list[str | int | float]] = Field(default_factory=dict)
+    cost: float = Field(1.0, gt=0, description="CPU seconds of one run, about: the longest start first.")
 
     def expand(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Name and overrides of every single run: ``tcd`` or, swept, ``tcd 97us``."""
@@ -213,16 +214,28 @@ def _with_shared(experiment: Experiment, file: Path) -> Experiment:
 
 def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:
     """The figures of a system, by name; `only` picks some of them."""
-    papers = root or _papers()
-    home = papers / system
-    if not home.is_dir():
-        known = ", ".join(sorted(path.name for path in papers.iterdir() if path.is_dir()))
-        raise UsageError(f"there is no paper {system!r}; there are: {known}")
-    names = sorted(path.parent.name for path in home.glob("*/experiment.toml"))
+    place = home(system, root)
+    # Figures and tables by number, then what is neither.
+    names = sorted((path.parent.name for path in place.glob("*/experiment.toml")), key=_rank)
     for name in only:
         if name not in names:
             raise UsageError(f"there is no figure {name!r} of {system}; there are: {', '.join(names)}")
-    return [load(home / name) for name in names if not only or name in only]
+    return [load(place / name) for name in names if not only or name in only]
+
+
+def _rank(name: str) -> tuple[int, str]:
+    kinds = ("fig", "table")
+    return (next((rank for rank, kind in enumerate(kinds) if name.startswith(kind)), len(kinds)), name)
+
+
+def home(system: str, root: Path | None = None) -> Path:
+    """The folder of a paper; raises UsageError with those that there are."""
+    papers = root or _papers()
+    place = papers / system
+    if not place.is_dir():
+        known = ", ".join(sorted(path.name for path in papers.iterdir() if path.is_dir()))
+        raise UsageError(f"there is no paper {system!r}; there are: {known}")
+    return place
 
 
 def _papers() -> Path:

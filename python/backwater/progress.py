@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from backwater import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from backwater import _core
     from backwater.running import Job, Outcome, Watcher
@@ -38,15 +38,21 @@ class _Plan:
 
 
 class Bars:
-    """One bar per run under way, and one for all of them where there are several."""
+    """One bar per run under way, and one for all of them where there are several.
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    That one moves by what runs cost, not by their number, so that its ETA holds when a few runs are most of the work.
+    """
+
+    def __init__(self, progress: Progress, jobs: Sequence[Job]) -> None:
         self._progress = progress
         self._plan = _Plan(progress.console)
         self._tasks: dict[int, TaskID] = {}
         self._fractions: dict[int, float] = {}
         self._lock = threading.Lock()
-        self._all = progress.add_task(f"{total} runs", total=total, detail="") if total > 1 else None
+        self._ended = 0
+        self._total = len(jobs)
+        work = sum(job.cost for job in jobs)
+        self._all = progress.add_task(f"{len(jobs)} runs", total=work, detail="") if len(jobs) > 1 else None
 
     def started(self, job: Job) -> None:
         """Show the run; its bar only pulses until its end is known."""
@@ -68,24 +74,28 @@ class Bars:
             self._progress.remove_task(task)
         elif outcome.error is None:
             self._progress.update(task, completed=1.0, total=1.0)
+        with self._lock:
+            self._ended += 1
         self._move(outcome.job, 1.0)
 
     def _move(self, job: Job, fraction: float) -> None:
         if self._all is not None:
             with self._lock:
-                self._fractions[id(job)] = fraction
+                self._fractions[id(job)] = fraction * job.cost
                 done = sum(self._fractions.values())
-            self._progress.update(self._all, completed=done)
+            self._progress.update(self._all, completed=done, detail=f"{self._ended} of {self._total} done")
 
 
 class Lines:
     """One line when a run ends, for logs and pipes."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: Console, jobs: Sequence[Job]) -> None:
         self._console = console
         self._plan = _Plan(console)
-        self._total = total
+        self._total = len(jobs)
+        self._work = sum(job.cost for job in jobs)
         self._done = 0
+        self._worked = 0.0
         self._lock = threading.Lock()
         self._start = time.monotonic()
 
@@ -100,8 +110,9 @@ class Lines:
         """Count the run and say how long the rest will take."""
         with self._lock:
             self._done += 1
+            self._worked += outcome.job.cost
             elapsed = time.monotonic() - self._start
-            left = elapsed / self._done * (self._total - self._done)
+            left = elapsed / self._worked * (self._work - self._worked)
             rest = f", about {left:.0f} s left" if self._done < self._total else ""
             state = "interrupted" if outcome.interrupted else "failed" if outcome.error else "done"
             self._console.print(
@@ -112,8 +123,8 @@ class Lines:
 
 
 @contextmanager
-def watching(total: int, *, quiet: bool = False) -> Iterator[Watcher | None]:
-    """The right watcher for where stderr goes: bars on a terminal, lines elsewhere, nothing if `quiet`."""
+def watching(jobs: Sequence[Job], *, quiet: bool = False) -> Iterator[Watcher | None]:
+    """The right watcher of `jobs` for where stderr goes: bars on a terminal, lines elsewhere, nothing if `quiet`."""
     console = Console(stderr=True, soft_wrap=True)
     if quiet:
         yield None
@@ -129,6 +140,6 @@ def watching(total: int, *, quiet: bool = False) -> Iterator[Watcher | None]:
             TextColumn("[dim]{task.fields[detail]}"),
         )
         with Progress(*columns, console=console) as progress:
-            yield Bars(progress, total)
+            yield Bars(progress, jobs)
     else:
-        yield Lines(console, total)
+        yield Lines(console, jobs)

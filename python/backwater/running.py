@@ -59,7 +59,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Job:
-    """One run to do. `out` None keeps nothing on disk."""
+    """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known."""
 
     label: str
     scenario: Scenario
@@ -68,6 +68,7 @@ class Job:
     out: Path | None = None
     threads: int | None = None
     scheme: str = ""
+    cost: float = 1.0
 
 
 @dataclass(frozen=True)

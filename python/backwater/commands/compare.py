@@ -110,7 +110,7 @@ def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool
     still = [job for folder, job in every.items() if folder is not None and not stored.finished(folder)]
     if not quiet:
         print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
-    with watching(len(still), quiet=quiet) as watcher:
+    with watching(still, quiet=quiet) as watcher:
         return run_jobs(still, jobs, watcher)
 
 

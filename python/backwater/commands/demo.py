@@ -48,7 +48,7 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
         for name, kind in _SCHEMES.items()
     ]
-    with watching(len(jobs)) as watcher:
+    with watching(jobs) as watcher:
         outcomes = run_jobs(jobs, None, watcher)
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: no table and no picture without both runs", file=sys.stderr)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit
+from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from backwater.experiment import Figure
-    from backwater.reproduce import Plan, Reproduced
+    from backwater.manifest import Manifest
+    from backwater.reproduce import Plan
     from backwater.running import Outcome
+    from backwater.timing import Timing
 
-_PROFILES = {"authors": ("authors",), "ideal": ("ideal",), "both": ("authors", "ideal")}
+PROFILES = {"authors": ("authors",), "ideal": ("ideal",), "both": ("authors", "ideal")}
 
 
 def reproduce(
@@ -35,7 +38,7 @@ def reproduce(
     """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
 
     Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md, a
-    picture per figure and report.html.
+    picture per figure, timing.json and report.html, which `backwater report` makes again from what there is.
 
     Parameters
     ----------
@@ -48,29 +51,50 @@ def reproduce(
     jobs
         How many runs at the same time; one per core if not given.
     quick
-        One seed and shorter runs, to see whether everything works.
+        Fewer seeds and shorter runs, to see whether everything works.
     profile
         The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both; both if not given.
+        A figure may run under one of them only.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater import experiment
+    from backwater import costs, experiment
     from backwater import reproduce as machinery
+    from backwater.manifest import Manifest
+    from backwater.timing import Timing
 
     root = out or Path("results/reproduce") / system
     figures = experiment.discover(system, figure or ())
-    profiles = _PROFILES[profile]
-    first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)
-    outcomes = _do(first, jobs, "runs that settle values for others", quiet=json_)
-    made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
+    profiles = PROFILES[profile]
+    require_profiles(figures, profiles)
+    timing, known = Timing(), costs.read(root, quick=quick)
+    with timing.phase("planning"):
+        first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)
+    with timing.phase("runs"):
+        outcomes = do(costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)
+    with timing.phase("planning"):
+        made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
     if not any(outcome.interrupted for outcome in outcomes):
-        outcomes += _do(made, jobs, "runs", quiet=json_)
-    title = f"Reproducing {system.upper()}{' (--quick: one seed unless asked for more, shorter runs)' if quick else ''}"
+        with timing.phase("runs"):
+            outcomes += do(costs.expected(made, known), jobs, "runs", quiet=json_)
+    timing.ran(outcomes)
+    costs.learn(root, known, outcomes, quick=quick)
     folder = root / _part(figure, profile, seeds, quick=quick)
-    return _report(title, figures, profiles, made, outcomes, folder, as_json=json_)
+    names = tuple(item.name for item in figures)
+    manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
+    manifest.write(folder)
+    code = finish(manifest, folder, root, timing, as_json=json_)
+    return max(code, _failures(outcomes))
+
+
+def require_profiles(figures: Sequence[Figure], profiles: Sequence[str]) -> None:
+    """Raise UsageError if no figure runs under any of the profiles."""
+    if not any(figure.profiles(profiles) for figure in figures):
+        names = ", ".join(f"{figure.name} ({', '.join(figure.experiment.profiles)})" for figure in figures)
+        raise UsageError(f"none of the figures runs under {', '.join(profiles)}: {names}")
 
 
 def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quick: bool) -> str:
@@ -84,7 +108,7 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
     return "-".join(parts)
 
 
-def _do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
+def do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
     """Do the open runs of a plan, with progress."""
     from backwater import reproduce as machinery
     from backwater.progress import watching
@@ -92,35 +116,35 @@ def _do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome
     todo = made.open_jobs()
     if made.jobs and not quiet:
         print(f"{len(made.jobs)} {what}, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
-    with watching(len(todo), quiet=quiet) as watcher:
+    with watching(todo, quiet=quiet) as watcher:
         return machinery.run(made, jobs, watcher)
 
 
-def _report(
-    title: str,
-    figures: Sequence[Figure],
-    profiles: Sequence[str],
-    made: Plan,
-    outcomes: Sequence[Outcome],
-    root: Path,
-    *,
-    as_json: bool,
-) -> int:
-
+def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:
+    """Measure and draw, write the report, print the verdicts; the exit code says whether a figure failed."""
     from backwater import report, terminal
-    from backwater.reproduce import evaluate
+    from backwater.report import making
 
-    found: list[Reproduced] = [
-        evaluate(figure, profile, made, root) for figure in figures for profile in figure.profiles(profiles)
-    ]
-    written = report.write(found, root, title)
+    found, written, facts = making.make(manifest, folder, root, timing)
     if as_json:
-        print((root / "claims.json").read_text(encoding="utf-8"), end="")
+        print((folder / "claims.json").read_text(encoding="utf-8"), end="")
     else:
         console = terminal.stdout()
         console.print(report.claims_table(found))
         console.print(report.tally(found), highlight=False)
         console.print("written: " + ", ".join(map(str, written)), highlight=False, markup=False)
+        if facts is not None:
+            console.print(facts, highlight=False, markup=False)
+    failed = [item for item in found if item.failure]
+    for item in failed:
+        print(
+            f"{item.figure.name} under {item.profile} could not be measured or drawn: {item.failure}", file=sys.stderr
+        )
+    return Exit.CAVEATS if failed else Exit.OK
+
+
+def _failures(outcomes: Sequence[Outcome]) -> int:
+    """Say what failed and raise the first; the exit code of an interrupted call."""
     failed = [outcome for outcome in outcomes if outcome.error is not None and not outcome.interrupted]
     for outcome in failed:
         print(f"{outcome.job.label}: {outcome.error}", file=sys.stderr)

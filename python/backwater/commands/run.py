@@ -67,7 +67,7 @@ def run(
 
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
     todo = _jobs(scenario, overrides, scheme or (), seed, seeds, threads, out or Path("results"))
-    with watching(len(todo), quiet=json_) as watcher:
+    with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     return _report(outcomes, json_)
 

@@ -1,0 +1,40 @@
+"""Writes a report: claims.json, claims.md, report.html."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from backwater.report.page import html
+from backwater.report.text import every, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.paper import Paper
+    from backwater.reproduce import Reproduced
+
+
+def write(
+    figures: Sequence[Reproduced],
+    folder: Path,
+    paper: Paper,
+    facts: Sequence[tuple[str, str]],
+    *,
+    quick: bool = False,
+    sensitivity: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write the three files to `folder`; each is whole or not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title = f"Reproducing {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
+    texts = {
+        "claims.json": json.dumps([judged.as_json() for judged in every(figures)], indent=2) + "\n",
+        "claims.md": markdown(figures, title),
+        "report.html": html(figures, paper, facts, quick=quick, sensitivity=sensitivity),
+    }
+    for name, text in texts.items():
+        part = folder / f".{name}.part"
+        part.write_text(text, encoding="utf-8")
+        part.replace(folder / name)
+    return [folder / name for name in texts]

@@ -6,7 +6,7 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
 use backwater_traffic::{Cdf, Flow, Group, Pacing};
@@ -38,7 +38,14 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         seed,
         flows: flows(workload, &hosts, seed),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48) },
-        ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
+        pairs: vec![PairSpec {
+            reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
+            notify: None,
+            cnp_size: Bytes::new(60),
+            ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
+            segment: None,
+        }],
+        pair_of: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(BUFFER),
             arbiter: Arbiter::RoundRobin,
@@ -51,9 +58,6 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             }),
             detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
         },
-        reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
-        notify: None,
-        cnp_size: Bytes::new(60),
         probe: ProbeSpec::default(),
         batching: true,
         network,

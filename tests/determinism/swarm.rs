@@ -150,9 +150,9 @@ impl Case {
             }
             _ => spec.switch.pfc = None,
         }
-        spec.reaction = self.reaction;
-        spec.notify = self.notify;
-        spec.ack = self.ack;
+        spec.pairs[0].reaction = self.reaction;
+        spec.pairs[0].notify = self.notify;
+        spec.pairs[0].ack = self.ack;
         spec
     }
 

@@ -18,9 +18,9 @@ fn scene(mode: Mode) -> Spec {
     let mut spec = ideal(chain(&[link(40), link(20)]), flows);
     let step = Red::new(Bytes::new(1000), Bytes::new(1000), 1.0, Bytes::ZERO).expect("a step");
     spec.switch.detectors = per_port(&spec.network, |_| Detector::Red(step));
-    spec.reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
+    spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
     let interval = Span::from_us(50);
-    spec.notify = Some(NotifyConfig { interval, mode, fraction: 0.0 });
+    spec.pairs[0].notify = Some(NotifyConfig { interval, mode });
     spec
 }
 

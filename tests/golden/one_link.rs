@@ -50,7 +50,7 @@ fn both_directions_of_a_link_are_free_of_each_other() {
 #[test]
 fn the_acknowledgement_goes_back_over_the_wire_like_any_frame() {
     let mut spec = scene(vec![flow(0, 1, 1000, Time::ZERO, Pacing::LineRate)]);
-    spec.ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
     // 64 B take 12.8 ns: 1.2 + 0.0128 + 1
     let expected = "
     1.2000 us  flow 0 complete

@@ -53,8 +53,8 @@ fn a_cnp_is_not_delayed_by_a_full_queue_of_data_on_its_way() {
     let mut spec = ideal(net, flows);
     let step = Red::new(Bytes::new(1000), Bytes::new(1000), 1.0, Bytes::ZERO).unwrap();
     spec.switch.detectors = per_port(&spec.network, |_| Detector::Red(step));
-    spec.reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
-    spec.notify = Some(NotifyConfig::standard());
+    spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
+    spec.pairs[0].notify = Some(NotifyConfig::standard());
     spec.probe.sample = Some(Span::from_ns(50));
     spec.probe.rates = vec![0];
     let outcome = run(spec);

@@ -24,8 +24,8 @@ fn textbook(victims: Rate, detector: Detector) -> Spec {
     }
     let mut spec = ideal(authors.network, flows);
     spec.switch.detectors = per_port(&spec.network, |_| detector);
-    spec.reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
-    spec.notify = authors.notify;
+    spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
+    spec.pairs[0].notify = authors.pairs[0].notify;
     spec.probe = authors.probe;
     spec
 }

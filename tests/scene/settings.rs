@@ -3,7 +3,7 @@ use backwater_control::detector::{Detector, Red, Tcd};
 use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate};
@@ -20,7 +20,14 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
     Spec {
         seed: 1,
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO },
-        ack: None,
+        pairs: vec![PairSpec {
+            reaction: ReactionConfig::LineRate,
+            notify: None,
+            cnp_size: Bytes::new(64),
+            ack: None,
+            segment: None,
+        }],
+        pair_of: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(18_000_000),
             arbiter: Arbiter::RoundRobin,
@@ -33,9 +40,6 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             }),
             detectors: per_port(&network, |_| Detector::None),
         },
-        reaction: ReactionConfig::LineRate,
-        notify: None,
-        cnp_size: Bytes::new(64),
         batching: true,
         probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },
         network,
@@ -55,8 +59,8 @@ pub fn authors(network: Network, flows: Vec<Flow>, detector: Detector) -> Spec {
         frame: Bytes::new(31),
         priorities: 0x7f,
     });
-    spec.reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
-    spec.notify = Some(NotifyConfig::authors());
+    spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
+    spec.pairs[0].notify = Some(NotifyConfig::authors());
     spec
 }
 
@@ -69,7 +73,7 @@ pub fn hpcc_ns3(network: Network, flows: Vec<Flow>, buffer: u64) -> Spec {
     let mut spec = ideal(network, flows);
     let hundred = Rate::from_gbps(100);
     spec.packet.header = Bytes::new(48);
-    spec.ack = Some(AckSpec { every: 1, size: Bytes::new(60), priority: None });
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(60), priority: None });
     spec.switch.buffer = Bytes::new(buffer);
     spec.switch.detectors = per_port(&spec.network, |port| Detector::Red(Red::hpcc(port.rate)));
     spec.switch.pfc = Some(PfcSpec {
@@ -78,7 +82,7 @@ pub fn hpcc_ns3(network: Network, flows: Vec<Flow>, buffer: u64) -> Spec {
         frame: Bytes::new(43),
         priorities: 0x7f,
     });
-    spec.reaction = ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(hundred));
+    spec.pairs[0].reaction = ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(hundred));
     spec
 }
 

@@ -55,12 +55,17 @@ impl Egress {
     /// Occupies the wire from `now` for a frame of `size` bytes; returns when the frame has arrived at the peer.
     #[inline]
     pub(crate) fn occupy(&mut self, now: u64, size: u16) -> u64 {
-        let span = match self.ps_per_byte {
+        self.busy_until = now + self.wire_time(size);
+        self.busy_until + self.delay
+    }
+
+    /// Picoseconds that a frame of `size` bytes occupies the wire.
+    #[inline]
+    pub(crate) fn wire_time(&self, size: u16) -> u64 {
+        match self.ps_per_byte {
             0 => self.serialize_exactly(size),
             ps => u64::from(ps) * u64::from(size),
-        };
-        self.busy_until = now + span;
-        self.busy_until + self.delay
+        }
     }
 
     /// Rates at which a byte is no whole number of picoseconds.

@@ -132,14 +132,20 @@ impl Ports {
         true
     }
 
+    /// Picoseconds that a gate was closed until `now`.
+    #[inline]
+    pub(crate) fn closed_for(&self, port: u16, class: u8, now: u64) -> u64 {
+        let gate = &self.gates[self.at(port, class)];
+        let closed = self.egress[port as usize].paused & (1 << class) != 0;
+        gate.paused_ps + if closed { now - gate.since } else { 0 }
+    }
+
     /// Time in each state and paused, as of `now`.
     pub(crate) fn accounts(&self, port: u16, class: u8, now: u64) -> (Span, [Span; 4]) {
         let (gate, queue) = (&self.gates[self.at(port, class)], &self.queues[self.at(port, class)]);
-        let open_ended =
-            if self.egress[port as usize].paused & (1 << class) != 0 { now - gate.since } else { 0 };
         let mut in_state = gate.in_state;
         in_state[queue.registers.state() as usize] += now - gate.state_since;
-        (Span::from_ps(gate.paused_ps + open_ended), in_state.map(Span::from_ps))
+        (Span::from_ps(self.closed_for(port, class, now)), in_state.map(Span::from_ps))
     }
 
     /// Books the time spent in `before`, which ended `now`.

@@ -79,12 +79,11 @@ impl Node for Host {
             }
             Purpose::Notify => {
                 let receiver = &mut self.receivers[timer.argument as usize];
-                let config =
-                    world.notify.as_ref().expect("CNP timers are set only with a notification point");
-                let (flow, code) =
-                    (receiver.flow, receiver.notify.on_timer(config, Time::from_ps(timer.time)));
-                if let Some(code) = code {
-                    self.send_cnp(flow, code, timer.time, world, post);
+                let config = world.pairs[usize::from(receiver.kind)].notify.as_ref();
+                let config = config.expect("CNP timers are set only with a notification point");
+                let (flow, kind) = (receiver.flow, receiver.kind);
+                if let Some(code) = receiver.notify.on_timer(config, Time::from_ps(timer.time)) {
+                    self.send_cnp(flow, kind, code, timer.time, world, post);
                 }
             }
             Purpose::Start => self.start(timer.time, world, post),
@@ -101,7 +100,7 @@ impl Host {
         let senders: Vec<Sender> =
             ends.sent[host as usize].iter().map(|i| Sender::new(*i, flow(i), line, world)).collect();
         let receivers =
-            ends.received[host as usize].iter().map(|i| Receiver::new(*i, world.packets(flow(i)))).collect();
+            ends.received[host as usize].iter().map(|i| Receiver::new(*i, flow(i), world)).collect();
         let mut starts: Vec<(u64, u32)> =
             (0..).zip(&senders).map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i)).collect();
         starts.sort_unstable();
@@ -134,7 +133,9 @@ impl Host {
                 self.ports.set_timer(start, NIC, Purpose::Start, 0);
                 break;
             }
-            let class = self.senders[pair as usize].class;
+            let sender = &mut self.senders[pair as usize];
+            let class = sender.class;
+            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
             self.due[usize::from(class)].push(now, pair);
             self.sending |= 1 << class;
             self.started += 1;
@@ -156,15 +157,16 @@ impl Host {
                 if last {
                     post.complete();
                 }
-                let seq = receiver.packets;
-                if let Some(config) = &world.notify {
+                let (seq, kind) = (receiver.packets, receiver.kind);
+                let pair = &world.pairs[usize::from(kind)];
+                if let Some(config) = &pair.notify {
                     match receiver.notify.on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
-                        Action::Send(code) => self.send_cnp(packet.flow, code, now, world, post),
+                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
                     }
                 }
-                if let (Some(echo), Some(ack)) = (ack, &world.ack) {
+                if let (Some(echo), Some(ack)) = (ack, &pair.ack) {
                     let class = ack.priority.map_or(packet.class, |priority| world.classes.class(priority));
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
                     self.send_control(&frame, now, world, post);
@@ -176,12 +178,13 @@ impl Host {
     fn send_cnp<P: Post<Packet>>(
         &mut self,
         flow: u32,
+        pair: u16,
         code: CodePoint,
         now: u64,
         world: &World,
         post: &mut P,
     ) {
-        let size = Bytes::new(u64::from(world.cnp_size));
+        let size = world.pairs[usize::from(pair)].cnp_size;
         let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, world);
         self.send_control(&frame, now, world, post);
     }
@@ -260,8 +263,10 @@ impl Host {
             class,
             echo: CodePoint::NotCapable,
         };
+        let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
+        sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
         let heap = &mut self.due[usize::from(class)];
-        if let Some(next) = sender.sent(due, now, size, world) {
+        if let Some(next) = sender.sent(due, now, size, wire_time, world) {
             heap.replace_first(next);
         } else {
             heap.remove_first();

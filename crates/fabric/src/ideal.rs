@@ -1,10 +1,28 @@
 //! The flow completion time of a flow that has the network to itself: exact store-and-forward arithmetic.
-use backwater_topology::{Network, flow_hash};
+use backwater_topology::{Network, Port, flow_hash};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::switch::salt;
 use crate::world::World;
+
+/// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
+/// propagation of the path; no headers, no store-and-forward. Zero for endless flows.
+pub(crate) fn analytic_fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
+    if flow.is_endless() {
+        return Span::ZERO;
+    }
+    let links = links(index, flow, network, world);
+    let propagation = links.iter().map(|link| link.delay.as_ps()).sum();
+    Span::from_ps(propagation) + links[0].rate.serialize(flow.size)
+}
+
+/// The links of a flow's path.
+fn links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Vec<&'a Port> {
+    let hash_of = |node| flow_hash(index, false, salt(world.seed, node));
+    let path = world.routes.path(network, flow.src, flow.dst, hash_of);
+    path.into_iter().map(|(node, port)| &network.ports(node)[usize::from(port)]).collect()
+}
 
 /// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for endless flows.
 ///
@@ -15,8 +33,6 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
     if flow.is_endless() {
         return Span::ZERO;
     }
-    let hash_of = |node| flow_hash(index, false, salt(world.seed, node));
-    let path = world.routes.path(network, flow.src, flow.dst, hash_of);
     let packets = u64::from(world.packets(flow));
     let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + u64::from(world.header);
     let full = u64::from(world.payload) + u64::from(world.header);
@@ -28,8 +44,7 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
         _ => 0,
     };
     let (mut sum, mut slowest) = (0, 0);
-    for (node, port) in path {
-        let link = &network.ports(node)[usize::from(port)];
+    for link in links(index, flow, network, world) {
         let (s, delay) = (spaced(link.rate, full), link.delay.as_ps());
         sum += s + delay;
         slowest = slowest.max(s);

@@ -17,6 +17,7 @@ mod gates;
 mod host;
 mod ideal;
 mod ingress;
+mod lateness;
 mod log;
 mod marking;
 mod node;
@@ -26,6 +27,7 @@ mod pausing;
 mod ports;
 mod queue;
 pub mod record;
+mod segments;
 mod simulation;
 mod spec;
 mod switch;
@@ -36,7 +38,7 @@ mod world;
 pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
-pub use spec::{AckSpec, Arbiter, PacketSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+pub use spec::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, SegmentSpec, Spec, SwitchSpec};
 pub use violation::Violation;
 
 /// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).

@@ -6,6 +6,8 @@ use backwater_engine::{Stream, stream, uniform};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Time};
 
+use crate::lateness::Lateness;
+use crate::segments::{Next, Segments};
 use crate::world::World;
 
 /// Purpose of the random streams of constant-rate sources; entity: flow.
@@ -25,6 +27,8 @@ enum Spacing {
 pub(crate) struct Sender {
     pub(crate) flow: u32,
     pub(crate) class: u8,
+    /// Its kind among the world's.
+    kind: u16,
     dst: u32,
     sent: u32,
     packets: u32,
@@ -34,15 +38,20 @@ pub(crate) struct Sender {
     pub(crate) acked_at: u64,
     pub(crate) cnps_ce: u32,
     pub(crate) cnps_ue: u32,
+    pub(crate) lateness: Lateness,
     spacing: Spacing,
+    /// If its reaction point wants round-trip times.
+    segments: Option<Box<Segments>>,
 }
 
 impl Sender {
     pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
         let packets = world.packets(flow);
+        let kind = world.pair_of(flow);
+        let pair = &world.pairs[usize::from(kind)];
         let before_last = u64::from(packets - 1) * u64::from(world.payload);
         let spacing = match flow.pacing {
-            Pacing::Controlled => Spacing::Reaction(Reaction::new(&world.reaction, line)),
+            Pacing::Controlled => Spacing::Reaction(Reaction::new(&pair.reaction, line)),
             Pacing::LineRate => Spacing::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
             Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
@@ -53,6 +62,7 @@ impl Sender {
         Self {
             flow: index,
             class: world.class_of(flow),
+            kind,
             dst: flow.dst,
             sent: 0,
             packets,
@@ -61,6 +71,11 @@ impl Sender {
             acked_at: u64::MAX,
             cnps_ce: 0,
             cnps_ue: 0,
+            lateness: Lateness::default(),
+            segments: match (pair.segment, &spacing) {
+                (Some(segment), Spacing::Reaction(_)) => Some(Box::new(Segments::new(segment))),
+                _ => None,
+            },
             spacing,
         }
     }
@@ -72,23 +87,41 @@ impl Sender {
         (self.sent, self.dst, payload + world.header)
     }
 
-    /// The next packet, of `size` bytes, was due at `due` and starts to leave now. When the one after it is due;
-    /// `None` after the last one.
+    /// The next packet, of `size` bytes, was due at `due`, starts to leave `now` and takes `wire_time` for it. When the one
+    /// after it is due; `None` after the last one.
     #[inline]
-    pub(crate) fn sent(&mut self, due: u64, now: u64, size: u16, world: &World) -> Option<u64> {
+    pub(crate) fn sent(
+        &mut self,
+        due: u64,
+        now: u64,
+        size: u16,
+        wire_time: u64,
+        world: &World,
+    ) -> Option<u64> {
         self.sent += 1;
-        if self.sent == self.packets {
+        let last = self.sent == self.packets;
+        let wire = u32::from(size);
+        let mut next = Next::Paced { since: now, bytes: wire };
+        if let Some(segments) = &mut self.segments {
+            next = segments.on_sent(self.sent, last, now, wire, wire_time);
+        }
+        if last {
             return None;
         }
-        let wire = u32::from(size);
         match &mut self.spacing {
             Spacing::Reaction(reaction) => {
                 let time = Time::from_ps(now);
-                reaction.advance(&world.reaction, time);
-                reaction.on_sent(&world.reaction, time, wire);
+                let config = &world.pairs[usize::from(self.kind)].reaction;
+                reaction.advance(config, time);
+                reaction.on_sent(config, time, wire);
                 // The gap stands, whatever the rate does before it is over: so in ns3-rdma, in the TCD authors' release and
                 // in the HPCC simulator's DCQCN (its ChangeRate, which moves it, serves other controllers).
-                Some(now + reaction.gap(wire).as_ps())
+                Some(match next {
+                    Next::AtOnce => now + wire_time,
+                    Next::Paced { since, bytes } => {
+                        (since + reaction.gap(bytes).as_ps()).max(now + wire_time)
+                    }
+                })
             }
             Spacing::Constant { rate, jitter_ppm, catch_up, random } => {
                 let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
@@ -101,13 +134,21 @@ impl Sender {
     /// An ACK for the first `packets` packets; true if it is the last one.
     pub(crate) fn acknowledged(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) -> bool {
         self.acked = self.acked.max(packets);
-        if let Spacing::Reaction(reaction) = &mut self.spacing
-            && echo.is_marked()
-        {
-            let time = Time::from_ps(now);
-            reaction.advance(&world.reaction, time);
-            reaction.on_ack(&world.reaction, time, echo);
+        if echo.is_marked() {
             self.count(echo);
+        }
+        let rtt = self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now));
+        if let Spacing::Reaction(reaction) = &mut self.spacing {
+            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
+            if echo.is_marked() || rtt.is_some() {
+                reaction.advance(config, time);
+            }
+            if echo.is_marked() {
+                reaction.on_ack(config, time, echo);
+            }
+            if let Some(rtt) = rtt {
+                reaction.on_completion(config, time, rtt, echo);
+            }
         }
         if self.acked == self.packets && self.acked_at == u64::MAX {
             self.acked_at = now;
@@ -120,9 +161,9 @@ impl Sender {
     pub(crate) fn notified(&mut self, code: CodePoint, now: u64, world: &World) {
         self.count(code);
         if let Spacing::Reaction(reaction) = &mut self.spacing {
-            let time = Time::from_ps(now);
-            reaction.advance(&world.reaction, time);
-            reaction.on_cnp(&world.reaction, time, code);
+            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
+            reaction.advance(config, time);
+            reaction.on_cnp(config, time, code);
         }
     }
 
@@ -139,7 +180,7 @@ impl Sender {
         match &self.spacing {
             Spacing::Reaction(reaction) => {
                 let mut copy = *reaction;
-                copy.advance(&world.reaction, Time::from_ps(now));
+                copy.advance(&world.pairs[usize::from(self.kind)].reaction, Time::from_ps(now));
                 copy.rate()
             }
             Spacing::Constant { rate, .. } => *rate,
@@ -160,6 +201,8 @@ fn jittered(gap: u64, jitter_ppm: u32, random: &mut Stream) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receiver {
     pub(crate) flow: u32,
+    /// Its kind among the world's.
+    pub(crate) kind: u16,
     pub(crate) packets: u32,
     expected: u32,
     pub(crate) finish: u64,
@@ -179,9 +222,11 @@ pub(crate) enum Verdict {
 }
 
 impl Receiver {
-    pub(crate) fn new(flow: u32, expected: u32) -> Self {
+    pub(crate) fn new(index: u32, flow: &Flow, world: &World) -> Self {
+        let expected = world.packets(flow);
         Self {
-            flow,
+            flow: index,
+            kind: world.pair_of(flow),
             packets: 0,
             expected,
             finish: u64::MAX,
@@ -213,7 +258,7 @@ impl Receiver {
         if last {
             self.finish = now;
         }
-        let ack = match &world.ack {
+        let ack = match &world.pairs[usize::from(self.kind)].ack {
             Some(ack) => self.echo.on_packet(&AckConfig { every: ack.every }, code, last),
             None => None,
         };

@@ -1,5 +1,5 @@
 //! What a run reports: plain records, one type per table. Probes receive them; writing them changes nothing.
-use backwater_units::{Bytes, Rate, Time};
+use backwater_units::{Bytes, Rate, Span, Time};
 
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,8 +198,17 @@ pub struct FlowRecord {
     pub cnps_ce: u64,
     /// CNPs the sender got that carried UE.
     pub cnps_ue: u64,
+    /// Time at the source, waiting for the pace of the reaction point (or of the application).
+    pub paced: Span,
+    /// Time at the source, due but behind the NIC's closed gate.
+    pub nic_held: Span,
+    /// Time at the source, due but behind the NIC's other flows.
+    pub nic_queue: Span,
     /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless flows.
-    pub ideal_fct: backwater_units::Span,
+    pub ideal_fct: Span,
+    /// Payload over the rate of the source's link, plus the propagation of the path: what the TCD authors divide FCTs
+    /// by; zero for endless flows.
+    pub analytic_fct: Span,
 }
 
 /// Totals of one egress queue over the run.
@@ -228,11 +237,11 @@ pub struct PortRecord {
     /// PAUSE frames this port sent upstream for this priority.
     pub pauses_sent: u64,
     /// Time the gate was closed.
-    pub paused: backwater_units::Span,
+    pub paused: Span,
     /// CE marks set here.
     pub ce_marks: u64,
     /// UE marks set here.
     pub ue_marks: u64,
     /// Time in non-congestion, congestion, undetermined, and released-being-judged.
-    pub in_state: [backwater_units::Span; 4],
+    pub in_state: [Span; 4],
 }

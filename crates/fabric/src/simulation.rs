@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
+use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span, Time};
 
 use crate::explain::explain;
@@ -94,8 +95,11 @@ impl Simulation {
         let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
         let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
-        let finite = world.flows.iter().filter(|flow| !flow.is_endless()).count() as u64;
-        let goal = finite * if world.ack.is_some() { 2 } else { 1 };
+        // A flow is over when its last packet has arrived and its last ACK, if there are any.
+        let steps = |flow: &Flow| {
+            if world.pairs[usize::from(world.pair_of(flow))].ack.is_some() { 2 } else { 1 }
+        };
+        let goal = world.flows.iter().filter(|flow| !flow.is_endless()).map(steps).sum();
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
         let stall = STALL.as_ps().max(4 * reach.as_ps());
         let stall = stall.next_multiple_of(engine.stats().window.as_ps());
@@ -181,7 +185,11 @@ impl Simulation {
                 ue_packets: 0,
                 cnps_ce: 0,
                 cnps_ue: 0,
+                paced: Span::ZERO,
+                nic_held: Span::ZERO,
+                nic_queue: Span::ZERO,
                 ideal_fct: ideal::fct(i, flow, &self.network, &self.world),
+                analytic_fct: ideal::analytic_fct(i, flow, &self.network, &self.world),
             })
             .collect();
         for node in self.engine.nodes() {
@@ -191,6 +199,9 @@ impl Simulation {
                 record.acked = Time::from_ps(sender.acked_at);
                 record.cnps_ce = u64::from(sender.cnps_ce);
                 record.cnps_ue = u64::from(sender.cnps_ue);
+                record.paced = Span::from_ps(sender.lateness.paced);
+                record.nic_held = Span::from_ps(sender.lateness.held);
+                record.nic_queue = Span::from_ps(sender.lateness.queued);
             }
             for receiver in &host.receivers {
                 let record = &mut records[receiver.flow as usize];

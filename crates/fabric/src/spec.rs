@@ -19,16 +19,12 @@ pub struct Spec {
     pub flows: Vec<Flow>,
     /// Data packets.
     pub packet: PacketSpec,
-    /// Acknowledgements, if receivers send them.
-    pub ack: Option<AckSpec>,
     /// All switches alike.
     pub switch: SwitchSpec,
-    /// The reaction point of flows with [`backwater_traffic::Pacing::Controlled`].
-    pub reaction: ReactionConfig,
-    /// The notification point, if receivers send CNPs.
-    pub notify: Option<NotifyConfig>,
-    /// Size of a CNP on the wire.
-    pub cnp_size: Bytes,
+    /// The kinds of queue pairs, at least one.
+    pub pairs: Vec<PairSpec>,
+    /// The kind of each traffic entry's queue pairs, by [`Flow::group`]; entries beyond the list have the first.
+    pub pair_of: Vec<u16>,
     /// What is recorded.
     pub probe: ProbeSpec,
     /// Whether a switch may run its ports one after the other through a window in which none can affect another.
@@ -45,8 +41,33 @@ pub struct PacketSpec {
     pub header: Bytes,
 }
 
+/// How the two ends of a flow work together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairSpec {
+    /// The reaction point of flows with [`backwater_traffic::Pacing::Controlled`].
+    pub reaction: ReactionConfig,
+    /// The notification point, if receivers send CNPs.
+    pub notify: Option<NotifyConfig>,
+    /// Size of a CNP on the wire.
+    pub cnp_size: Bytes,
+    /// Acknowledgements, if receivers send them.
+    pub ack: Option<AckSpec>,
+    /// Segments whose round-trip times are measured, if the reaction point wants that. Their ACKs must match:
+    /// [`AckSpec::every`] is their number of packets.
+    pub segment: Option<SegmentSpec>,
+}
+
+/// What a reaction point that measures round-trip times counts as one transmission (TIMELY).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSpec {
+    /// Full packets per segment, at least 1; the last segment of a flow may be shorter.
+    pub packets: u32,
+    /// Whether a segment leaves back to back and only segments are spaced; else every packet is.
+    pub burst: bool,
+}
+
 /// Acknowledgements: one per `every` data packets and one for the last packet of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSpec {
     /// Data packets per ACK, at least 1.
     pub every: u32,

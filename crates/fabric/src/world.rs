@@ -1,13 +1,11 @@
 //! What all nodes share and none changes: settings, flows, routes.
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
-use backwater_control::notify::NotifyConfig;
-use backwater_control::reaction::ReactionConfig;
 use backwater_topology::Routes;
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
-use crate::spec::{AckSpec, Arbiter, Spec};
+use crate::spec::{Arbiter, PairSpec, Spec};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -98,10 +96,9 @@ pub(crate) struct World {
     pub(crate) pfc: Option<Pfc>,
     pub(crate) payload: u16,
     pub(crate) header: u16,
-    pub(crate) ack: Option<AckSpec>,
-    pub(crate) reaction: ReactionConfig,
-    pub(crate) notify: Option<NotifyConfig>,
-    pub(crate) cnp_size: u16,
+    pub(crate) pairs: Vec<PairSpec>,
+    /// Index into `pairs` by traffic entry.
+    pair_of: Vec<u16>,
     pub(crate) routes: Routes,
     /// The detectors in use, each once.
     pub(crate) detectors: Vec<Detector>,
@@ -123,9 +120,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(spec: &Spec) -> Self {
-        let ack_priority = spec.ack.and_then(|ack| ack.priority);
-        let used = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority)
-            | ack_priority.map_or(0, |priority| 1 << priority);
+        let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
+        let used = spec.flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
         let classes = Classes::new(spec.switch.control_priority, used);
         let hosts = spec.network.hosts().len();
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
@@ -156,10 +152,8 @@ impl World {
             pfc,
             payload,
             header: spec.packet.header.get() as u16,
-            ack: spec.ack,
-            reaction: spec.reaction,
-            notify: spec.notify,
-            cnp_size: spec.cnp_size.get() as u16,
+            pairs: spec.pairs.clone(),
+            pair_of: spec.pair_of.clone(),
             routes: spec.routes.clone(),
             detectors,
             flows: spec.flows.clone(),
@@ -183,6 +177,11 @@ impl World {
     #[inline]
     pub(crate) fn class_of(&self, flow: &Flow) -> u8 {
         self.classes.class(flow.priority)
+    }
+
+    /// The kind of a flow's queue pair, as an index into `pairs`.
+    pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
+        self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
     }
 
     /// Packets of a flow; endless flows have more than any run can send.

@@ -96,6 +96,14 @@ impl Node {
         }
     }
 
+    /// The items, if this is a list.
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
     /// The text, if this is one.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {

@@ -40,6 +40,20 @@ pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
     }
 }
 
+/// Fills into the `cc` of every traffic entry that has one what it does not say from the scenario's own.
+pub(crate) fn fill_entries(root: &mut Node) {
+    let Some(common) = root.get("cc").cloned() else { return };
+    let Value::Table(entries) = &mut root.value else { return };
+    let traffic = entries.iter_mut().find(|entry| entry.key == "traffic");
+    let Some(Value::List(items)) = traffic.map(|entry| &mut entry.node.value) else { return };
+    for item in items {
+        let Value::Table(keys) = &mut item.value else { continue };
+        if let Some(own) = keys.iter_mut().find(|entry| entry.key == "cc") {
+            fill(&mut own.node, &common, "cc");
+        }
+    }
+}
+
 /// Sets a key of a table, dropping what it excludes.
 pub(crate) fn set(table: &mut Node, name: &str, new: Entry) {
     let Value::Table(entries) = &mut table.value else {

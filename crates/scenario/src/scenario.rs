@@ -94,6 +94,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let name = format!("profile {} (built in)", profile.name());
     sources.push(Source { name, text: profile.defaults().to_owned() });
     layers::fill(&mut root, &Node::parse(profile.defaults(), source)?, "");
+    layers::fill_entries(&mut root);
     problems.extend(check(&root, rules));
     if problems.is_empty() {
         // Only then: under every scheme the same would be wrong again.

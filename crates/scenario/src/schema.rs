@@ -9,7 +9,7 @@ use crate::document::Node;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 8] = ["Run", "Packet", "Ack", "Switch", "Pfc", "Detector", "Cc", "Probe"];
+const FILLED: [&str; 9] = ["Run", "Packet", "Ack", "Switch", "Pfc", "Detector", "Cc", "Timely", "Probe"];
 
 /// The schema of a complete scenario.
 pub(crate) struct Rules {
@@ -147,6 +147,7 @@ fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::M
     let table = match name {
         "Pfc" => &defaults["switch"]["pfc"],
         "Detector" => &defaults["switch"]["detector"],
+        "Timely" => &defaults["cc"]["timely"],
         name => &defaults[name.to_lowercase()],
     };
     table.as_object()

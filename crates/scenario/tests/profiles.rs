@@ -35,14 +35,14 @@ fn p2(spec: &Spec) -> Detector {
 fn the_default_profile_is_the_authors_release() {
     let spec = figure_2(&[]);
     assert_eq!(p2(&spec), Detector::Tcd(Tcd::authors()));
-    assert_eq!(spec.reaction, ReactionConfig::Dcqcn(DcqcnConfig::authors()));
-    assert_eq!(spec.notify, Some(NotifyConfig::authors()));
+    assert_eq!(spec.pairs[0].reaction, ReactionConfig::Dcqcn(DcqcnConfig::authors()));
+    assert_eq!(spec.pairs[0].notify, Some(NotifyConfig::authors()));
     let pfc = spec.switch.pfc.as_ref().unwrap();
     let (node, _) = spec.network.alias("P2").unwrap();
     assert_eq!(pfc.form, Form::authors());
     assert!(pfc.thresholds[node as usize].iter().all(|&t| t == Threshold::authors()));
     assert_eq!((spec.packet.payload + spec.packet.header, pfc.frame), (Bytes::new(1020), Bytes::new(31)));
-    assert!(spec.ack.is_none());
+    assert!(spec.pairs[0].ack.is_none());
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn the_ideal_profile_computes_100_4_us_for_the_papers_simulations() {
 #[test]
 fn the_hpcc_profile_is_run_py_at_100_gbps() {
     let spec = small(&["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).build();
-    assert_eq!(spec.reaction, ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(100))));
-    assert_eq!(spec.notify, None, "marks come back in ACKs");
-    let ack = spec.ack.unwrap();
+    assert_eq!(spec.pairs[0].reaction, ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(100))));
+    assert_eq!(spec.pairs[0].notify, None, "marks come back in ACKs");
+    let ack = spec.pairs[0].ack.unwrap();
     assert_eq!((ack.every, ack.size, ack.priority), (1, Bytes::new(60), None));
     let switch = spec.network.find("s").unwrap() as usize;
     assert_eq!(spec.switch.detectors[switch][0], Detector::Red(Red::hpcc(Rate::from_gbps(100))));
@@ -107,8 +107,8 @@ fn the_hpcc_thresholds_follow_the_rate_of_the_port() {
 #[test]
 fn every_mechanism_can_be_switched_off() {
     let spec = figure_2(&["cc.kind=none", "switch.pfc.form=off", "switch.detector.kind=none"]);
-    assert_eq!(spec.reaction, ReactionConfig::LineRate);
-    assert!(spec.notify.is_none() && spec.switch.pfc.is_none());
+    assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate);
+    assert!(spec.pairs[0].notify.is_none() && spec.switch.pfc.is_none());
     assert_eq!(p2(&spec), Detector::None);
 }
 

@@ -92,6 +92,31 @@ impl Table for FlowRecord {
         column("ue_packets", "count", "Packets that arrived with UE.", Take::U64(|r| r.ue_packets)),
         column("cnps_ce", "count", "CNPs for CE that the sender got.", Take::U64(|r| r.cnps_ce)),
         column("cnps_ue", "count", "CNPs for UE that the sender got.", Take::U64(|r| r.cnps_ue)),
+        column(
+            "paced_ps",
+            "ps",
+            "Time at the source that its packets waited to become due: for congestion control or the application.",
+            Take::U64(|r| r.paced.as_ps()),
+        ),
+        column(
+            "nic_held_ps",
+            "ps",
+            "Time at the source that a packet, though due, waited behind the NIC's gate, closed by PFC.",
+            Take::U64(|r| r.nic_held.as_ps()),
+        ),
+        column(
+            "nic_queue_ps",
+            "ps",
+            "Time at the source that a packet, though due, waited for the NIC's other flows.",
+            Take::U64(|r| r.nic_queue.as_ps()),
+        ),
+        column(
+            "analytic_fct_ps",
+            "ps",
+            "Payload over the rate of the source's link, plus the path's propagation (base of the TCD authors); null if \
+             endless.",
+            Take::MaybeU64(|r| Some(r.analytic_fct.as_ps()).filter(|&ps| ps > 0)),
+        ),
     ];
     fn time(&self) -> Option<Time> {
         None

@@ -3,6 +3,7 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::AutoOr;
 use crate::quantity::Quantity;
 
 /// The reaction point of flows under congestion control.
@@ -13,6 +14,8 @@ pub enum CcKind {
     None,
     /// DCQCN (SIGCOMM 2015).
     Dcqcn,
+    /// TIMELY (SIGCOMM 2015).
+    Timely,
 }
 
 /// Which implementation of DCQCN.
@@ -47,7 +50,69 @@ pub enum Np {
     FirstMark,
 }
 
-/// DCQCN. Flows start at line rate; nothing changes before the first notification.
+/// What TIMELY makes of an ACK that carries UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimelyOnUe {
+    /// Between `t-low` and `t-high` a rising delay does not lower the rate (TCD paper §5.2.3).
+    Hold,
+    /// Nothing.
+    Ignore,
+}
+
+/// What of a TIMELY flow is spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Segments; the packets of one leave back to back (TIMELY paper §3, ns3-rdma).
+    Burst,
+    /// Every packet.
+    Packet,
+}
+
+/// TIMELY in the form of its authors' published snippet. Flows start at line rate; every segment is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Timely {
+    /// Weight of a new difference of two round-trip times in their average. 0.02 (snippet); ns3-rdma: 0.875.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub ewma: f64,
+    /// Multiplicative decrease. 0.8 (TIMELY paper, snippet); with TCD 1.6 (TCD paper §5.2.3).
+    #[schemars(range(min = 0.0, max = 16.0))]
+    pub beta: f64,
+    /// Below this round-trip time the rate always rises. 50 µs (TIMELY paper).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub t_low: Quantity<Span>,
+    /// Above this round-trip time the rate always falls. 500 µs (TIMELY paper; snippet: 1 ms).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub t_high: Quantity<Span>,
+    /// Additive increase per minimum round-trip time. 40 Mbps: the snippet's 10 Mbps at 10 Gbps, scaled to 40 Gbps.
+    #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+    pub add: Quantity<Rate>,
+    /// Falling round-trip times in a row before the increase is hyperactive. 5 (TIMELY paper).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub hai_after: u32,
+    /// Factor of the hyperactive increase. 5 (TIMELY paper).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub hai_factor: u32,
+    /// Round-trip time of an empty network, by which the gradient is normalised. auto: twice the longest propagation between
+    /// the ends of any of the flows, 32 µs in Figure 2 of the TCD paper and 48 µs in its fat tree; TIMELY paper: 20 µs.
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub min_rtt: AutoOr<Span>,
+    /// No update lowers the rate below this share of it. 0.5 (snippet).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub floor: f64,
+    /// Payload of a segment, in whole packets; one round-trip time is measured for each. 16 KB (TIMELY paper: 16 to 64 KB;
+    /// ns3-rdma: 16 KB).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub segment: Quantity<Bytes>,
+    /// What is spaced. burst (TIMELY paper, ns3-rdma).
+    pub pacing: Pacing,
+    /// What an ACK that carries UE does. hold (TCD paper §5.2.3); no ACK carries UE unless the detector is tcd.
+    pub on_ue: TimelyOnUe,
+}
+
+/// The reaction point: DCQCN, TIMELY or none. Flows start at line rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
@@ -59,7 +124,11 @@ pub struct Cc {
     /// it to 1.2 together with TCD, §5.2); hpcc-ns3: 1.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub alpha_initial: f64,
-    /// Gain of alpha. All profiles: 1/256 (DCQCN paper).
+    /// byte-counter: a cut is to 1 − cut·alpha of the rate. All profiles: 0.5 (DCQCN paper). "α from 0.5 to 1.2" of the TCD
+    /// paper (§5.2.1) can be read as this one, too.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub cut: f64,
+    /// Gain of alpha; with 0 alpha stays what it is at first. All profiles: 1/256 (DCQCN paper).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub g: f64,
     /// Period in which alpha decays. authors, ideal: 55 µs (DCQCN paper); hpcc-ns3: 1 µs (`run.py`).
@@ -98,10 +167,17 @@ pub struct Cc {
     pub cnp_interval: Quantity<Span>,
     /// byte-counter: when the receiver sends CNPs. authors: grid; ideal: first-mark.
     pub np: Np,
+    /// A slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough. Default 0
+    /// (DCQCN paper), and 0.95 if the detector is np-ecn (NP-ECN, as the TCD paper describes it in §7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub np_fraction: Option<f64>,
     /// decrease-check: period of the check. 4 µs (`RATE_DECREASE_INTERVAL` of the HPCC simulator's `run.py`).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub decrease_interval: Quantity<Span>,
     /// Size of a CNP on the wire. 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub cnp_size: Quantity<Bytes>,
+    /// TIMELY's parameters.
+    pub timely: Timely,
 }

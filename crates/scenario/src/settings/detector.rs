@@ -15,6 +15,8 @@ pub enum DetectorKind {
     Red,
     /// Ternary congestion detection (TCD paper §4).
     Tcd,
+    /// Non-PAUSE ECN of PCN (NSDI 2020; TCD paper §7): red, but never for a packet that was queued when a pause ended.
+    NpEcn,
 }
 
 /// How TCD judges a port that was undetermined: does its queue rise?
@@ -56,18 +58,18 @@ pub struct ByRate {
 pub struct Detector {
     /// Which detector. authors, ideal: tcd; hpcc-ns3: red.
     pub kind: DetectorKind,
-    /// red, tcd: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
+    /// red, tcd, np-ecn: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
     /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmin: Quantity<Bytes>,
-    /// red, tcd: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
+    /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
     /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmax: Quantity<Bytes>,
-    /// red, tcd: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`).
+    /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
-    /// red, tcd: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
+    /// red, tcd, np-ecn: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
     /// `PMAX_MAP` of the HPCC simulator; its `run.py` scales them with the rate).
     #[serde(default)]
     pub by_rate: Vec<ByRate>,

@@ -1,5 +1,6 @@
 //! The scenario file as types. Their doc comments are the descriptions in the JSON Schema and name the source of
 //! each default; the values themselves stand in `profiles/`.
+mod auto;
 mod cc;
 mod detector;
 mod packet;
@@ -13,13 +14,14 @@ mod traffic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use cc::{Cc, CcKind, Np, OnUe, Variant};
+pub use auto::AutoOr;
+pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
 pub use detector::{ByRate, Detector, DetectorKind, Trend};
 pub use packet::{Ack, Packet};
 pub use probe::Probe;
 pub use run::{Engine, Run};
 pub use scheme::Scheme;
-pub use switch::{Arbiter, Form, Headroom, Pfc, Switch, ThresholdKind};
+pub use switch::{Arbiter, Form, Pfc, Switch, ThresholdKind};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Control, Names, SizeChoice, TableName, Traffic, Workload};
 

@@ -1,11 +1,9 @@
 //! `[switch]` and `[switch.pfc]`
-use std::borrow::Cow;
-
 use backwater_units::{Bytes, Span};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Detector;
+use super::{AutoOr, Detector};
 use crate::quantity::Quantity;
 
 /// Which queue of an egress port sends next. The control priority always goes first.
@@ -60,48 +58,6 @@ pub enum ThresholdKind {
     Dynamic,
 }
 
-/// Headroom of an ingress port: a size, or `auto`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Headroom {
-    /// 3 · rate · one-way delay / 8 (`third.cc` of the HPCC simulator).
-    Auto,
-    /// This much at every port.
-    Size(Quantity<Bytes>),
-}
-
-impl Serialize for Headroom {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => serializer.serialize_str("auto"),
-            Self::Size(size) => size.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Headroom {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'_, str>::deserialize(deserializer)?;
-        match text.as_ref() {
-            "auto" => Ok(Self::Auto),
-            size => size.parse().map(|size| Self::Size(Quantity(size))).map_err(serde::de::Error::custom),
-        }
-    }
-}
-
-impl JsonSchema for Headroom {
-    fn schema_name() -> Cow<'static, str> {
-        "Headroom".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let size = generator.subschema_for::<Quantity<Bytes>>();
-        json_schema!({
-            "description": "A size, or \"auto\": 3 · rate · one-way delay / 8.",
-            "anyOf": [{ "type": "string", "const": "auto" }, size],
-        })
-    }
-}
-
 /// Priority flow control (IEEE 802.1Qbb), accounted per ingress port and priority.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -145,8 +101,9 @@ pub struct Pfc {
     /// Dynamic: memory set apart for each ingress port and priority. 4 KiB (`switch-mmu.cc` of the HPCC simulator).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub reserve: Quantity<Bytes>,
-    /// Dynamic: memory of each ingress port for what arrives after its PAUSE. auto (`third.cc` of the HPCC simulator).
-    pub headroom: Headroom,
+    /// Dynamic: memory of each ingress port for what arrives after its PAUSE. auto: 3 · rate · one-way delay / 8 (`third.cc`
+    /// of the HPCC simulator).
+    pub headroom: AutoOr<Bytes>,
     /// Dynamic: RESUME when the shared use plus this is at or below the threshold. 3 KiB (`switch-mmu.cc` of the HPCC
     /// simulator).
     #[schemars(extend("x-maximum" = "1TB"))]

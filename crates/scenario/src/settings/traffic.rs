@@ -3,6 +3,7 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Cc;
 use crate::quantity::Quantity;
 
 /// What spaces the packets of an entry's flows.
@@ -74,6 +75,10 @@ pub struct Traffic {
     /// What spaces the packets. Default cc. Not for constant sources, which have their own rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
+    /// A reaction point of the entry's own: what is not written here is that of `[cc]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Cc")]
+    pub cc: Option<Cc>,
     /// What the flows are.
     #[serde(flatten)]
     pub workload: Workload,

@@ -1,48 +1,144 @@
-//! The reaction point and the notification point.
+//! The kinds of queue pairs: reaction point, notification point and acknowledgements of each traffic entry.
+use std::collections::BTreeSet;
+
 use backwater_control::ConfigError;
 use backwater_control::notify::{Mode, NotifyConfig};
-use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, OnUe, ReactionConfig};
-use backwater_topology::Network;
+use backwater_control::reaction::{
+    DcqcnConfig, DcqcnHpccConfig, OnUe, ReactionConfig, TimelyConfig, TimelyOnUe,
+};
+use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
+use backwater_topology::{Network, Routes};
+use backwater_traffic::Flow;
+use backwater_units::{Bytes, Span};
 
 use super::Context;
-use crate::document::at;
-use crate::settings::{self, Cc, CcKind, Np, Variant};
+use crate::document::{Step, at};
+use crate::settings::{self, AutoOr, Cc, CcKind, DetectorKind, Np, Pacing, Settings, Variant};
 
-/// The reaction point of flows under congestion control.
-pub(super) fn reaction(context: &mut Context<'_>, network: Option<&Network>) -> Option<ReactionConfig> {
-    let cc = &context.settings.cc;
-    let config = config(cc);
-    if cc.kind == CcKind::None {
-        return Some(config);
-    }
-    if let Err(error) = config.validate() {
-        context.refuse("cc", &error);
-        return None;
-    }
-    if cc.variant == Variant::DecreaseCheck && context.settings.ack.every == 0 {
-        let message =
-            "cc.variant = \"decrease-check\" gets its marks from ACKs, but ack.every = 0 sends none"
-                .to_owned();
-        context.report(
-            &at!["cc", "variant"],
-            message,
-            "needs ACKs",
-            "set ack.every = 1, or cc.variant = \"byte-counter\"",
-        );
-    }
-    let slowest = network.and_then(|network| {
-        let nics = network.hosts().iter().filter_map(|&host| network.ports(host).first());
-        nics.map(|port| port.rate).min()
-    });
-    if let Some(slowest) = slowest.filter(|&slowest| slowest < cc.min_rate.0) {
-        let message = format!("cc.min-rate = {} is more than the slowest host link, {slowest}", cc.min_rate);
-        let label = format!("allowed: at most {slowest}");
-        context.report(&at!["cc", "min-rate"], message, label, "lower cc.min-rate");
-    }
-    Some(config)
+/// The share of a slot's packets that NP-ECN wants marked (TCD paper §7).
+const NP_ECN_FRACTION: f64 = 0.95;
+
+/// The kinds of queue pairs, and which of them each traffic entry has.
+pub(super) struct Pairs {
+    pub(super) kinds: Vec<PairSpec>,
+    pub(super) of_entry: Vec<u16>,
 }
 
-fn config(cc: &Cc) -> ReactionConfig {
+/// Writes out the defaults that depend on the detector.
+pub(super) fn fill(settings: &mut Settings) {
+    let fraction = match settings.switch.detector.kind {
+        DetectorKind::NpEcn => NP_ECN_FRACTION,
+        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd => 0.0,
+    };
+    let own = settings.traffic.iter_mut().filter_map(|entry| entry.cc.as_mut());
+    for cc in own.chain([&mut settings.cc]) {
+        cc.np_fraction.get_or_insert(fraction);
+    }
+}
+
+/// The queue pairs of all entries; what is wrong with a `[cc]` is reported once.
+pub(super) fn pairs(
+    context: &mut Context<'_>,
+    network: &Network,
+    routes: &Routes,
+    flows: &[Flow],
+) -> Option<Pairs> {
+    let settings = context.settings;
+    let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows });
+    let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new() };
+    let mut whole = !pairs.kinds.is_empty();
+    for (index, entry) in settings.traffic.iter().enumerate() {
+        let Some(cc) = &entry.cc else {
+            pairs.of_entry.push(0);
+            continue;
+        };
+        let own: Vec<Flow> = flows.iter().filter(|flow| usize::from(flow.group) == index).copied().collect();
+        let fabric = Fabric { network, routes, flows: &own };
+        let Some(made) = pair(context, cc, &at!["traffic", index, "cc"], &fabric) else {
+            whole = false;
+            continue;
+        };
+        let known = pairs.kinds.iter().position(|kind| *kind == made).unwrap_or(pairs.kinds.len());
+        if known == pairs.kinds.len() {
+            pairs.kinds.push(made);
+        }
+        pairs.of_entry.push(known as u16);
+    }
+    whole.then_some(pairs)
+}
+
+/// What the queue pairs run over.
+struct Fabric<'a> {
+    network: &'a Network,
+    routes: &'a Routes,
+    flows: &'a [Flow],
+}
+
+impl Fabric<'_> {
+    /// Twice the longest propagation between the ends of a flow.
+    fn round_trip(&self) -> Span {
+        let ends: BTreeSet<(u32, u32)> = self.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+        let one_way = |(src, dst): (u32, u32)| -> u64 {
+            let path = self.routes.path(self.network, src, dst, |_| 0);
+            path.iter().map(|&(node, port)| self.network.ports(node)[usize::from(port)].delay.as_ps()).sum()
+        };
+        Span::from_ps(2 * ends.into_iter().map(one_way).max().unwrap_or(1))
+    }
+}
+
+/// The queue pairs of a `[cc]` that stands at `place`.
+fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
+    let settings = context.settings;
+    let reaction = config(cc, fabric);
+    let inner = if cc.kind == CcKind::Timely { below(place, "timely") } else { place.to_vec() };
+    if let Err(error) = reaction.validate() {
+        // `min-rate` is shared by all kinds.
+        context.refuse(if error.parameter == "min-rate" { place } else { &inner }, &error);
+        return None;
+    }
+    slowest(context, cc, place, fabric.network);
+    let ack = settings.ack;
+    if cc.kind == CcKind::Dcqcn && cc.variant == Variant::DecreaseCheck && ack.every == 0 {
+        let name = name(place);
+        let message =
+            format!("{name}.variant = \"decrease-check\" gets its marks from ACKs, but ack.every = 0 sends none");
+        let help = format!("set ack.every = 1, or {name}.variant = \"byte-counter\"");
+        context.report(&below(place, "variant"), message, "needs ACKs", help);
+    }
+    let segment = (cc.kind == CcKind::Timely).then(|| segment(cc, settings));
+    let every = segment.map_or(ack.every, |segment| segment.packets);
+    let prompt = segment.map(|_| settings.switch.control_priority);
+    Some(PairSpec {
+        reaction,
+        notify: notify(context, cc, place)?,
+        cnp_size: cc.cnp_size.0,
+        ack: (every > 0).then_some(AckSpec { every, size: ack.size.0, priority: ack.priority.or(prompt) }),
+        segment,
+    })
+}
+
+/// Segments are whole packets, at least one.
+fn segment(cc: &Cc, settings: &Settings) -> SegmentSpec {
+    let packets = cc.timely.segment.0.get() / settings.packet.payload.0.get();
+    SegmentSpec {
+        packets: u32::try_from(packets.max(1)).unwrap_or(u32::MAX),
+        burst: cc.timely.pacing == Pacing::Burst,
+    }
+}
+
+/// A flow must be able to go as slowly as it is told at least.
+fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network) {
+    let nics = network.hosts().iter().filter_map(|&host| network.ports(host).first());
+    let slowest = nics.map(|port| port.rate).min();
+    if let Some(slowest) = slowest.filter(|&slowest| cc.kind != CcKind::None && slowest < cc.min_rate.0) {
+        let name = name(place);
+        let message = format!("{name}.min-rate = {} is more than the slowest host link, {slowest}", cc.min_rate);
+        let label = format!("allowed: at most {slowest}");
+        context.report(&below(place, "min-rate"), message, label, format!("lower {name}.min-rate"));
+    }
+}
+
+fn config(cc: &Cc, fabric: &Fabric<'_>) -> ReactionConfig {
     let on_ue = match cc.on_ue {
         settings::OnUe::ResetHold => OnUe::ResetHold,
         settings::OnUe::TimerHold => OnUe::TimerHold,
@@ -52,8 +148,8 @@ fn config(cc: &Cc) -> ReactionConfig {
         (CcKind::None, _) => ReactionConfig::LineRate,
         (CcKind::Dcqcn, Variant::ByteCounter) => ReactionConfig::Dcqcn(DcqcnConfig {
             alpha_initial: cc.alpha_initial,
+            cut: cc.cut,
             g: cc.g,
-            cut: 0.5,
             alpha_timer: cc.alpha_timer.0,
             rate_timer: cc.rate_timer.0,
             byte_counter: cc.byte_counter.0,
@@ -79,32 +175,72 @@ fn config(cc: &Cc) -> ReactionConfig {
             clamp_target: cc.clamp_target,
             on_ue,
         }),
+        (CcKind::Timely, _) => ReactionConfig::Timely(timely(cc, fabric)),
     }
 }
 
-/// The notification point, if receivers send CNPs.
-pub(super) fn notify(context: &mut Context<'_>) -> Option<NotifyConfig> {
-    let cc = &context.settings.cc;
-    if cc.kind == CcKind::None || cc.variant == Variant::DecreaseCheck {
-        return None;
+fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
+    let timely = &cc.timely;
+    TimelyConfig {
+        ewma: timely.ewma,
+        beta: timely.beta,
+        t_low: timely.t_low.0,
+        t_high: timely.t_high.0,
+        add: timely.add.0,
+        hai_after: timely.hai_after,
+        hai_factor: timely.hai_factor,
+        min_rtt: match timely.min_rtt {
+            AutoOr::Auto => fabric.round_trip(),
+            AutoOr::Given(given) => given.0,
+        },
+        floor: timely.floor,
+        min_rate: cc.min_rate.0,
+        on_ue: match timely.on_ue {
+            settings::TimelyOnUe::Hold => TimelyOnUe::Hold,
+            settings::TimelyOnUe::Ignore => TimelyOnUe::Ignore,
+        },
+    }
+}
+
+/// The notification point, if receivers send CNPs; `None` if it is wrong.
+#[allow(clippy::option_option, reason = "no notification point is a good outcome, a wrong one is not")]
+fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<NotifyConfig>> {
+    if cc.kind != CcKind::Dcqcn || cc.variant == Variant::DecreaseCheck {
+        return Some(None);
     }
     let mode = match cc.np {
         Np::Grid => Mode::Grid,
         Np::FirstMark => Mode::FirstMark,
     };
-    let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction: 0.0 };
-    config.validate().map_err(|error| context.refuse("cc", &error)).is_ok().then_some(config)
+    let fraction = cc.np_fraction.unwrap_or_default();
+    let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction };
+    match config.validate() {
+        Ok(()) => Some(Some(config)),
+        Err(error) => {
+            context.refuse(place, &error);
+            None
+        }
+    }
+}
+
+fn below(place: &[Step], key: &'static str) -> Vec<Step> {
+    place.iter().cloned().chain([Step::from(key)]).collect()
+}
+
+/// The place as messages call it: `traffic.2.cc`.
+fn name(place: &[Step]) -> String {
+    let word = |step: &Step| match step {
+        Step::Key(key) => (*key).to_owned(),
+        Step::Index(index) => index.to_string(),
+    };
+    place.iter().map(word).collect::<Vec<_>>().join(".")
 }
 
 impl Context<'_> {
     /// Reports what an algorithm says about its parameters, at the parameter's key in a table.
-    pub(super) fn refuse(&mut self, table: &'static str, error: &ConfigError) {
-        let path = match table {
-            "switch.detector" => at!["switch", "detector", error.parameter].to_vec(),
-            "switch.pfc" => at!["switch", "pfc", error.parameter].to_vec(),
-            table => at![table, error.parameter].to_vec(),
-        };
-        let message = format!("{table}.{} = {} is not allowed", error.parameter, error.value);
-        self.report(&path, message, format!("must be {}", error.allowed), error.fix);
+    pub(super) fn refuse(&mut self, table: &[Step], error: &ConfigError) {
+        let message = format!("{}.{} = {} is not allowed", name(table), error.parameter, error.value);
+        let label = format!("must be {}", error.allowed);
+        self.report(&below(table, error.parameter), message, label, error.fix);
     }
 }

@@ -1,6 +1,6 @@
 //! The detectors of the egress ports.
 use backwater_control::ConfigError;
-use backwater_control::detector::{self, Detector, Red, Tcd, max_ton, max_ton_authors};
+use backwater_control::detector::{self, Detector, NpEcn, Red, Tcd, max_ton, max_ton_authors};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
@@ -47,7 +47,7 @@ pub(super) fn detectors(context: &mut Context<'_>, network: &Network) -> Option<
         match made {
             Ok(made) => detectors.push(made),
             Err(error) => {
-                context.refuse("switch.detector", &error);
+                context.refuse(&at!["switch", "detector"], &error);
                 return None;
             }
         }
@@ -61,6 +61,7 @@ fn make(settings: &Settings, port: &Port) -> Result<Detector, ConfigError> {
         DetectorKind::None => Detector::None,
         DetectorKind::Red => Detector::Red(red(config, port.rate)?),
         DetectorKind::Tcd => Detector::Tcd(tcd(settings, port)?),
+        DetectorKind::NpEcn => Detector::NpEcn(NpEcn { red: red(config, port.rate)? }),
     };
     detector.validate()?;
     Ok(detector)

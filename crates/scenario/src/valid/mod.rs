@@ -12,7 +12,7 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{AckSpec, Arbiter, PacketSpec, Spec, SwitchSpec};
+use backwater_fabric::{Arbiter, PacketSpec, Spec, SwitchSpec};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
@@ -44,10 +44,9 @@ impl Context<'_> {
         self.problems.push(Problem::new(place, message, label).help(help));
     }
 
-    /// Whether the user wrote the key of a table such as `switch.pfc`, in the file or in an override.
-    fn wrote(&self, table: &[&str], key: &str) -> bool {
-        let table = table.iter().try_fold(&self.scenario.written, |node, key| node.get(key));
-        table.and_then(|table: &Node| table.get(key)).is_some()
+    /// A table such as `switch.pfc` as the user wrote it, in the file or in an override.
+    fn wrote(&self, table: &[&str]) -> Option<&Node> {
+        table.iter().try_fold(&self.scenario.written, |node, key| node.get(key))
     }
 }
 
@@ -74,6 +73,7 @@ impl Scenario {
 /// Writes out the defaults that depend on other values.
 fn fill(settings: &mut Settings) {
     detector::fill(settings);
+    cc::fill(settings);
     let control = settings.switch.control_priority;
     settings.switch.pfc.port_xon = settings.switch.pfc.port_xon.or(settings.switch.pfc.port_xoff);
     settings.switch.pfc.priorities.sort_unstable();
@@ -90,8 +90,10 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let network = topology::network(context);
     let routes = network.as_ref().and_then(|network| topology::routes(context, network));
     let flows = network.as_ref().map(|network| flows::flows(context, network));
-    let reaction = cc::reaction(context, network.as_ref());
-    let notify = cc::notify(context);
+    let pairs = match (&network, &routes, &flows) {
+        (Some(network), Some(routes), Some(flows)) => cc::pairs(context, network, routes, flows),
+        _ => None,
+    };
     let used = used_priorities(settings, flows.as_deref().unwrap_or_default());
     let (detectors, pfc) = match &network {
         Some(network) => (detector::detectors(context, network), pfc::pfc(context, network, used)),
@@ -110,22 +112,16 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         pfc,
         detectors: detectors?,
     };
-    let ack = settings.ack;
+    let cc::Pairs { kinds: pairs, of_entry: pair_of } = pairs?;
     Some(Spec {
         seed: settings.run.seed,
         network,
         routes,
         flows,
         packet: PacketSpec { payload: settings.packet.payload.0, header: settings.packet.header.0 },
-        ack: (ack.every > 0).then_some(AckSpec {
-            every: ack.every,
-            size: ack.size.0,
-            priority: ack.priority,
-        }),
+        pairs,
+        pair_of,
         switch,
-        reaction: reaction?,
-        notify,
-        cnp_size: settings.cc.cnp_size.0,
         batching: true,
         probe,
     })

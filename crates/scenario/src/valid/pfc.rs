@@ -6,7 +6,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, mtu};
 use crate::document::at;
-use crate::settings::{self, Headroom, Pfc, ThresholdKind};
+use crate::settings::{self, AutoOr, Pfc, ThresholdKind};
 
 /// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported. `used` are the priorities of data and
 /// ACKs.
@@ -44,7 +44,7 @@ pub(super) fn pfc(context: &mut Context<'_>, network: &Network, used: u8) -> Opt
 fn relations(context: &mut Context<'_>) {
     let pfc = &context.settings.switch.pfc;
     let control = context.settings.switch.control_priority;
-    if context.wrote(&["switch", "pfc"], "priorities") {
+    if context.wrote(&["switch", "pfc"]).is_some_and(|table| table.get("priorities").is_some()) {
         let written = context.scenario.settings.switch.pfc.priorities.clone();
         if let Some(index) = written.iter().position(|&priority| priority == control) {
             let message =
@@ -137,8 +137,8 @@ fn port_shift(shift: u8, rate: Rate, nic: Rate) -> u8 {
 /// The headroom set apart for a port with dynamic thresholds.
 fn reserved(pfc: &Pfc, port: &Port) -> Bytes {
     match pfc.headroom {
-        Headroom::Auto => headroom_hpcc(port.rate, port.delay),
-        Headroom::Size(size) => size.0,
+        AutoOr::Auto => headroom_hpcc(port.rate, port.delay),
+        AutoOr::Given(size) => size.0,
     }
 }
 
@@ -207,11 +207,11 @@ fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) 
     let message =
         format!("the headroom of port {port}, {has}, is less than the {needs} that can arrive after a PAUSE");
     match pfc.headroom {
-        Headroom::Size(_) => {
+        AutoOr::Given(_) => {
             let help = "2 · delay · rate + 2 packets + 1 PFC frame arrive; raise switch.pfc.headroom";
             context.report(&at!["switch", "pfc", "headroom"], message, format!("at least {needs}"), help);
         }
-        Headroom::Auto => {
+        AutoOr::Auto => {
             let caveat = format!(
                 "{message}: `auto` is the HPCC simulator's rule, which counts no packets; an overflow stops the run"
             );

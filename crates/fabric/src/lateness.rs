@@ -1,0 +1,57 @@
+//! Where the time of a flow goes at its source: paced by its reaction point, behind the NIC's closed gate, behind the
+//! NIC's other flows.
+
+/// The times of one flow, in picoseconds. From its start to the start of its last packet they add up, together with the
+/// time on the wire of all packets but the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lateness {
+    /// When the wire was done with the flow's latest packet; its start before the first one.
+    free_at: u64,
+    /// What the NIC's gate had been closed in all when that packet left.
+    closed: u64,
+    /// Spent waiting for the packet to become due.
+    pub(crate) paced: u64,
+    /// Spent, though due, while the gate was closed.
+    pub(crate) held: u64,
+    /// Spent, though due and at an open gate, while the NIC sent something else.
+    pub(crate) queued: u64,
+}
+
+impl Lateness {
+    /// The flow starts `now`; the gate has been closed for `closed` in all.
+    pub(crate) fn start(&mut self, now: u64, closed: u64) {
+        self.free_at = now;
+        self.closed = closed;
+    }
+
+    /// A packet that was due at `due` leaves `now` and takes `wire` to do so.
+    #[inline]
+    pub(crate) fn sent(&mut self, due: u64, now: u64, wire: u64, closed: u64) {
+        // A source that catches up has packets due before the one ahead of them has left.
+        let ready = due.max(self.free_at);
+        self.paced += ready - self.free_at;
+        let late = now - ready;
+        let held = late.min(closed - self.closed);
+        self.held += held;
+        self.queued += late - held;
+        self.free_at = now + wire;
+        self.closed = closed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_add_up_to_the_start_of_the_last_packet() {
+        let mut flow = Lateness::default();
+        flow.start(100, 7);
+        flow.sent(100, 100, 10, 7); // at once
+        flow.sent(150, 150, 10, 7); // 40 paced
+        flow.sent(160, 190, 10, 27); // 20 behind the gate, 10 behind another flow
+        flow.sent(120, 200, 10, 27); // due long ago, but the one before it had to leave first
+        assert_eq!((flow.paced, flow.held, flow.queued), (40, 20, 10));
+        assert_eq!(100 + flow.paced + flow.held + flow.queued + 3 * 10, 200);
+    }
+}

@@ -20,7 +20,7 @@ fn scene(mode: Mode) -> Spec {
     spec.switch.detectors = per_port(&spec.network, |_| Detector::Red(step));
     spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
     let interval = Span::from_us(50);
-    spec.pairs[0].notify = Some(NotifyConfig { interval, mode });
+    spec.pairs[0].notify = Some(NotifyConfig { interval, mode, fraction: 0.0 });
     spec
 }
 

@@ -9,7 +9,7 @@ use backwater_control::reaction::{
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
-use backwater_units::{Bytes, Span};
+use backwater_units::Span;
 
 use super::Context;
 use crate::document::{Step, at};

@@ -31,6 +31,7 @@ pub(super) fn report(context: &mut Context<'_>) {
     let dynamic: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
     let red: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
     let tcd: &[&str] = &["trend", "max-ton", "epsilon", "period", "low", "delta", "truncate"];
+    let on = pfc.form != Form::Off;
     let cases: [(bool, &[&str], &[&str], &str); 10] = [
         (!on, in_pfc, all_pfc, "switch.pfc.form = \"off\""),
         (on && pfc.form != Form::Timed, in_pfc, &["pause", "poll"], "switch.pfc.form = \"ideal\""),
@@ -43,12 +44,12 @@ pub(super) fn report(context: &mut Context<'_>) {
         (settings.ack.every == 0 && !timely, &["ack"], &["size", "priority"], "ack.every = 0"),
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample"),
     ];
+    let mut caveats = Vec::new();
     for (idle, table, keys, why) in cases {
         let table = Written { name: table.join("."), node: context.wrote(table) };
-        caveat(&mut context.caveats, &table, keys, idle, why);
+        caveat(&mut caveats, &table, keys, idle, why);
     }
     let common = Written { name: "cc".to_owned(), node: context.wrote(&["cc"]) };
-    let mut caveats = Vec::new();
     reaction(&mut caveats, &common, &settings.cc);
     for (index, entry) in settings.traffic.iter().enumerate() {
         let Some(cc) = &entry.cc else { continue };

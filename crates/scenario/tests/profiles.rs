@@ -70,7 +70,10 @@ fn the_ideal_profile_computes_100_4_us_for_the_papers_simulations() {
 #[test]
 fn the_hpcc_profile_is_run_py_at_100_gbps() {
     let spec = small(&["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).build();
-    assert_eq!(spec.pairs[0].reaction, ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(100))));
+    assert_eq!(
+        spec.pairs[0].reaction,
+        ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(100)))
+    );
     assert_eq!(spec.pairs[0].notify, None, "marks come back in ACKs");
     let ack = spec.pairs[0].ack.unwrap();
     assert_eq!((ack.every, ack.size, ack.priority), (1, Bytes::new(60), None));

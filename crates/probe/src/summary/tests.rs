@@ -25,7 +25,11 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         ue_packets: 1,
         cnps_ce: 2,
         cnps_ue: 1,
+        paced: Span::ZERO,
+        nic_held: Span::ZERO,
+        nic_queue: Span::ZERO,
         ideal_fct: Span::from_us(5),
+        analytic_fct: Span::from_us(4),
     }
 }
 

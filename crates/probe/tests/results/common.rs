@@ -40,7 +40,11 @@ pub(crate) fn flow() -> FlowRecord {
         ue_packets: 2,
         cnps_ce: 1,
         cnps_ue: 0,
+        paced: Span::from_us(1),
+        nic_held: Span::ZERO,
+        nic_queue: Span::ZERO,
         ideal_fct: Span::from_us(4),
+        analytic_fct: Span::from_us(3),
     }
 }
 

@@ -29,7 +29,9 @@ impl<'de, T: Unit> Deserialize<'de> for AutoOr<T> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
         match text.as_ref() {
             "auto" => Ok(Self::Auto),
-            given => given.parse().map(|given| Self::Given(Quantity(given))).map_err(serde::de::Error::custom),
+            given => {
+                given.parse().map(|given| Self::Given(Quantity(given))).map_err(serde::de::Error::custom)
+            }
         }
     }
 }

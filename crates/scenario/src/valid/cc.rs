@@ -100,8 +100,9 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
     let ack = settings.ack;
     if cc.kind == CcKind::Dcqcn && cc.variant == Variant::DecreaseCheck && ack.every == 0 {
         let name = name(place);
-        let message =
-            format!("{name}.variant = \"decrease-check\" gets its marks from ACKs, but ack.every = 0 sends none");
+        let message = format!(
+            "{name}.variant = \"decrease-check\" gets its marks from ACKs, but ack.every = 0 sends none"
+        );
         let help = format!("set ack.every = 1, or {name}.variant = \"byte-counter\"");
         context.report(&below(place, "variant"), message, "needs ACKs", help);
     }
@@ -132,7 +133,8 @@ fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network
     let slowest = nics.map(|port| port.rate).min();
     if let Some(slowest) = slowest.filter(|&slowest| cc.kind != CcKind::None && slowest < cc.min_rate.0) {
         let name = name(place);
-        let message = format!("{name}.min-rate = {} is more than the slowest host link, {slowest}", cc.min_rate);
+        let message =
+            format!("{name}.min-rate = {} is more than the slowest host link, {slowest}", cc.min_rate);
         let label = format!("allowed: at most {slowest}");
         context.report(&below(place, "min-rate"), message, label, format!("lower {name}.min-rate"));
     }

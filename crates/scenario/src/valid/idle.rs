@@ -54,9 +54,12 @@ pub(super) fn report(context: &mut Context<'_>) {
     for (index, entry) in settings.traffic.iter().enumerate() {
         let Some(cc) = &entry.cc else { continue };
         let items = context.wrote(&["traffic"]).and_then(|list| list.items()?.get(index));
-        let table =
-            Written { name: format!("traffic.{}.cc", entry.name), node: items.and_then(|node| node.get("cc")) };
-        if matches!(entry.control, Some(Control::LineRate)) || matches!(entry.workload, Workload::Constant { .. })
+        let table = Written {
+            name: format!("traffic.{}.cc", entry.name),
+            node: items.and_then(|node| node.get("cc")),
+        };
+        if matches!(entry.control, Some(Control::LineRate))
+            || matches!(entry.workload, Workload::Constant { .. })
         {
             caveats.push(format!("without effect, as its flows have no congestion control: {}", table.name));
         } else {
@@ -74,7 +77,8 @@ struct Written<'a> {
 
 /// Keys of a `[cc]` that its kind does not read.
 fn reaction(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc) {
-    let byte: &[&str] = &["byte-counter", "cut", "cut-first", "eighth-rule", "cnp-interval", "np", "np-fraction", "cnp-size"];
+    let byte: &[&str] =
+        &["byte-counter", "cut", "cut-first", "eighth-rule", "cnp-interval", "np", "np-fraction", "cnp-size"];
     let both: &[&str] = &[
         "variant",
         "alpha-initial",

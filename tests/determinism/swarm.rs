@@ -1,5 +1,5 @@
 //! Random small fabrics with random traffic and settings: every engine tells the same story.
-use backwater_control::detector::{Detector, Red, Tcd, Trend};
+use backwater_control::detector::{Detector, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
@@ -203,14 +203,18 @@ fn pfc() -> impl Strategy<Value = Pfc> {
     ]
 }
 
+fn red() -> impl Strategy<Value = Red> {
+    (0u64..5_000, 1u64..30_000, 0.0..1.0f64).prop_map(|(kmin, width, pmax)| {
+        Red::new(Bytes::new(kmin), Bytes::new(kmin + width), pmax, Bytes::ZERO).expect("in range")
+    })
+}
+
 fn detector() -> impl Strategy<Value = Detector> {
     let trend = prop::sample::select(vec![Trend::Authors, Trend::Rise, Trend::NoFall, Trend::RiseBp]);
     prop_oneof![
         Just(Detector::None),
-        (0u64..5_000, 1u64..30_000, 0.0..1.0f64).prop_map(|(kmin, width, pmax)| {
-            let kmax = Bytes::new(kmin + width);
-            Detector::Red(Red::new(Bytes::new(kmin), kmax, pmax, Bytes::ZERO).expect("in range"))
-        }),
+        red().prop_map(Detector::Red),
+        red().prop_map(|red| Detector::NpEcn(NpEcn { red })),
         (trend, 5u64..50).prop_map(|(trend, us)| {
             let mut tcd = Tcd::authors();
             tcd.trend = trend;
@@ -245,8 +249,10 @@ fn case() -> impl Strategy<Value = Case> {
     let priority = prop::sample::select(vec![1u8, 3, 3, 3, 5]);
     let bytes = prop_oneof![9 => 1u64..80_000, 1 => Just(u64::MAX)];
     let flow = (0u32..64, 0u32..64, bytes, start, priority, pacing());
+    let mode = prop::sample::select(vec![NotifyConfig::authors(), NotifyConfig::standard()]);
+    let fraction = prop::sample::select(vec![0.0, 0.0, 0.95]);
     let notify =
-        prop::sample::select(vec![None, Some(NotifyConfig::authors()), Some(NotifyConfig::standard())]);
+        prop::option::of((mode, fraction).prop_map(|(mode, fraction)| NotifyConfig { fraction, ..mode }));
     let arbiter = prop::sample::select(vec![Arbiter::RoundRobin, Arbiter::Strict]);
     let network = (
         any::<u64>(),

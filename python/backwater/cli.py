@@ -30,6 +30,7 @@ for path, summary in (
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),
+    ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),
 ):
     # By path and with the summary given, so that --help imports no command.

@@ -65,6 +65,17 @@ class Changes(BaseModel):
     set: tuple[str, ...] = ()
 
 
+class Variant(Changes):
+    """Overrides that come after all others, in the runs whose names fit a pattern."""
+
+    name: str
+    runs: tuple[str, ...] = Field(("*",), description="Names of runs, or patterns with *, that it applies to.")
+
+    def of(self, run: str) -> tuple[str, ...]:
+        """The overrides for a run."""
+        return self.set if any(fnmatch.fnmatchcase(run, pattern) for pattern in self.runs) else ()
+
+
 class Quick(Changes):
     """What a quick look (``--quick``) changes."""
 
@@ -143,6 +154,7 @@ class Figure:
     folder: Path
     experiment: Experiment
     claims: tuple[claims.Claim, ...]
+    variant: Variant | None = None
 
     @property
     def name(self) -> str:
@@ -173,6 +185,10 @@ class Figure:
     def skips(self, run: str, *, quick: bool) -> bool:
         """Whether a run is left out."""
         return quick and any(fnmatch.fnmatchcase(run, pattern) for pattern in self.experiment.quick.skip)
+
+    def last(self, run: str) -> tuple[str, ...]:
+        """What comes after all other overrides of a run."""
+        return self.variant.of(run) if self.variant is not None else ()
 
     def overrides(self, profile: str, *, quick: bool) -> tuple[str, ...]:
         """What applies to every run under a profile."""

@@ -147,7 +147,7 @@ def _add(
         for name, own in spec.expand():
             if figure.skips(name, quick=quick):
                 continue
-            overrides = tuple(_filled(text, values) for text in (*common, *own))
+            overrides = tuple(_filled(text, values) for text in (*common, *own, *figure.last(name)))
             folder = stored.folder(root, scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"
             made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder, cost=spec.cost))
@@ -165,8 +165,8 @@ def run(made: Plan, workers: int | None, watcher: Watcher | None) -> list[Outcom
     return run_jobs(made.open_jobs(), workers, watcher)
 
 
-def evaluate(figure: Figure, profile: str, made: Plan, root: Path) -> Reproduced:
-    """Judge a figure's claims from its finished seeds, and draw it.
+def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Reproduced:
+    """Judge a figure's claims from its finished seeds, and draw it to `root` unless that is None.
 
     What figure.py raises is kept as `failure`: the other figures, and hours of runs, must not be lost for it.
     """
@@ -179,7 +179,7 @@ def evaluate(figure: Figure, profile: str, made: Plan, root: Path) -> Reproduced
         module = figure.module()
         per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
         judged = tuple(judge(claim, figure.name, profile, per_seed) for claim in figure.claims)
-        if per_seed:
+        if per_seed and root is not None:
             root.mkdir(parents=True, exist_ok=True)
             file = root / f"{figure.name}-{profile}.png"
             module.draw(list(by_seed.values()), file)

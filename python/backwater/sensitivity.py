@@ -1,0 +1,228 @@
+"""Sensitivity of a paper's claims to what the paper leaves open: `papers/<system>/sensitivity.toml`.
+
+Each parameter is set to its other readings, one at a time, and the figures that it touches are run and judged again. A
+claim flips if its verdict is another one than with our reading, over the same seeds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from backwater import experiment, reproduce
+from backwater.claims import Judged, Verdict
+from backwater.errors import UsageError
+from backwater.experiment import PROFILES, Figure, Variant
+from backwater.report.text import ours
+from backwater.reproduce import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+class Reading(Variant):
+    """Another reading of a parameter."""
+
+    figures: tuple[str, ...] | None = Field(None, description="Those that it touches, if not those of its parameter.")
+    profiles: tuple[str, ...] = Field(PROFILES, description="The profiles under which it is another reading.")
+
+
+class Parameter(BaseModel):
+    """A parameter that the paper does not give: our reading, and the others; or why it cannot be varied."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    text: str = Field(description="What is open.")
+    default: str = Field(description="Our reading.")
+    figures: tuple[str, ...] = Field((), description="The figures that it touches.")
+    fixed: str | None = Field(None, description="Why there is no other reading to run.")
+    variant: tuple[Reading, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Parameter:
+        if bool(self.variant) == (self.fixed is not None):
+            raise ValueError(f"parameter {self.id} needs either [[parameter.variant]]s or `fixed` with the reason")
+        for reading in self.variant:
+            if not (reading.figures or self.figures):
+                raise ValueError(f"parameter {self.id}, {reading.name}: which figures?")
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    seeds: int = Field(3, ge=1)
+    parameter: tuple[Parameter, ...]
+
+
+def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
+    """The number of seeds and the parameters of a paper; `only` picks some by id. Raises UsageError."""
+    file = experiment.home(system) / "sensitivity.toml"
+    try:
+        read = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"{system} has no {file.name}, which would list what the paper leaves open") from None
+    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    names = [parameter.id for parameter in read.parameter]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{file}: parameter {name} is there twice")
+    for name in only:
+        if name not in names:
+            raise UsageError(f"there is no parameter {name!r} of {system}; there are: {', '.join(names)}")
+    return read.seeds, [parameter for parameter in read.parameter if not only or parameter.id in only]
+
+
+@dataclass
+class Case:
+    """Figures with our readings (`parameter` None), or with one other reading, and their runs."""
+
+    parameter: Parameter | None
+    reading: Reading | None
+    figures: list[Figure]
+    profiles: tuple[str, ...]
+    first: Plan = field(default_factory=Plan)
+    plan: Plan = field(default_factory=Plan)
+
+
+def cases(system: str, parameters: Sequence[Parameter], profiles: Sequence[str]) -> list[Case]:
+    """What there is to run: our readings of every figure that is touched, then each other reading."""
+    found: list[Case] = []
+    for parameter in parameters:
+        for reading in parameter.variant:
+            wanted = tuple(profile for profile in profiles if profile in reading.profiles)
+            figures = experiment.discover(system, reading.figures or parameter.figures)
+            varied = [dataclasses.replace(figure, variant=reading) for figure in figures if figure.profiles(wanted)]
+            found.append(Case(parameter, reading, varied, wanted))
+    touched = {figure.name: figure for case in found for figure in case.figures}
+    plain = [dataclasses.replace(figure, variant=None) for figure in touched.values()]
+    return [Case(None, None, plain, tuple(profiles)), *found]
+
+
+def plan_first(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Plan:
+    """The runs that settle values for others, of all cases together."""
+    for case in all_cases:
+        case.first = reproduce.plan_first(case.figures, case.profiles, seeds, root, quick=quick)
+    return _together(case.first for case in all_cases)
+
+
+def plan(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Plan:
+    """The other runs, of all cases together."""
+    for case in all_cases:
+        case.plan = reproduce.plan(case.figures, case.profiles, seeds, root, quick=quick, first=case.first)
+    return _together(case.plan for case in all_cases)
+
+
+def _together(plans: Iterator[Plan]) -> Plan:
+    whole = Plan()
+    for one in plans:
+        whole.jobs = one.jobs | whole.jobs
+    return whole
+
+
+def judge(all_cases: Sequence[Case], *, quick: bool) -> dict[str, Any]:
+    """What flips, as plain values: see :func:`rows` for the same as a table."""
+    plain, *varied = all_cases
+    before = {(one.claim.id, one.profile): one for one in _judged(plain)}
+    parameters: dict[str, dict[str, Any]] = {}
+    for case in varied:
+        if case.parameter is None or case.reading is None:
+            continue
+        entry = parameters.setdefault(
+            case.parameter.id,
+            {"id": case.parameter.id, "text": case.parameter.text, "default": case.parameter.default, "variants": []},
+        )
+        entry["variants"].append(_reading(case, before))
+    return {"quick": quick, "parameters": list(parameters.values())}
+
+
+def _judged(case: Case) -> list[Judged]:
+    found: list[Case] = []
+    for figure in case.figures:
+        for profile in figure.profiles(case.profiles):
+            made = reproduce.evaluate(figure, profile, case.plan, None)
+            if made.failure:
+                raise UsageError(f"{figure.name} under {profile} could not be measured: {made.failure}")
+            found += made.judged
+    return found
+
+
+def _reading(case: Case, before: dict[tuple[str, str], Judged]) -> dict[str, Any]:
+    """One other reading: which verdicts it leaves, and which it turns."""
+    pairs = [(before[one.claim.id, one.profile], one) for one in _judged(case)]
+    run = [(old, new) for old, new in pairs if Verdict.NOT_RUN not in (old.verdict, new.verdict)]
+    seeds = sorted({min(old.seeds, new.seeds) for old, new in run})
+    return {
+        "name": case.reading.name if case.reading else "",
+        "set": list(case.reading.set) if case.reading else [],
+        "figures": [figure.name for figure in case.figures],
+        "profiles": list(case.profiles),
+        "claims": len(run),
+        "seeds": f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'}" if seeds else "no seeds",
+        "missing": sorted({f"{new.figure} {new.profile}" for pair in pairs if pair not in run for new in pair[1:]}),
+        "flips": [_flip(old, new) for old, new in run if old.verdict is not new.verdict],
+        "verdicts": [row for old, new in run for row in _checks(old, new)],
+    }
+
+
+def _flip(old: Judged, new: Judged) -> dict[str, str]:
+    """A claim whose verdict turned, with the numbers that turned it."""
+    numbers = [
+        f"{after.check.metric.replace('_', ' ')}: {ours(was)} → {ours(after)}"
+        for was, after in zip(old.measured, new.measured, strict=True)
+        if was.verdict is not after.verdict
+    ]
+    return {
+        "claim": new.claim.id,
+        "figure": new.figure,
+        "profile": new.profile,
+        "before": str(old.verdict),
+        "after": str(new.verdict),
+        "numbers": "; ".join(numbers),
+    }
+
+
+def _checks(old: Judged, new: Judged) -> Iterator[dict[str, Any]]:
+    for was, after in zip(old.measured, new.measured, strict=True):
+        yield {
+            "figure": new.figure,
+            "claim": new.claim.id,
+            "profile": new.profile,
+            "metric": after.check.metric,
+            "unit": after.check.unit,
+            "bound": after.check.bound.text,
+            "before": str(old.verdict),
+            "after": str(new.verdict),
+            "before_mean": was.value.mean if was.value else None,
+            "before_half_width_95": was.value.half_width if was.value else None,
+            "after_mean": after.value.mean if after.value else None,
+            "after_half_width_95": after.value.half_width if after.value else None,
+        }
+
+
+def merged(found: dict[str, Any], earlier: dict[str, Any] | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """What was found now, and what an earlier call found of other parameters, in the order of the file."""
+    by_id = {entry["id"]: entry for entry in (earlier or {}).get("parameters", [])}
+    by_id |= {entry["id"]: entry for entry in found["parameters"]}
+    varied = [by_id[parameter.id] for parameter in parameters if parameter.id in by_id and parameter.variant]
+    fixed = [
+        {"id": p.id, "text": p.text, "default": p.default, "fixed": p.fixed} for p in parameters if p.fixed is not None
+    ]
+    return found | {"parameters": varied, "fixed": fixed}
+
+
+def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row per number that was judged, for Parquet."""
+    return [
+        {"parameter": entry["id"], "reading": reading["name"], **row}
+        for entry in found["parameters"]
+        for reading in entry["variants"]
+        for row in reading["verdicts"]
+    ]

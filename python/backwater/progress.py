@@ -87,7 +87,10 @@ class Bars:
 
 
 class Lines:
-    """One line when a run ends, for logs and pipes."""
+    """One line when a run ends, for logs and pipes; of many short runs only one a second is told."""
+
+    #: So few runs that each gets its line.
+    _FEW = 20
 
     def __init__(self, console: Console, jobs: Sequence[Job]) -> None:
         self._console = console
@@ -97,7 +100,7 @@ class Lines:
         self._done = 0
         self._worked = 0.0
         self._lock = threading.Lock()
-        self._start = time.monotonic()
+        self._start = self._said = time.monotonic()
 
     def started(self, job: Job) -> None:
         """Say nothing yet."""
@@ -114,6 +117,10 @@ class Lines:
             elapsed = time.monotonic() - self._start
             left = elapsed / self._worked * (self._work - self._worked)
             rest = f", about {left:.0f} s left" if self._done < self._total else ""
+            now, ends = time.monotonic(), self._done == self._total
+            if self._total > self._FEW and now - self._said < 1 and not ends and outcome.error is None:
+                return
+            self._said = now
             state = "interrupted" if outcome.interrupted else "failed" if outcome.error else "done"
             self._console.print(
                 f"[{self._done}/{self._total}] {outcome.job.label}: {state} after {elapsed:.1f} s{rest}",

@@ -130,7 +130,10 @@ def _together(plans: Iterator[Plan]) -> Plan:
 def judge(all_cases: Sequence[Case], *, quick: bool) -> dict[str, Any]:
     """What flips, as plain values: see :func:`rows` for the same as a table."""
     plain, *varied = all_cases
-    before = {(one.claim.id, one.profile): one for one in _judged(plain)}
+    ours_judged, failures = _judged(plain)
+    if failures:
+        raise UsageError(f"with our own readings {'; '.join(failures)}")
+    before = {(one.claim.id, one.profile): one for one in ours_judged}
     parameters: dict[str, dict[str, Any]] = {}
     for case in varied:
         if case.parameter is None or case.reading is None:
@@ -143,22 +146,27 @@ def judge(all_cases: Sequence[Case], *, quick: bool) -> dict[str, Any]:
     return {"quick": quick, "parameters": list(parameters.values())}
 
 
-def _judged(case: Case) -> list[Judged]:
-    found: list[Case] = []
+def _judged(case: Case) -> tuple[list[Judged], list[str]]:
+    """Every verdict of a case, and what could not be measured."""
+    found: list[Judged] = []
+    failures = []
     for figure in case.figures:
         for profile in figure.profiles(case.profiles):
             made = reproduce.evaluate(figure, profile, case.plan, None)
             if made.failure:
-                raise UsageError(f"{figure.name} under {profile} could not be measured: {made.failure}")
+                failures.append(f"{figure.name} {profile} could not be measured: {made.failure}")
             found += made.judged
-    return found
+    return found, failures
 
 
 def _reading(case: Case, before: dict[tuple[str, str], Judged]) -> dict[str, Any]:
     """One other reading: which verdicts it leaves, and which it turns."""
-    pairs = [(before[one.claim.id, one.profile], one) for one in _judged(case)]
+    judged, failures = _judged(case)
+    pairs = [(before[one.claim.id, one.profile], one) for one in judged]
     run = [(old, new) for old, new in pairs if Verdict.NOT_RUN not in (old.verdict, new.verdict)]
     seeds = sorted({min(old.seeds, new.seeds) for old, new in run})
+    left = {f"{new.figure} {new.profile}" for old, new in pairs if (old, new) not in run}
+    silent = sorted(name for name in left if not any(failure.startswith(f"{name} ") for failure in failures))
     return {
         "name": case.reading.name if case.reading else "",
         "set": list(case.reading.set) if case.reading else [],
@@ -166,7 +174,7 @@ def _reading(case: Case, before: dict[tuple[str, str], Judged]) -> dict[str, Any
         "profiles": list(case.profiles),
         "claims": len(run),
         "seeds": f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'}" if seeds else "no seeds",
-        "missing": sorted({f"{new.figure} {new.profile}" for pair in pairs if pair not in run for new in pair[1:]}),
+        "missing": [*failures, *(f"{name} is not run" for name in silent)],
         "flips": [_flip(old, new) for old, new in run if old.verdict is not new.verdict],
         "verdicts": [row for old, new in run for row in _checks(old, new)],
     }

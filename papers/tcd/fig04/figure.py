@@ -36,18 +36,22 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
                 "largest_difference_percent",
             )
         )
+    differ = differences(scene, one)
     return {
         "p2_release_ms": scene.since_bursts_ms(released),
         "p2_least_queue_after_kb": float(since(scene.queue("P2"), released).value.min()) / 1e3,
         "p2_gbps_after": scene.sent_bps("P2", released, scene.end_ps) / 1e9,
-        "mean_difference_percent": float(np.mean(differences(scene, one))) * 100,
-        "largest_difference_percent": float(np.max(differences(scene, one))) * 100,
+        "mean_difference_percent": None if differ is None else float(np.mean(differ)) * 100,
+        "largest_difference_percent": None if differ is None else float(np.max(differ)) * 100,
         "f0_start_us": (scene.start_ps("F0") - scene.bursts_ps) / US,
     }
 
 
-def differences(two: Scene, one: Scene) -> NDArray[np.float64]:
-    """By how much P2's queue differs between two and one congestion point at each sample, relative to the latter."""
+def differences(two: Scene, one: Scene) -> NDArray[np.float64] | None:
+    """By how much P2's queue differs between two and one congestion point at each sample, relative to the latter.
+
+    None if that is empty at some instant.
+    """
     both = []
     for scene in (two, one):
         queue = scene.queue("P2")
@@ -55,7 +59,7 @@ def differences(two: Scene, one: Scene) -> NDArray[np.float64]:
             queue.time_ps <= scene.bursts_ps + SAME_MS[1] * MS
         )
         both.append(queue.value[inside])
-    return np.abs(both[0] - both[1]) / both[1]
+    return np.abs(both[0] - both[1]) / both[1] if both[1].all() else None
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:

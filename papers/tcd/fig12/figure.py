@@ -24,7 +24,8 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return {
         "p2_becomes_non_congestion": scene.becomes("P2", "non-congestion", never="congestion"),
         "p1_becomes_non_congestion": scene.becomes("P1", "non-congestion", never="congestion"),
-        "p2_peak_over_p1_peak": scene.peak_bytes("P2") / scene.peak_bytes("P1"),
+        # With another reading of the scene P1 may never queue.
+        "p2_peak_over_p1_peak": scene.peak_bytes("P2") / p1 if (p1 := scene.peak_bytes("P1")) else None,
         **while_draining(scene),
         "ce_f0_and_f2": scene.received("F0", "ce_packets") + scene.received("F2", "ce_packets"),
         "ue_f0": scene.received("F0", "ue_packets"),

@@ -117,10 +117,9 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
                 f"{flip['claim']} ({flip['profile']}): {flip['before']} → {flip['after']} {flip['numbers']}".rstrip()
                 for flip in reading["flips"]
             ]
-            missing = [f"not run: {', '.join(reading['missing'])}"] if reading["missing"] else []
             first = (f"{entry['id']}: {entry['text']}", entry["default"]) if number == 0 else ("", "")
             looked = f"{reading['claims']} verdicts, {reading['seeds']}"
-            told_flips = "\n".join([*flips, *missing]) or "none"
+            told_flips = "\n".join([*flips, *reading["missing"]]) or "none"
             table.add_row(*map(escape, (*first, reading["name"], told_flips, looked)))
         table.add_section()
     return table

@@ -1,6 +1,7 @@
 """Reproducing a paper: what is run, what is kept, what is judged. The simulator is a stand-in here."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,103 @@ def test_the_report_on_a_part_leaves_that_on_the_whole_and_says_when_it_is_quick
     assert "--quick" in (root / "fig03-ideal-quick" / "report.html").read_text()
     assert "--quick" in (root / "fig03-ideal-quick" / "claims.md").read_text()
     assert "--quick" not in (root / "claims.md").read_text()
+
+
+@pytest.mark.usefixtures("papers")
+def test_a_report_is_made_again_from_what_there_is_without_running(fake_core: FakeCore) -> None:
+    root = Path("results/reproduce/demo")
+    assert main(["reproduce", "demo"]) == Exit.OK
+    before, page = len(fake_core.ran), (root / "report.html").read_text()
+    (root / "report.html").unlink()
+    assert main(["report", str(root)]) == Exit.OK
+    assert len(fake_core.ran) == before
+    again = (root / "report.html").read_text()
+    assert again.count("<img") == page.count("<img") == 1
+    assert "backwater" in again
+
+
+def test_a_report_names_the_runs_that_are_missing_and_their_claims_are_not_run(
+    papers: Path, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path("results/reproduce/demo")
+    fake_core.fail = lambda _, seed: KeyboardInterrupt() if seed == 2 else None
+    assert main(["reproduce", "demo", "--jobs", "1"]) == Exit.CAVEATS
+    page = (root / "report.html").read_text()
+    assert "This report is not complete." in page
+    assert "fig03, authors, missing runs of seed 2: tcd, ecn red 0.5, ecn red 1.2" in page
+    assert "1 of 2 seeds" in page
+    for run in (root / "runs").glob("*-s1-*/run.json"):
+        run.unlink()
+    assert main(["report", str(root)]) == Exit.OK
+    page = (root / "report.html").read_text()
+    assert "0 of 2 seeds" in page
+    assert page.count("not run</span>") >= 8
+    verdicts = json.loads((root / "claims.json").read_text())
+    assert {verdict["verdict"] for verdict in verdicts} == {"not run"}
+    assert papers.is_dir()
+    capsys.readouterr()
+
+
+def test_a_figure_that_fails_loses_neither_the_others_nor_the_report(
+    papers: Path, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shutil
+
+    shutil.copytree(papers / "demo" / "fig03", papers / "demo" / "fig04")
+    (papers / "demo" / "fig04" / "figure.py").write_text("def metrics(runs):\n    return {}['p2']\n")
+    other = papers / "demo" / "fig04" / "claims.toml"
+    other.write_text(CLAIMS.replace("X-F3", "X-F4"))
+    assert main(["reproduce", "demo", "--profile", "ideal"]) == Exit.CAVEATS
+    shown = capsys.readouterr()
+    assert "fig04 under ideal could not be measured or drawn: KeyError: 'p2' (figure.py:2)" in shown.err
+    verdicts = json.loads(Path("results/reproduce/demo/ideal/claims.json").read_text())
+    assert [verdict["verdict"] for verdict in verdicts] == ["holds", "differs", "not run", "not run"]
+    assert "KeyError" in Path("results/reproduce/demo/ideal/report.html").read_text()
+    assert fake_core.ran
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 1}', "[1]"])
+@pytest.mark.usefixtures("papers")
+def test_a_report_of_a_folder_that_holds_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "nowhere"]) == Exit.BAD_INPUT
+    assert "is not the folder of a reproduction" in capsys.readouterr().err
+    Path("runs.json").write_text(text)
+    assert main(["report", "."]) == Exit.BAD_INPUT
+    assert "runs.json is damaged" in capsys.readouterr().err
+
+
+def test_a_part_that_no_figure_runs_is_refused(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text(EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["authors"]'))
+    assert main(["reproduce", "demo", "--profile", "ideal"]) == Exit.BAD_INPUT
+    assert "none of the figures runs under ideal: fig03 (authors)" in capsys.readouterr().err
+
+
+def test_the_longest_runs_start_first(papers: Path, fake_core: FakeCore) -> None:
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    file.write_text(EXPERIMENT.replace('name = "ecn"', 'name = "ecn"\ncost = 30'))
+    assert main(["reproduce", "demo", "--profile", "authors", "--jobs", "1"]) == Exit.OK
+    assert ["red" in " ".join(overrides) for overrides, _ in fake_core.ran] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_what_runs_took_is_remembered_and_where_the_time_went_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
+    assert "outside the engine" in " ".join(capsys.readouterr().out.split())
+    timing = json.loads(Path("results/reproduce/demo/authors/timing.json").read_text())
+    assert timing["runs"] == 6
+    assert 0 <= timing["outside_engine"] <= 1
+    costs = json.loads(Path("results/reproduce/demo/costs.json").read_text())
+    assert set(costs) == {"fig03 authors tcd", "fig03 authors ecn red 0.5", "fig03 authors ecn red 1.2"}
+
+
+def test_a_page_loads_nothing_from_elsewhere(papers: Path, fake_core: FakeCore) -> None:
+    assert papers.is_dir()
+    assert main(["reproduce", "demo"]) == Exit.OK
+    page = Path("results/reproduce/demo/report.html").read_text()
+    assert all(
+        target.startswith(("#", "data:", "https://doi")) for target in re.findall(r'(?:src|href)="([^"]*)"', page)
+    )
+    assert "<script" not in page
+    assert "@import" not in page
+    assert fake_core.ran

@@ -118,9 +118,10 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
                 for flip in reading["flips"]
             ]
             first = (f"{entry['id']}: {entry['text']}", entry["default"]) if number == 0 else ("", "")
+            only = f" ({reading['profiles'][0]})" if len(reading["profiles"]) == 1 else ""
             looked = f"{reading['claims']} verdicts, {reading['seeds']}"
             told_flips = "\n".join([*flips, *reading["missing"]]) or "none"
-            table.add_row(*map(escape, (*first, reading["name"], told_flips, looked)))
+            table.add_row(*map(escape, (*first, reading["name"] + only, told_flips, looked)))
         table.add_section()
     return table
 

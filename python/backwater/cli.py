@@ -27,6 +27,10 @@ for path, summary in (
     ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
     ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
     ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
+    (
+        "blame:blame",
+        "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
+    ),
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),

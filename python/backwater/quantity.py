@@ -80,6 +80,22 @@ def parse_size(text: str) -> int:
     return int(value)
 
 
+def parse_time(text: str) -> int:
+    """A time in picoseconds from a text such as ``100us``. Raises ValueError with what is accepted.
+
+    >>> parse_time("100us"), parse_time("1.5 ms")
+    (100000000, 1500000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns|ps)\s*", text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a time; write a number with ns, us, ms or s, such as 100us")
+    units = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
+    value = Fraction(match[1]) * units[match[2]]
+    if value.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of picoseconds")
+    return int(value)
+
+
 def rate(bps: float, like: float | None = None) -> str:
     """A rate in bit/s.
 

@@ -125,14 +125,19 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
-    """The run.json of a run, with its scheme if it has one."""
+    """The run.json of a run, with its scheme if it has one, and how its marks score against the ground truth."""
+    from backwater.blame import score_of
+    from backwater.results import Results
+
     scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
-    return scheme | (outcome.summary or {})
+    score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
+    blame = {} if score is None else {"blame": score.values()}
+    return scheme | (outcome.summary or {}) | blame
 
 
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:
-
     from backwater import tables, terminal
+    from backwater.blame import report, score_of
 
     console = terminal.stdout()
     if scheme:
@@ -141,6 +146,9 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
     for run in runs:
         for line in tables.run_lines(run):
             console.print(line, highlight=False, markup=False)
+        score = score_of(run)
+        if score is not None:
+            console.print(report.score_line(score), highlight=False, markup=False)
     if len(runs) > 1:
         console.print(tables.seeds_table(runs))
     else:

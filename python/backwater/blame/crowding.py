@@ -1,0 +1,44 @@
+"""Which flows feed the roots: those whose packets leave a long queue behind at a port that nobody holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from backwater.blame.gates import Gates, within
+from backwater.blame.tables import queue_of, read
+
+if TYPE_CHECKING:
+    from backwater.results import Results
+
+
+def crowds(results: Results, gates: Gates) -> pl.DataFrame:
+    """The crowds table with `queue` and `is_held`: whether the interval began while the port was held."""
+    columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "packets", "sent_bytes"]
+    frame = read(results, "crowds", [*columns, "ce_packets"]).with_columns(queue=queue_of())
+    return within(frame.drop("node_index", "port_index", "priority"), gates.held, "start_ps", "is_held")
+
+
+def crowded(crowding: pl.DataFrame) -> pl.DataFrame:
+    """Per queue that was ever a root: `crowd_ps` (time above K), `packets`, `ce_packets`, since and until when."""
+    free = crowding.filter(~pl.col("is_held"))
+    spans = free.group_by("queue", "start_ps", "end_ps").agg(pl.col("packets", "ce_packets").sum(), flows=pl.len())
+    return spans.group_by("queue").agg(
+        crowd_ps=(pl.col("end_ps") - pl.col("start_ps")).sum(),
+        crowd_from_ps=pl.col("start_ps").min(),
+        crowd_to_ps=pl.col("end_ps").max(),
+        packets=pl.col("packets").sum(),
+        ce_packets=pl.col("ce_packets").sum(),
+    )
+
+
+def feeding(crowding: pl.DataFrame) -> pl.DataFrame:
+    """Per root and flow what it sent meanwhile: `root`, `flow`, `packets`, `sent_bytes`, `ce_packets`, `share`."""
+    totals = (
+        crowding.filter(~pl.col("is_held"))
+        .group_by(pl.col("queue").alias("root"), "flow")
+        .agg(pl.col("packets", "sent_bytes", "ce_packets").sum())
+    )
+    share = pl.col("sent_bytes") / pl.col("sent_bytes").sum().over("root")
+    return totals.with_columns(share=share).sort("root", "sent_bytes", "flow", descending=[False, True, False])

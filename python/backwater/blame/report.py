@@ -1,0 +1,270 @@
+"""Blame for the terminal, as plain values for ``--json``, and as Parquet files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.table import Table
+
+from backwater import quantity
+from backwater.blame.losses import SOURCE, WAITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from backwater.blame.analysis import Blame
+    from backwater.blame.scoring import Score
+
+#: A root without a long queue of its own is shown if at least this share of all OFF time is for its sake.
+_WORTH = 0.01
+_PARTS = {
+    "paced_ps": "paced",
+    "nic_held_ps": "NIC held",
+    "nic_queue_ps": "NIC queue",
+    "gate_ps": "behind gates",
+    "backlog_ps": "held ports' queues",
+    "queue_ps": "other queues",
+}
+
+
+def report(blame: Blame, limit: int) -> Iterator[Table | str]:
+    """Everything there is to say, `limit` rows for each root or list."""
+    yield from (f"caveat: {note}" for note in blame.notes)
+    roots = shown_roots(blame)
+    if not roots.height:
+        yield "no root: no queue was above K while its port was not held, and no port held another back"
+    else:
+        yield _roots(roots)
+    yield from _left_out(blame, roots)
+    found = blame.branches.filter(pl.col("root").is_in(roots["root"].to_list()))
+    if found.height:
+        yield _branches(found, roots, limit)
+    if blame.feeding.height:
+        yield _feeding(blame.feeding, roots, limit)
+    yield from _victims(blame, limit)
+    if blame.score is not None:
+        yield score_line(blame.score)
+        if blame.port_scores is not None and blame.port_scores.height:
+            yield _port_scores(blame.port_scores, limit)
+
+
+def shown_roots(blame: Blame) -> pl.DataFrame:
+    """Roots with a long queue, and those that much OFF time is for."""
+    total = max(1, int(blame.roots["weighted_ps"].sum()))
+    return blame.roots.filter((pl.col("crowd_ps") > 0) | (pl.col("weighted_ps") >= _WORTH * total))
+
+
+def _left_out(blame: Blame, shown: pl.DataFrame) -> Iterator[str]:
+    others = blame.roots.filter(~pl.col("root").is_in(shown["root"].to_list()))
+    if others.height:
+        time = quantity.time(int(others["weighted_ps"].sum()))
+        ports = "port" if others.height == 1 else "ports"
+        yield f"{others.height} more {ports}, never with a queue above K, held others back for {time} in all"
+    if blame.unexplained_ps:
+        time = quantity.time(blame.unexplained_ps)
+        yield f"{time} of OFF time has no root: PAUSEs go round in a circle, or the tables do not tell"
+
+
+def _table(title: str, *headings: str, left: int = 1) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index < left else "right")
+    return table
+
+
+def _roots(roots: pl.DataFrame) -> Table:
+    headings = ("root", "queue > K", "fed by flows", "packets", "branches", "depth", "held back", "from", "to")
+    table = _table("Congestion roots", *headings)
+    for row in roots.to_dicts():
+        table.add_row(
+            row["root_port"],
+            _time(row["crowd_ps"]),
+            quantity.count(row["flows"]),
+            quantity.count(row["packets"]),
+            quantity.count(row["branches"]),
+            str(row["depth"]),
+            _time(row["weighted_ps"]),
+            quantity.time(row["first_ps"]),
+            quantity.time(row["last_ps"]),
+        )
+    table.caption = "queue > K: while the port was not held; held back: OFF time for its sake, summed over its branches"
+    table.caption_justify = "left"
+    return table
+
+
+def _branches(found: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
+    headings = ("root", "branch", "PAUSEs away", "OFF periods", "OFF", "for this root")
+    table = _table("Branches: ports that were OFF because of a root", *headings, left=2)
+    for root in roots["root"].to_list():
+        rows = found.filter(pl.col("root") == root).sort("at_host", maintain_order=True)
+        for row in rows.head(limit).to_dicts():
+            table.add_row(
+                row["root_port"],
+                row["branch"],
+                str(row["depth"]),
+                quantity.count(row["offs"]),
+                _time(row["off_ps"]),
+                _time(row["weighted_ps"]),
+            )
+        rest = rows.tail(max(0, rows.height - limit))
+        if rest.height:
+            sums = [_time(int(rest[name].sum())) for name in ("off_ps", "weighted_ps")]
+            offs = quantity.count(int(rest["offs"].sum()))
+            table.add_row(rest["root_port"][0], f"{rest.height} more", "", offs, *sums)
+    return table
+
+
+def _feeding(feeding: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
+    headings = ("root", "traffic", "flows", "packets", "share", "with CE", "largest flow", "its share")
+    table = _table("Culprits: flows that fed a root while its queue was above K", *headings, left=2)
+    for root in roots["root"].to_list():
+        rows = by_traffic(feeding.filter(pl.col("root") == root))
+        for row in rows.head(limit).to_dicts():
+            table.add_row(
+                row["root_port"],
+                row["traffic"],
+                quantity.count(row["flows"]),
+                quantity.count(row["packets"]),
+                percent(row["share"]),
+                percent(row["ce_packets"] / row["packets"]),
+                row["largest"],
+                percent(row["largest_share"]),
+            )
+        if rows.height > limit:
+            table.add_row(rows["root_port"][0], f"{rows.height - limit} more", *[""] * 6)
+    return table
+
+
+def by_traffic(feeding: pl.DataFrame) -> pl.DataFrame:
+    """Flows that fed roots, by root and traffic entry, the largest share first; with the largest flow of each."""
+    largest = pl.format("{}: {} → {}", "flow", "src", "dst").sort_by("sent_bytes").last()
+    grouped = feeding.group_by("root", "root_port", "traffic").agg(
+        pl.len().alias("flows"),
+        pl.col("packets", "sent_bytes", "ce_packets", "share").sum(),
+        largest=largest,
+        largest_share=pl.col("share").max(),
+    )
+    return grouped.sort("root", "share", "traffic", descending=[False, True, False])
+
+
+def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
+    counts = dict(blame.flows.group_by("verdict").len().iter_rows())
+    known = ((counts.get(verdict, 0), verdict) for verdict in ("culprit", "victim", "unaffected"))
+    yield "flows: " + ", ".join(f"{quantity.count(n)} {_plural(word, n)}" for n, word in known)
+    victims = blame.flows.filter(pl.col("verdict") == "victim")
+    finished = victims.filter(pl.col("lost_ps").is_not_null()).sort("lost_ps", "flow", descending=[True, False])
+    if finished.height:
+        title = "Victims that finished: what they lost against an empty network, and where"
+        parts = {**_PARTS, "rest_ps": "rest"}
+        yield _losses(title, finished, ["lost_ps", *parts], ["lost", *parts.values()], limit)
+    others = victims.filter(pl.col("lost_ps").is_null()).sort("waited_ps", "flow", descending=[True, False])
+    if others.height:
+        title = "Victims without an end: the wait of a packet on its way, on average"
+        yield _losses(title, others, list(WAITS), [_PARTS[name] for name in WAITS], limit)
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 or word == "unaffected" else f"{word}s"
+
+
+def _losses(title: str, rows: pl.DataFrame, columns: Sequence[str], headings: Sequence[str], limit: int) -> Table:
+    table = _table(title, "flow", "traffic", *headings, left=2)
+    for row in rows.head(limit).to_dicts():
+        name = f"{row['flow']}: {row['src']} → {row['dst']}"
+        table.add_row(name, row["traffic"], *(_time(row[column]) for column in columns))
+    if rows.height > limit:
+        means = rows.select(pl.col(columns).mean()).row(0)
+        table.add_row(f"mean of all {quantity.count(rows.height)}", "", *map(_time, means), style="italic")
+    return table
+
+
+def _port_scores(scores: pl.DataFrame, limit: int) -> Table:
+    headings = ("port", "CE marks", "of them right", "UE marks", "of them right", "packets from a root", "with CE")
+    table = _table("Marks by port: CE is right where the port was not held, UE where it was", *headings)
+    ordered = scores.sort(pl.col("ce_marks") + pl.col("root_packets"), descending=True)
+    for row in ordered.head(2 * limit).to_dicts():
+        table.add_row(
+            row["port"] or "?",
+            quantity.count(row["ce_marks"]),
+            percent(row["precision"]),
+            quantity.count(row["ue_marks"]),
+            percent(row["ue_precision"]),
+            quantity.count(row["root_packets"]),
+            percent(row["recall"]),
+        )
+    if ordered.height > 2 * limit:
+        table.add_row(f"{ordered.height - 2 * limit} more", *[""] * 6)
+    return table
+
+
+def score_line(score: Score) -> str:
+    """One line for a run, such as ``blame: precision 94.6 % of 40 858 CE marks, recall 100.0 % of ...``."""
+    ce, packets = quantity.count(score.ce_marks), quantity.count(score.root_packets)
+    marks = f"precision {percent(score.precision)} of {ce} CE marks"
+    roots = f"recall {percent(score.recall)} of {packets} packets from roots"
+    flows = f"flows: precision {percent(score.flow_precision)}, recall {percent(score.flow_recall)}"
+    undetermined = f"; UE right {percent(score.ue_precision)} of {quantity.count(score.ue_marks)}"
+    return f"blame: {marks}, {roots}; {flows}{undetermined if score.ue_marks else ''}"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a share that is not quite all is not 100 %."""
+    if share is None:
+        return "-"
+    text = f"{100 * share:.1f}"
+    if share < 1 and text == "100.0":
+        return "99.9 %"
+    return f"{text} %"
+
+
+def _time(ps: float | None) -> str:
+    if ps is None:
+        return "-"
+    return quantity.time(ps) if ps else "0"
+
+
+def frames(blame: Blame, bin_ps: int) -> dict[str, pl.DataFrame]:
+    """Every frame of the report, without internal numbers."""
+    found = {
+        "roots": blame.roots.drop("root"),
+        "branches": blame.branches.drop("root", "queue"),
+        "feeding": blame.feeding.drop("root"),
+        "flows": blame.flows,
+    }
+    curves = blame.curves(bin_ps)
+    if blame.port_scores is not None and curves is not None:
+        found |= {"port_scores": blame.port_scores.drop("queue"), "curves": curves}
+    return found
+
+
+def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
+    """The report as plain values; of the flows only the victims, the culprits by root and traffic entry."""
+    made = frames(blame, bin_ps)
+    made["feeding"] = by_traffic(blame.feeding).drop("root", "largest", "largest_share")
+    flows = made.pop("flows")
+    made["victims"] = flows.filter(pl.col("verdict") == "victim").select(
+        "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "rest_ps"
+    )
+    return {
+        "results": str(blame.results.folder),
+        "notes": blame.notes,
+        "flows": dict(flows.group_by("verdict").len().sort("verdict").iter_rows()),
+        "score": None if blame.score is None else blame.score.values(),
+        "unexplained_ps": blame.unexplained_ps,
+        "bin_ps": bin_ps,
+        **{name: frame.to_dicts() for name, frame in made.items()},
+    }
+
+
+def write(blame: Blame, folder: Path, bin_ps: int) -> list[Path]:
+    """Write blame.json and one Parquet file for each frame; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / "blame.json"]
+    files[0].write_text(json.dumps(values(blame, bin_ps), indent=2), encoding="utf-8")
+    for name, frame in frames(blame, bin_ps).items():
+        files.append(folder / f"blame-{name.replace('_', '-')}.parquet")
+        frame.write_parquet(files[-1])
+    return files

@@ -1,0 +1,102 @@
+"""The tables that blame is computed from, read with what can be wrong with them said in words.
+
+Every frame has a column `queue`: one number for an egress port and priority, the same in all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.results import Results
+
+#: Which flag of [probe] turns a table on.
+_FLAGS = {"pauses": "pauses", "marks": "marks", "holds": "blame", "crowds": "blame", "waits": "blame"}
+
+
+def queue_of(node: str = "node_index", port: str = "port_index", priority: str = "priority") -> pl.Expr:
+    """One number for an egress port (of 65 536 at a node) and a priority (of 8)."""
+    number = pl.col(node).cast(pl.Int64) * 65_536 + pl.col(port).cast(pl.Int64)
+    return number * 8 + pl.col(priority).cast(pl.Int64)
+
+
+def missing(results: Results, names: Sequence[str]) -> list[str]:
+    """Why tables are not there and how to get them, one sentence for each flag that is off."""
+    absent = [name for name in names if not results.has(name)]
+    flags = dict.fromkeys(_FLAGS[name] for name in absent if name in _FLAGS)
+    return [
+        f"{results.folder} has no table {', '.join(name for name in absent if _FLAGS.get(name) == flag)}: "
+        f"run the scenario again with --set probe.{flag}=true"
+        for flag in flags
+    ]
+
+
+def cut(results: Results) -> list[str]:
+    """What is known to be incomplete: an interrupted run, tables for which probe.budget was too small."""
+    notes = [] if results.complete else ["the run was interrupted: this is blame until then"]
+    for name in ("pauses", "marks", "holds", "crowds", "waits"):
+        notes += [
+            f"{caveat}; blame is wrong from there on: raise probe.budget"
+            for caveat in results.meta["caveats"]
+            if str(caveat).startswith(f"{name}:")
+        ]
+    return notes
+
+
+def read(results: Results, name: str, columns: Sequence[str]) -> pl.DataFrame:
+    """Columns of a table, times and numbers as Int64, names as text."""
+    try:
+        lazy = results.table(name)
+        schema = lazy.collect_schema()
+        lacking = [column for column in columns if column not in schema]
+        if not lacking:
+            return lazy.select(_plain(column, schema[column]) for column in columns).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"{results.file(name)} cannot be read ({reason}); run the scenario again") from None
+    raise UsageError(
+        f"{results.file(name)} has no column {', '.join(lacking)}: it is of another version of Backwater; "
+        "run the scenario again"
+    )
+
+
+def _plain(column: str, kind: pl.DataType) -> pl.Expr:
+    if kind.is_integer():
+        return pl.col(column).cast(pl.Int64)
+    return pl.col(column).cast(pl.String) if kind == pl.Categorical else pl.col(column)
+
+
+def latest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: str, by: str = "queue") -> pl.DataFrame:
+    """Each row of `left` with the last row of `right` of the same `by` that is not later."""
+    return left.sort(left_on).join_asof(
+        right.sort(right_on),
+        left_on=left_on,
+        right_on=right_on,
+        by=by,
+        strategy="backward",
+        coalesce=False,
+        check_sortedness=False,
+    )
+
+
+def queues(results: Results) -> pl.DataFrame:
+    """The egress queues: `queue`, `port` (its label), `rate_bps`, `paused_ps`, `at_host`."""
+    ends = read(results, "flows", ["src_index", "dst_index"])
+    hosts = pl.concat([ends["src_index"], ends["dst_index"]]).unique().to_list()
+    frame = read(
+        results, "ports", ["node_index", "port_index", "priority", "port", "rate_bps", "paused_ps", "sent_bytes"]
+    )
+    return frame.select(
+        "port",
+        "priority",
+        "rate_bps",
+        "paused_ps",
+        queue=queue_of(),
+        at_host=pl.col("node_index").is_in(hosts),
+    )

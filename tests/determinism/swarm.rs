@@ -2,9 +2,9 @@
 use backwater_control::detector::{Detector, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
-use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
+use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
-use backwater_fabric::{AckSpec, Arbiter, Kind, Spec};
+use backwater_fabric::{AckSpec, Arbiter, Kind, PairSpec, SegmentSpec, Spec};
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -48,6 +48,7 @@ struct Case {
     reaction: ReactionConfig,
     notify: Option<NotifyConfig>,
     ack: Option<AckSpec>,
+    timely: Option<SegmentSpec>,
     arbiter: Arbiter,
     header: u64,
     until: Option<Time>,
@@ -110,6 +111,10 @@ impl Case {
             })
             .collect();
         flows.sort_by_key(|flow| flow.start);
+        // Every second one belongs to the other traffic entry.
+        for (i, flow) in (0..).zip(&mut flows) {
+            flow.group = i % 2;
+        }
         flows
     }
 
@@ -153,6 +158,20 @@ impl Case {
         spec.pairs[0].reaction = self.reaction;
         spec.pairs[0].notify = self.notify;
         spec.pairs[0].ack = self.ack;
+        if let Some(segment) = self.timely {
+            let size = Bytes::new(64);
+            spec.pairs.push(PairSpec {
+                reaction: ReactionConfig::Timely(TimelyConfig::authors(
+                    Rate::from_gbps(40),
+                    Span::from_us(4),
+                )),
+                notify: None,
+                ack: Some(AckSpec { every: segment.packets, size, priority: Some(7) }),
+                segment: Some(segment),
+                ..spec.pairs[0].clone()
+            });
+            spec.pair_of = vec![0, 1];
+        }
         spec
     }
 
@@ -243,6 +262,10 @@ fn ack() -> impl Strategy<Value = Option<AckSpec>> {
     prop::option::of(ack)
 }
 
+fn timely() -> impl Strategy<Value = Option<SegmentSpec>> {
+    prop::option::of((1u32..20, any::<bool>()).prop_map(|(packets, burst)| SegmentSpec { packets, burst }))
+}
+
 fn case() -> impl Strategy<Value = Case> {
     // Starts often coincide, on the grid of the packet times and off it.
     let start = prop_oneof![Just(0u64), (0u64..50).prop_map(|n| n * 200_000), 0u64..60_000_000];
@@ -261,10 +284,32 @@ fn case() -> impl Strategy<Value = Case> {
     );
     let traffic = (prop::collection::vec(flow, 1..30), prop::sample::select(vec![0u64, 20, 48]));
     let until = prop_oneof![Just(None), (20u64..300).prop_map(|n| Some(us(n)))];
-    let ends = (reaction(), notify, ack());
+    let ends = (reaction(), notify, ack(), timely());
     (network, traffic, pfc(), detector(), ends, arbiter, until).prop_map(
-        |((seed, shape, links), (flows, header), pfc, detector, (reaction, notify, ack), arbiter, until)| {
-            Case { seed, shape, links, flows, pfc, detector, reaction, notify, ack, arbiter, header, until }
+        |(
+            (seed, shape, links),
+            (flows, header),
+            pfc,
+            detector,
+            (reaction, notify, ack, timely),
+            arbiter,
+            until,
+        )| {
+            Case {
+                seed,
+                shape,
+                links,
+                flows,
+                pfc,
+                detector,
+                reaction,
+                notify,
+                ack,
+                timely,
+                arbiter,
+                header,
+                until,
+            }
         },
     )
 }

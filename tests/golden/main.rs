@@ -3,6 +3,7 @@
 mod cnp;
 mod one_link;
 mod pause;
+mod timely;
 
 use std::fmt::Write;
 

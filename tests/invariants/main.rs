@@ -2,5 +2,6 @@
 //! on says so.
 mod conservation;
 mod deadlock;
+mod mixed;
 mod pauses;
 mod priorities;

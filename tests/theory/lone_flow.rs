@@ -1,5 +1,6 @@
 //! A flow alone in the network takes exactly the time that store and forward takes, to the picosecond.
-use backwater_fabric::Spec;
+use backwater_control::reaction::{ReactionConfig, TimelyConfig};
+use backwater_fabric::{AckSpec, SegmentSpec, Spec};
 use backwater_topology::{Network, generate};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -86,6 +87,31 @@ fn an_application_at_5_gbps_spaces_its_packets_and_nothing_else_does() {
     // the 20th packet starts 19 · 1.6 µs after the first
     let expected = 19 * 1_600_000 + 2 * 200_000 + 8_000_000;
     assert_eq!(simulated(spec(net, 0, 1, 20_000, Time::ZERO, pacing)), (expected, expected));
+}
+
+#[test]
+fn a_timely_flow_alone_in_a_fat_tree_is_never_slowed_down() {
+    // 48 us of round trip are below Tlow of 50 us: the rate, which starts at the line's, can only rise.
+    let net = generate::fat_tree(4, gbps(400), Span::from_us(4)).unwrap();
+    let mut spec = spec(net, 0, 15, 1_000_000, Time::ZERO, Pacing::Controlled);
+    let pair = &mut spec.pairs[0];
+    pair.reaction = ReactionConfig::Timely(TimelyConfig::authors(gbps(400), Span::from_us(48)));
+    pair.ack = Some(AckSpec { every: 16, size: Bytes::new(64), priority: Some(7) });
+    pair.segment = Some(SegmentSpec { packets: 16, burst: true });
+    // 1000 packets of 200 ns on the first link, then one packet time on each of the five others, 24 µs of cable
+    let expected = 1_005 * 200_000 + 24_000_000;
+    assert_eq!(simulated(spec), (expected, expected));
+}
+
+#[test]
+fn the_authors_base_of_the_slowdown_is_the_payload_at_line_rate_and_the_cables() {
+    // Their FCT scripts: size / (5 GB/s) + 24 us across pods, 16 within, 8 under one switch.
+    let net = generate::fat_tree(4, gbps(400), Span::from_us(4)).unwrap();
+    for (dst, cables) in [(15, 24_000_000), (2, 16_000_000), (1, 8_000_000)] {
+        let mut spec = spec(net.clone(), 0, dst, 1_000_000, Time::ZERO, Pacing::LineRate);
+        spec.packet.header = Bytes::new(20);
+        assert_eq!(run(spec).flows[0].analytic_fct.as_ps(), 200_000_000 + cables);
+    }
 }
 
 fn any_link() -> impl Strategy<Value = (Rate, Span)> {

@@ -1,0 +1,108 @@
+//! Which reaction point a traffic entry has, and what is said about keys that make no sense together.
+mod common;
+
+use backwater_control::reaction::{ReactionConfig, TimelyConfig};
+use backwater_units::{Rate, Span};
+use common::{SMALL, report, says, validate};
+
+/// [`SMALL`] with a second entry that has a reaction point of its own.
+fn two(cc: &str) -> String {
+    let entry = "[[traffic]]\nname = \"two\"\nkind = \"flow\"\nfrom = \"h2\"\nto = \"h3\"\nsize = \"1MB\"\n";
+    format!("{SMALL}\n{entry}{cc}\n")
+}
+
+#[test]
+fn an_entry_s_own_cc_overrides_that_of_the_scenario_key_by_key() {
+    let text = two("cc = { alpha-initial = 1.2 }");
+    let spec = validate(&text, &["cc.rate-ai=80Mbps"]).unwrap().build();
+    assert_eq!(spec.pair_of, [0, 1]);
+    let alpha_and_increase = |pair: usize| match &spec.pairs[pair].reaction {
+        ReactionConfig::Dcqcn(dcqcn) => (dcqcn.alpha_initial, dcqcn.rate_ai),
+        other => panic!("{other:?}"),
+    };
+    let increase = Rate::from_mbps(80);
+    assert_eq!([alpha_and_increase(0), alpha_and_increase(1)], [(0.5, increase), (1.2, increase)]);
+}
+
+#[test]
+fn the_same_words_in_two_entries_are_one_kind_of_queue_pair() {
+    let spec = validate(&two("cc = { kind = \"dcqcn\" }"), &[]).unwrap().build();
+    assert_eq!((spec.pairs.len(), spec.pair_of), (1, vec![0, 0]));
+}
+
+#[test]
+fn timely_has_its_papers_values_and_the_round_trip_of_the_network() {
+    // A star with cables of 1 us: 2 us one way.
+    let spec = validate(SMALL, &["cc.kind=timely"]).unwrap().build();
+    let mut expected = TimelyConfig::authors(Rate::from_gbps(40), Span::from_us(4));
+    expected.add = Rate::from_mbps(40);
+    assert_eq!(spec.pairs[0].reaction, ReactionConfig::Timely(expected));
+    let ack = spec.pairs[0].ack.unwrap();
+    assert_eq!((ack.every, ack.priority), (16, Some(7)), "one ACK per 16 KB, ahead of all data");
+    assert!(spec.pairs[0].notify.is_none(), "TIMELY reads no CNPs");
+}
+
+#[test]
+fn the_minimum_round_trip_of_the_papers_fat_tree_is_48_us() {
+    let text = SMALL.replace("kind = \"star\"\nhosts = 4", "kind = \"fat-tree\"\nk = 4");
+    let text = text.replace("\"1us\"", "\"4us\"").replace("\"h1\"", "\"h15\"");
+    let spec = validate(&text, &["cc.kind=timely"]).unwrap().build();
+    let ReactionConfig::Timely(timely) = spec.pairs[0].reaction else { panic!("TIMELY") };
+    assert_eq!(timely.min_rtt, Span::from_us(48));
+}
+
+#[test]
+fn a_wrong_value_of_timely_is_shown_at_its_key() {
+    says(
+        &report(SMALL, &["cc.kind=timely", "cc.timely.ewma=1.5"]),
+        &["cc.timely.ewma = 1.5", "allowed: 0 to 1"],
+    );
+    says(&report(SMALL, &["cc.kind=timely", "cc.timely.segment=0B"]), &["cc.timely.segment = \"0B\""]);
+    let swapped = report(SMALL, &["cc.kind=timely", "cc.timely.t-low=600us"]);
+    says(&swapped, &["cc.timely.t-", "is not allowed"]);
+    says(&report(SMALL, &["cc.timely.min-rtt=fast"]), &["cc.timely.min-rtt = \"fast\""]);
+    says(&report(SMALL, &["cc.timly.beta=1"]), &["timly", "did you mean \"timely\"?"]);
+}
+
+#[test]
+fn a_wrong_value_of_an_entry_s_own_cc_is_shown_there() {
+    says(&report(&two("cc = { min-rate = \"200Gbps\" }"), &[]), &["min-rate = 200Gbps", "at most 100Gbps"]);
+    says(&report(&two("cc = { alfa = 1 }"), &[]), &["unknown key \"alfa\"", "test.toml:"]);
+    says(
+        &report(&two("cc = { kind = \"timely\", timely = { beta = -1 } }"), &[]),
+        &["beta = -1", "allowed: 0 to 16"],
+    );
+}
+
+#[test]
+fn keys_without_effect_are_said_in_a_caveat() {
+    let caveats = |text: &str, overrides: &[&str]| validate(text, overrides).unwrap().caveats().join("\n");
+    says(
+        &caveats(SMALL, &["cc.timely.beta=1.6"]),
+        &["without effect with cc.variant = \"byte-counter\": cc.{timely}"],
+    );
+    says(
+        &caveats(SMALL, &["cc.kind=timely", "cc.cut=1"]),
+        &["without effect with cc.kind = \"timely\": cc.{cut}"],
+    );
+    says(
+        &caveats(&two("cc = { kind = \"none\", g = 0.5 }"), &[]),
+        &["traffic.two.cc.kind = \"none\": traffic.two.cc.{g}"],
+    );
+    says(
+        &caveats(&two("control = \"line-rate\"\ncc = { kind = \"timely\" }"), &[]),
+        &["no congestion control: traffic.two.cc"],
+    );
+    assert_eq!(caveats(SMALL, &["cc.kind=timely", "cc.timely.beta=1.6"]), "");
+}
+
+#[test]
+fn np_ecn_wants_95_percent_of_a_slot_marked_and_the_others_one_packet() {
+    let fraction = |overrides: &[&str]| {
+        let spec = validate(SMALL, overrides).unwrap().build();
+        spec.pairs[0].notify.unwrap().fraction
+    };
+    let (np_ecn, red) = ("switch.detector.kind=np-ecn", "switch.detector.kind=red");
+    let found = [fraction(&[np_ecn]), fraction(&[red]), fraction(&[np_ecn, "cc.np-fraction=0.5"])];
+    assert_eq!(found.map(|fraction| (fraction * 100.0) as u32), [95, 0, 50]);
+}

@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'cra
 FUZZ_SECONDS ?= 20
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
-.PHONY: help build demo test test-rust test-python fuzz bench bench-throughput bench-instructions lint format lock clean
+.PHONY: help build demo reproduce-quick report test test-rust test-python fuzz bench bench-throughput bench-instructions lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -29,6 +29,17 @@ build: $(STAMPS)/core ## build Backwater into .venv
 
 demo: build ## one congestion point under ECN and under TCD: a table, a picture, results folders
 	$(BIN)/backwater demo
+
+reproduce-quick: build ## a quick look at every figure of the TCD paper: does everything run, has every claim a verdict
+	$(BIN)/backwater reproduce tcd --quick
+
+# The report's own version and date stand beside the link in README.md; a test compares them.
+report: build ## reproduce the TCD paper at its own size, vary what it leaves open, put the report into docs/reports
+	$(BIN)/backwater reproduce tcd
+	$(BIN)/backwater sensitivity tcd
+	$(BIN)/backwater report results/reproduce/tcd
+	@mkdir -p docs/reports
+	cp results/reproduce/tcd/report.html docs/reports/tcd.html
 
 test: test-rust test-python ## run every test
 

@@ -76,13 +76,18 @@ class Variant(Changes):
         return self.set if any(fnmatch.fnmatchcase(run, pattern) for pattern in self.runs) else ()
 
 
-class Quick(Changes):
-    """What a quick look (``--quick``) changes."""
+class Reduced(Changes):
+    """A smaller form of a figure's runs."""
 
-    seeds: int = Field(1, ge=1)
     skip: tuple[str, ...] = Field(
         (), description="Names of runs, or patterns with *, that are left out; figure.py must do without them."
     )
+
+
+class Quick(Reduced):
+    """What a quick look (``--quick``) changes."""
+
+    seeds: int = Field(1, ge=1)
 
 
 class Assumption(BaseModel):
@@ -120,6 +125,9 @@ class Experiment(BaseModel):
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
     profiles: tuple[str, ...] = Field(PROFILES, min_length=1, description="Under which profiles its runs are done.")
     quick: Quick = Field(Quick(set=(), seeds=1, skip=()), description="What a quick look changes.")
+    sensitivity: Reduced = Field(
+        Reduced(set=(), skip=()), description="What `backwater sensitivity` changes, under every reading alike."
+    )
     assumption: tuple[Assumption, ...] = ()
 
     @model_validator(mode="after")
@@ -127,10 +135,11 @@ class Experiment(BaseModel):
         for name in (*self.profiles, *self.profile):
             if name not in PROFILES:
                 raise ValueError(f"there is no profile {name!r}; the profiles are {', '.join(PROFILES)}")
-        for pattern in self.quick.skip:
-            names = [name for spec in (*self.first, *self.run) for name, _ in spec.expand()]
-            if not fnmatch.filter(names, pattern):
-                raise ValueError(f"quick.skip names no run with {pattern!r}; the runs are {', '.join(names)}")
+        names = [name for spec in (*self.first, *self.run) for name, _ in spec.expand()]
+        for table, patterns in (("quick", self.quick.skip), ("sensitivity", self.sensitivity.skip)):
+            for pattern in patterns:
+                if not fnmatch.filter(names, pattern):
+                    raise ValueError(f"{table}.skip names no run with {pattern!r}; the runs are {', '.join(names)}")
         return self
 
 
@@ -155,6 +164,8 @@ class Figure:
     experiment: Experiment
     claims: tuple[claims.Claim, ...]
     variant: Variant | None = None
+    #: What makes its runs smaller, besides a quick look.
+    reduced: Reduced | None = None
 
     @property
     def name(self) -> str:
@@ -184,7 +195,11 @@ class Figure:
 
     def skips(self, run: str, *, quick: bool) -> bool:
         """Whether a run is left out."""
-        return quick and any(fnmatch.fnmatchcase(run, pattern) for pattern in self.experiment.quick.skip)
+        return any(fnmatch.fnmatchcase(run, pattern) for one in self._reduced(quick=quick) for pattern in one.skip)
+
+    def _reduced(self, *, quick: bool) -> tuple[Reduced, ...]:
+        own = (self.reduced,) if self.reduced is not None else ()
+        return (*own, self.experiment.quick) if quick else own
 
     def last(self, run: str) -> tuple[str, ...]:
         """What comes after all other overrides of a run."""
@@ -193,7 +208,8 @@ class Figure:
     def overrides(self, profile: str, *, quick: bool) -> tuple[str, ...]:
         """What applies to every run under a profile."""
         own = self.experiment.profile.get(profile, Changes()).set
-        return (f'profile="{profile}"', *own, *(self.experiment.quick.set if quick else ()))
+        smaller = (text for one in self._reduced(quick=quick) for text in one.set)
+        return (f'profile="{profile}"', *own, *smaller)
 
 
 def load(folder: Path) -> Figure:

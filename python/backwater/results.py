@@ -89,6 +89,19 @@ class Results:
             raise UsageError(f"{file} is missing, though run.json lists it; run the scenario again")
         return file
 
+    def check(self, name: str) -> None:
+        """Raise UsageError unless a table is there, can be read, and has the rows that run.json says."""
+        import polars as pl
+
+        file, rows = self.file(name), int(self.tables[name]["rows"])
+        try:
+            # Counting nulls reads every page.
+            found = pl.scan_parquet(file).select(pl.all().null_count(), **{"": pl.len()}).collect()[""].item()
+        except pl.exceptions.PolarsError as error:
+            raise UsageError(f"{file} is damaged ({str(error).splitlines()[0]}); run the scenario again") from None
+        if found != rows:
+            raise UsageError(f"{file} has {found} rows, not {rows} as run.json says; run the scenario again")
+
     def has(self, name: str) -> bool:
         """Whether the run wrote this table."""
         return name in self.tables

@@ -36,7 +36,7 @@ class Scenario:
         """Read a scenario file; its meaning is checked by :func:`validate` and at the start of a run."""
         path = Path(file)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = _read(path).decode("utf-8")
         except FileNotFoundError:
             raise UsageError(f"there is no scenario file {path.absolute()}") from None
         except IsADirectoryError:
@@ -57,6 +57,18 @@ class Scenario:
         return resolved
 
 
+def _read(path: Path) -> bytes:
+    """The bytes of a file; of a named pipe too, unless nobody writes to it, which would mean waiting for ever."""
+    if not path.is_fifo():
+        return path.read_bytes()
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        first = pipe.read(1 << 16)
+        if first == b"":
+            raise UsageError(f"{path} is a pipe that nobody writes to")
+        os.set_blocking(pipe.fileno(), True)
+        return (first or b"") + pipe.readall()
+
+
 @dataclass(frozen=True)
 class Job:
     """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known."""
@@ -68,6 +80,7 @@ class Job:
     out: Path | None = None
     threads: int | None = None
     scheme: str = ""
+    sweep: tuple[str, ...] = ()
     cost: float = 1.0
 
 

@@ -98,12 +98,17 @@ def cases(system: str, parameters: Sequence[Parameter], profiles: Sequence[str])
     for parameter in parameters:
         for reading in parameter.variant:
             wanted = tuple(profile for profile in profiles if profile in reading.profiles)
-            figures = experiment.discover(system, reading.figures or parameter.figures)
+            figures = _reduced(experiment.discover(system, reading.figures or parameter.figures))
             varied = [dataclasses.replace(figure, variant=reading) for figure in figures if figure.profiles(wanted)]
             found.append(Case(parameter, reading, varied, wanted))
     touched = {figure.name: figure for case in found for figure in case.figures}
     plain = [dataclasses.replace(figure, variant=None) for figure in touched.values()]
     return [Case(None, None, plain, tuple(profiles)), *found]
+
+
+def _reduced(figures: Sequence[Figure]) -> list[Figure]:
+    """The figures without the runs that no claim needs, and as small as each says."""
+    return [dataclasses.replace(figure, reduced=figure.experiment.sensitivity) for figure in figures]
 
 
 def plan_first(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Plan:

@@ -161,7 +161,7 @@ def _ports_in_use(results: Results) -> pl.DataFrame:
 
 
 #: What is averaged over seeds: key in a traffic row, heading, how it is printed.
-_OVER_SEEDS = (
+OVER_SEEDS = (
     ("ce_packets", "CE", quantity.count),
     ("ue_packets", "UE", quantity.count),
     ("throughput_bps", "throughput", quantity.rate),
@@ -178,7 +178,7 @@ def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
     summary: dict[str, dict[str, Estimate]] = {}
     for traffic in per_run[0]:
         summary[traffic] = {}
-        for key, _, _ in _OVER_SEEDS:
+        for key, _, _ in OVER_SEEDS:
             values = [row[traffic][key] for row in per_run]
             if all(value is not None for value in values):
                 summary[traffic][key] = estimate(values)
@@ -191,7 +191,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
     table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
     table.add_column("traffic")
-    for heading in ("flows", "finished", *(heading for _, heading, _ in _OVER_SEEDS)):
+    for heading in ("flows", "finished", *(heading for _, heading, _ in OVER_SEEDS)):
         table.add_column(heading, justify="right")
     if not complete:
         return table
@@ -199,7 +199,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     counts = {rows[0]["traffic"]: rows for rows in zip(*frames, strict=True)}
     for traffic, values in seeds_summary(complete).items():
         cells = [_range([row[key] for row in counts[traffic]]) for key in ("flows", "finished")]
-        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in _OVER_SEEDS]
+        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in OVER_SEEDS]
         table.add_row(traffic, *cells)
     unfinished = _of_the_finished([row for rows in frames for row in rows])
     _footnote(table, [_THROUGHPUT, f"{unfinished}, all seeds together" if unfinished else ""])

@@ -41,3 +41,12 @@ def test_every_scenario_file_that_the_readme_names_is_valid(name: str) -> None:
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!http)([^)]+)\)", README))
 def test_every_link_of_the_readme_leads_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
+
+
+def test_the_report_is_linked_with_its_own_version_and_date() -> None:
+    link = re.search(r"\[report\]\(([^)]+)\), version ([\d.]+), (\d{4}-\d\d-\d\d)\)", README)
+    assert link is not None
+    page = (ROOT / link[1]).read_text(encoding="utf-8")
+    assert f"<dd>version {link[2]}" in page
+    assert f"<dt>date</dt><dd>{link[3]}" in page
+    assert len(page) < 3_000_000, "a report in the repository is small"

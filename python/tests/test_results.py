@@ -34,6 +34,25 @@ def test_a_damaged_run_json_says_so(tmp_path: Path) -> None:
         Results(tmp_path)
 
 
+def test_a_damaged_table_is_named(tcd_run: Results) -> None:
+    tcd_run.check("flows")
+    file = tcd_run.file("flows")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:100])
+    with pytest.raises(UsageError, match=r"flows\.parquet is damaged .*run the scenario again"):
+        tcd_run.check("flows")
+    file.write_bytes(whole[:20] + bytes(100) + whole[120:])
+    with pytest.raises(UsageError, match=r"flows\.parquet is damaged"):
+        tcd_run.check("flows")
+
+
+def test_a_table_with_other_rows_than_run_json_says_is_named(tcd_run: Results) -> None:
+    tcd_run.flows.head(1).collect().write_parquet(tcd_run.folder / "other.parquet")
+    (tcd_run.folder / "other.parquet").replace(tcd_run.file("flows"))
+    with pytest.raises(UsageError, match="has 1 rows, not 4"):
+        tcd_run.check("flows")
+
+
 def test_an_interrupted_run_says_that_it_is_partial(tmp_path: Path) -> None:
     run = Results(synthetic.write(tmp_path / "part", status="partial"))
     assert not run.complete

@@ -87,6 +87,16 @@ def test_a_reading_applies_only_to_the_runs_that_it_names_and_after_all_else(fak
     assert varied == [('profile="ideal"', "switch.buffer=9MB", "switch.detector.kind=red")]
 
 
+def test_a_figure_may_be_smaller_for_it_under_every_reading_alike(papers: Path, fake_core: FakeCore) -> None:
+    file = papers / "fig03" / "experiment.toml"
+    file.write_text(EXPERIMENT + '[sensitivity]\nset = ["run.until=1ms"]\nskip = ["ecn * 1.2"]\n')
+    assert main(["sensitivity", "demo", "--profile", "authors", "--seeds", "1"]) == Exit.OK
+    assert len(fake_core.ran) == 2 + 1
+    assert all("run.until=1ms" in overrides for overrides, _ in fake_core.ran)
+    assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "1"]) == Exit.OK
+    assert not any("run.until=1ms" in overrides for overrides, _ in fake_core.ran[3:])
+
+
 @pytest.mark.usefixtures("papers")
 def test_runs_are_shared_with_the_reproduction(fake_core: FakeCore) -> None:
     assert main(["reproduce", "demo"]) == Exit.OK

@@ -30,7 +30,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     names = {scheme: f"{scheme}_percent" for scheme in PAPER}
     names |= {"tcd rise": "tcd_rise_percent", "ecn common": "ecn_common_percent", "tcd common": "tcd_common_percent"}
     names |= {f"{scheme} at {load}": f"{scheme}_percent_at_{load}" for scheme in PAPER for load in LOADS}
-    return {metric: marked_percent(runs[name]) for name, metric in names.items()}
+    return {metric: marked_percent(runs[name]) for name, metric in names.items() if name in runs}
 
 
 def load_of(run: Results) -> float:

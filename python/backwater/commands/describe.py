@@ -32,7 +32,7 @@ def describe(
 
     run = Results(results)
     for table in run.tables:
-        run.file(table)
+        run.check(table)
     columns = [entry for entry in json.loads(_core.dictionary()) if entry["table"] in run.tables]
     if json_:
         print(json.dumps({"run": run.meta, "columns": columns}, indent=2))

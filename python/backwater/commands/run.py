@@ -12,10 +12,11 @@ from cyclopts import Parameter, validators
 from backwater.errors import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
     from backwater.running import Job, Outcome
+    from backwater.schemes import Scheme
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
@@ -25,6 +26,7 @@ def run(
     /,
     *,
     set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    sweep: Annotated[list[str] | None, Parameter(negative="")] = None,
     scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
     seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
@@ -45,6 +47,8 @@ def run(
         The TOML file.
     set_
         Change a key: `--set switch.detector.kind=red`. May be given more than once.
+    sweep
+        Run once for each of several values: `--sweep traffic.load=0.2,0.4,0.6`. Several sweeps make every combination.
     scheme
         Run only this one of the schemes that the file lists. May be given more than once.
     seeds
@@ -66,37 +70,51 @@ def run(
     from backwater.running import run_jobs
 
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
-    todo = _jobs(scenario, overrides, scheme or (), seed, seeds, threads, out or Path("results"))
+    found = _groups(scenario, overrides, scheme or (), sweep or ())
+    todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     return _report(outcomes, json_)
 
 
+def _groups(
+    file: Path, overrides: Sequence[str], only: Sequence[str], sweeps: Sequence[str]
+) -> list[tuple[Scheme, tuple[str, ...]]]:
+    """What is run at every seed: each scheme with each combination of the sweeps."""
+    from backwater import schemes, sweep
+    from backwater.running import Scenario
+
+    scenario = Scenario.load(file)
+    return [
+        (scheme, values)
+        for values in sweep.combinations(sweeps)
+        for scheme in schemes.of(scenario, [*overrides, *values], only)
+    ]
+
+
 def _jobs(
-    file: Path,
+    groups: Sequence[tuple[Scheme, tuple[str, ...]]],
     overrides: Sequence[str],
-    only: Sequence[str],
     seed: int | None,
     seeds: int,
     threads: int | None,
     out: Path,
 ) -> list[Job]:
-    from backwater import schemes
-    from backwater.running import Job, Scenario, folder_name, numbered
+    from backwater.running import Job, folder_name, numbered
 
-    scenario = Scenario.load(file)
     return [
         Job(
-            label=f"{scheme.label} seed {number}",
-            scenario=scenario,
+            label=" ".join([scheme.label, *values, f"seed {number}"]),
+            scenario=scheme.scenario,
             overrides=scheme.overrides,
             seed=number,
-            out=out / folder_name(scenario, overrides, number, scheme.name),
+            out=out / folder_name(scheme.scenario, [*overrides, *values], number, scheme.name),
             threads=threads,
             scheme=scheme.name,
+            sweep=values,
         )
-        for scheme in schemes.of(scenario, overrides, only)
-        for number in numbered(scenario, overrides, seed, seeds)
+        for scheme, values in groups
+        for number in numbered(scheme.scenario, scheme.overrides, seed, seeds)
     ]
 
 
@@ -111,9 +129,14 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
         texts = [_summary(outcome) for outcome in kept]
         print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
     else:
-        for scheme in dict.fromkeys(outcome.job.scheme for outcome in kept):
-            runs = [run for run, outcome in zip(found, kept, strict=True) if outcome.job.scheme == scheme]
-            _print_tables(runs, scheme)
+        groups: dict[str, list[Results]] = {}
+        for run, outcome in zip(found, kept, strict=True):
+            groups.setdefault(" ".join(filter(None, (outcome.job.scheme, *outcome.job.sweep))), []).append(run)
+        if any(outcome.job.sweep for outcome in kept):
+            _print_sweep(groups)
+        else:
+            for name, runs in groups.items():
+                _print_tables(runs, name)
     for outcome in outcomes:
         if outcome.error is not None and not outcome.interrupted:
             raise outcome.error
@@ -125,14 +148,29 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
-    """The run.json of a run, with its scheme if it has one, and how its marks score against the ground truth."""
+    """The run.json of a run, with its scheme, its values of a sweep, and how its marks score."""
     from backwater.blame import score_of
     from backwater.results import Results
 
     scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
+    sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
     score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
     blame = {} if score is None else {"blame": score.values()}
-    return scheme | (outcome.summary or {}) | blame
+    return scheme | sweep | (outcome.summary or {}) | blame
+
+
+def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
+    from backwater import sweep, tables, terminal
+
+    console = terminal.stdout()
+    every = [run for runs in groups.values() for run in runs]
+    for run in every:
+        for line in tables.run_lines(run):
+            if line.startswith(("caveat", "partial")):
+                console.print(f"{run.folder}: {line}", highlight=False, markup=False)
+    console.print(sweep.table(groups))
+    for run in every:
+        console.print(f"results: {run.folder}", highlight=False, markup=False)
 
 
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:

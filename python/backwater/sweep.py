@@ -1,0 +1,78 @@
+"""Sweeps: a key over several values, every combination of several keys, each one run per seed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from backwater.results import Results
+
+
+def combinations(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The overrides of every combination of ``KEY=VALUE,VALUE,...`` texts; one without any for no text.
+
+    >>> combinations(["traffic.load=0.2,0.4", "run.seed=1"])
+    [('traffic.load=0.2', 'run.seed=1'), ('traffic.load=0.4', 'run.seed=1')]
+    """
+    keys = []
+    lists = []
+    for text in texts:
+        key, sign, values = text.partition("=")
+        found = [value.strip() for value in _split(values)]
+        if not sign or not key.strip() or not all(found):
+            raise UsageError(f"--sweep {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
+        if key.strip() in keys:
+            raise UsageError(f"--sweep {key.strip()} is given twice; list all of its values once")
+        keys.append(key.strip())
+        lists.append([f"{key.strip()}={value}" for value in dict.fromkeys(found)])
+    return list(itertools.product(*lists))
+
+
+def _split(values: str) -> list[str]:
+    """At the commas that are not within brackets, braces or quotes."""
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            depth += (character in "[{") - (character in "]}")
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def table(groups: Mapping[str, Sequence[Results]]) -> Table:
+    """What happened to each traffic entry in every combination: means over the complete seeds, 95 % intervals."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from backwater import tables
+
+    made = Table(title="Sweep", title_justify="left", header_style="bold")
+    made.add_column("run", overflow="fold")
+    made.add_column("traffic")
+    for _, heading, _ in tables.OVER_SEEDS:
+        made.add_column(heading, justify="right")
+    for name, runs in groups.items():
+        complete = [run for run in runs if run.complete]
+        summary = tables.seeds_summary(complete) if complete else {}
+        for number, (traffic, values) in enumerate(summary.items()):
+            cells = [
+                tables.with_interval(values[key], show) if key in values else "-" for key, _, show in tables.OVER_SEEDS
+            ]
+            made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
+        if not summary:
+            made.add_row(escape(name), "no complete run")
+        made.add_section()
+    return made

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from backwater.cli import main
+from backwater.errors import Exit, UsageError
+from backwater.sweep import combinations
+from test_compare import SCENARIO, SCHEMES
+
+
+def test_several_sweeps_make_every_combination() -> None:
+    assert combinations([]) == [()]
+    assert combinations(["a=1,2", "b=x, y"]) == [("a=1", "b=x"), ("a=1", "b=y"), ("a=2", "b=x"), ("a=2", "b=y")]
+
+
+def test_commas_within_lists_tables_and_quotes_do_not_part_values() -> None:
+    assert combinations(['a=["x","y"],"p,q"']) == [('a=["x","y"]',), ('a="p,q"',)]
+    assert combinations(["a={b=1,c=2},3"]) == [("a={b=1,c=2}",), ("a=3",)]
+
+
+def test_a_value_that_is_given_twice_is_run_once() -> None:
+    assert combinations(["a=1,1,2"]) == [("a=1",), ("a=2",)]
+
+
+@pytest.mark.parametrize("text", ["a", "a=", "a=1,", "=1", "a=,"])
+def test_a_sweep_without_values_says_how_it_is_written(text: str) -> None:
+    with pytest.raises(UsageError, match=r"write KEY=VALUE,VALUE"):
+        combinations([text])
+
+
+def test_a_key_is_swept_once() -> None:
+    with pytest.raises(UsageError, match="a is given twice"):
+        combinations(["a=1", "a=2"])
+
+
+def test_each_value_scheme_and_seed_is_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.toml").write_text(SCENARIO + SCHEMES)
+    arguments = ["run", "two.toml", "--sweep", "traffic.load=0.2,0.4", "--seeds", "2"]
+    assert main([*arguments, "--json"]) == Exit.OK
+    runs = json.loads(capsys.readouterr().out)
+    assert [(run["sweep"], run["scheme"], run["seed"]) for run in runs] == [
+        ([f"traffic.load={load}"], scheme, seed)
+        for load in (0.2, 0.4)
+        for scheme in ("none", "DCQCN")
+        for seed in (1, 2)
+    ]
+    assert [run["scenario"]["traffic"][0]["load"] for run in runs] == [0.2] * 4 + [0.4] * 4
+    assert len(list(Path("results").iterdir())) == 8
+    assert main(arguments) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "Sweep" in shown
+    assert "none traffic.load=0.4" in shown
+    assert main(["run", "two.toml", "--sweep", "traffic.laod=0.2,0.4"]) == Exit.BAD_INPUT
+    assert "traffic.laod" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_pipe_that_nobody_writes_to_is_refused_and_one_that_is_written_to_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    assert main(["run", "pipe"]) == Exit.BAD_INPUT
+    assert "a pipe that nobody writes to" in capsys.readouterr().err
+    # As a shell's <(...) gives it.
+    reader, writer = os.pipe()
+    os.write(writer, SCENARIO.encode())
+    os.close(writer)
+    assert main(["run", f"/dev/fd/{reader}"]) == Exit.OK
+    os.close(reader)

@@ -182,8 +182,8 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
             made.add_section()
         made.add_row("" if row["bin"] == before else row["bin"], row["scheme"], *_cells(row, first))
         before = row["bin"]
-    base_words = {"alone": "of the same flow alone in the empty network", "analytic": "size / line rate + propagation"}
-    lines = [f"slowdown: FCT / FCT {base_words[base]}"]
+    bases = {"alone": "FCT of the same flow alone in the empty network", "analytic": "(size / line rate + propagation)"}
+    lines = [f"slowdown: FCT / {bases[base]}"]
     unfinished = table.filter(pl.col("bin") == "all sizes").select("scheme", "unfinished").rows()
     if any(count for _, count in unfinished):
         counts = ", ".join(f"{name} {quantity.count(count)}" for name, count in unfinished)

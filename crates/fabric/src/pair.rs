@@ -132,29 +132,32 @@ impl Sender {
     }
 
     /// An ACK for the first `packets` packets; true if it is the last one.
+    #[inline]
     pub(crate) fn acknowledged(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) -> bool {
         self.acked = self.acked.max(packets);
-        if echo.is_marked() {
-            self.count(echo);
-        }
-        let rtt = self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now));
-        if let Spacing::Reaction(reaction) = &mut self.spacing {
-            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
-            if echo.is_marked() || rtt.is_some() {
-                reaction.advance(config, time);
-            }
-            if echo.is_marked() {
-                reaction.on_ack(config, time, echo);
-            }
-            if let Some(rtt) = rtt {
-                reaction.on_completion(config, time, rtt, echo);
-            }
+        if echo.is_marked() || self.segments.is_some() {
+            self.informed(packets, echo, now, world);
         }
         if self.acked == self.packets && self.acked_at == u64::MAX {
             self.acked_at = now;
             return true;
         }
         false
+    }
+
+    /// An ACK tells the reaction point something: a mark, or a round-trip time.
+    #[inline(never)]
+    fn informed(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) {
+        self.count(echo);
+        let rtt = self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now));
+        if let Spacing::Reaction(reaction) = &mut self.spacing {
+            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
+            reaction.advance(config, time);
+            reaction.on_ack(config, time, echo);
+            if let Some(rtt) = rtt {
+                reaction.on_completion(config, time, rtt, echo);
+            }
+        }
     }
 
     /// A congestion notification.

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from backwater.blame.gates import Gates, within
-from backwater.blame.tables import queue_of, read
+from backwater.blame.tables import latest, queue_of, read
 
 if TYPE_CHECKING:
     from backwater.results import Results
 
 
 def crowds(results: Results, gates: Gates) -> pl.DataFrame:
-    """The crowds table with `queue` and `is_held`: whether the interval began while the port was held."""
+    """The crowds table with `queue` and `is_held`: whether the port was held in the middle of the interval.
+
+    An interval in which a held period ends begins, if it counts as free, where that period ended.
+    """
     columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "packets", "sent_bytes"]
     frame = read(results, "crowds", [*columns, "ce_packets"]).with_columns(queue=queue_of())
-    return within(frame.drop("node_index", "port_index", "priority"), gates.held, "start_ps", "is_held")
+    frame = frame.drop("node_index", "port_index", "priority")
+    middle = frame.with_columns(middle_ps=(pl.col("start_ps") + pl.col("end_ps")) // 2)
+    judged = within(middle, gates.held, "middle_ps", "is_held").drop("middle_ps")
+    ends = latest(judged, gates.held.select("queue", _start="start", _free="end"), "start_ps", "_start")
+    free = pl.max_horizontal("start_ps", pl.when(~pl.col("is_held")).then("_free"))
+    return ends.with_columns(start_ps=free).drop("_start", "_free")
 
 
 def crowded(crowding: pl.DataFrame) -> pl.DataFrame:

@@ -72,8 +72,12 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def verdicts(flow_table: pl.DataFrame, feeding: pl.DataFrame) -> pl.DataFrame:
-    """Adds `verdict`: a culprit feeds a root; a victim does not, and yet waited for a held port; else unaffected."""
+    """Adds `verdict`: a culprit feeds a root; a victim does not, and yet waited for a held port; else unaffected.
+
+    A flow of which nothing has arrived yet has no part in anything: unseen.
+    """
     culprit = pl.col("flow").is_in(feeding["flow"].unique().to_list())
     held_up = (pl.col("waited_ps") > 0) | (pl.col("nic_held_ps") > 0)
     verdict = pl.when(culprit).then(pl.lit("culprit")).when(held_up).then(pl.lit("victim"))
-    return flow_table.with_columns(verdict=verdict.otherwise(pl.lit("unaffected")))
+    seen = pl.when(pl.col("packets") == 0).then(pl.lit("unseen")).otherwise(verdict.otherwise(pl.lit("unaffected")))
+    return flow_table.with_columns(verdict=seen)

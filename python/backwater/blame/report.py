@@ -152,8 +152,9 @@ def by_traffic(feeding: pl.DataFrame) -> pl.DataFrame:
 
 def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
     counts = dict(blame.flows.group_by("verdict").len().iter_rows())
-    known = ((counts.get(verdict, 0), verdict) for verdict in ("culprit", "victim", "unaffected"))
-    yield "flows: " + ", ".join(f"{quantity.count(n)} {_plural(word, n)}" for n, word in known)
+    known = [(counts.get(verdict, 0), verdict) for verdict in ("culprit", "victim", "unaffected")]
+    unseen = f", {quantity.count(counts['unseen'])} of which nothing had arrived yet" if "unseen" in counts else ""
+    yield "flows: " + ", ".join(f"{quantity.count(n)} {_plural(word, n)}" for n, word in known) + unseen
     victims = blame.flows.filter(pl.col("verdict") == "victim")
     finished = victims.filter(pl.col("lost_ps").is_not_null()).sort("lost_ps", "flow", descending=[True, False])
     if finished.height:

@@ -33,12 +33,13 @@ _PARTS = {
 def report(blame: Blame, limit: int) -> Iterator[Table | str]:
     """Everything there is to say, `limit` rows for each root or list."""
     yield from (f"caveat: {note}" for note in blame.notes)
-    roots = shown_roots(blame)
-    if not roots.height:
+    worthy = shown_roots(blame)
+    roots = worthy.head(limit)
+    if not worthy.height:
         yield "no root: no queue was above K while its port was not held, and no port held another back"
     else:
-        yield _roots(roots)
-    yield from _left_out(blame, roots)
+        yield _roots(worthy, limit)
+    yield from _left_out(blame, worthy)
     found = blame.branches.filter(pl.col("root").is_in(roots["root"].to_list()))
     if found.height:
         yield _branches(found, roots, limit)
@@ -75,10 +76,10 @@ def _table(title: str, *headings: str, left: int = 1) -> Table:
     return table
 
 
-def _roots(roots: pl.DataFrame) -> Table:
+def _roots(roots: pl.DataFrame, limit: int) -> Table:
     headings = ("root", "queue > K", "fed by flows", "packets", "branches", "depth", "held back", "from", "to")
     table = _table("Congestion roots", *headings)
-    for row in roots.to_dicts():
+    for row in roots.head(limit).to_dicts():
         table.add_row(
             row["root_port"],
             _time(row["crowd_ps"]),
@@ -89,6 +90,13 @@ def _roots(roots: pl.DataFrame) -> Table:
             _time(row["weighted_ps"]),
             quantity.time(row["first_ps"]),
             quantity.time(row["last_ps"]),
+        )
+    rest = roots.tail(max(0, roots.height - limit))
+    if rest.height:
+        sums = {name: int(rest[name].sum()) for name in ("crowd_ps", "packets", "weighted_ps")}
+        held = _time(sums["weighted_ps"])
+        table.add_row(
+            f"{rest.height} more", _time(sums["crowd_ps"]), "", quantity.count(sums["packets"]), "", "", held, "", ""
         )
     table.caption = "queue > K: while the port was not held; held back: OFF time for its sake, summed over its branches"
     table.caption_justify = "left"
@@ -185,7 +193,7 @@ def _losses(title: str, rows: pl.DataFrame, columns: Sequence[str], headings: Se
 def _port_scores(scores: pl.DataFrame, limit: int) -> Table:
     headings = ("port", "CE marks", "of them right", "UE marks", "of them right", "packets from a root", "with CE")
     table = _table("Marks by port: CE is right where the port was not held, UE where it was", *headings)
-    ordered = scores.sort(pl.col("ce_marks") + pl.col("root_packets"), descending=True)
+    ordered = scores.sort(pl.col("ce_marks") + pl.col("root_packets") + pl.col("ue_marks"), descending=True)
     for row in ordered.head(2 * limit).to_dicts():
         table.add_row(
             row["port"] or "?",

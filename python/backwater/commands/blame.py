@@ -41,7 +41,7 @@ def blame(
     out
         Write blame.json and Parquet files to this folder.
     top
-        How many rows to print of each list.
+        How many roots to print, and how many rows for each.
     """
     from backwater import quantity
     from backwater.blame import Blame, report

@@ -1,0 +1,33 @@
+"""Figure 15 (a): the victims' mean FCT by size, DCQCN with ECN against DCQCN with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+
+from papers.tcd.victims import compare_bins
+from papers.tcd.victims_panels import draw_bins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+ECN, TCD = plot.SCHEME_COLOURS["ECN"], plot.SCHEME_COLOURS["TCD"]
+#: Label and colour of each run.
+SCHEMES = {
+    "ecn": ("DCQCN", ECN),
+    "tcd": ("DCQCN+TCD", TCD),
+    "ecn harsher": ("DCQCN, the cut of TCD", ECN),
+    "tcd gentler": ("DCQCN+TCD, the cut of DCQCN", TCD),
+}
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return compare_bins(runs, "ecn")
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_bins(seeds, SCHEMES, file, title="Figure 15(a): victims' flows by size, DCQCN")

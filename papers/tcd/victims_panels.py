@@ -1,0 +1,101 @@
+"""How Figures 15 and 18 are drawn: mean FCT by size as bars, mean FCT over the size of the bursts as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+from backwater.stats import estimate
+
+from papers.tcd.victims import BINS, BURSTS_KB, by_bin, mean_fct_us, percent_marked, sweep_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+    from backwater.stats import Estimate
+    from matplotlib.axes import Axes
+
+    Seeds = Sequence[Mapping[str, Results]]
+
+#: What the axis calls the bins.
+BIN_LABELS = ("< 10 KB", "10 to 100 KB", "100 KB to 1 MB", "≥ 1 MB")
+
+
+def draw_bins(seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str) -> None:
+    """Mean FCT in each bin of size, a bar per run; `schemes` gives its label and colour by the run's name.
+
+    The mean over the seeds with its 95 % confidence interval. Above the second bar stands how many times shorter it is
+    than the first.
+    """
+    names = list(schemes)
+    width = 0.8 / len(names)
+    with plot.style():
+        made = plot.figure(7.4, 3.8)
+        axes = made.add_subplot()
+        for index, (name, (label, colour)) in enumerate(schemes.items()):
+            per_seed = [by_bin(runs[name]) for runs in seeds]
+            found = [estimate([means[size] for means in per_seed]) for size in BINS]
+            at = [place + (index - (len(names) - 1) / 2) * width for place in range(len(BINS))]
+            faint = 1.0 if index < 2 else 0.45
+            axes.bar(at, [value.mean for value in found], width * 0.92, color=colour, alpha=faint, label=label)
+            _whiskers(axes, at, found)
+            if index == 1:
+                first = [estimate([by_bin(runs[names[0]])[size] for runs in seeds]) for size in BINS]
+                for place, value, before in zip(at, found, first, strict=True):
+                    text = f"{before.mean / value.mean:.2f}×"
+                    axes.annotate(text, (place, value.high), (0, 3), textcoords="offset points", ha="center", size=8)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(BINS)), BIN_LABELS)
+        axes.set_xlabel("flow size")
+        axes.set_ylabel("mean FCT of the victims [µs]")
+        axes.margins(y=0.12)
+        axes.legend(loc="upper left")
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def draw_bursts(seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str) -> None:
+    """Mean FCT of the victims over the size of the bursts, and below it what TCD marks them."""
+    with plot.style():
+        made = plot.figure(6.8, 5.0)
+        times, marks = made.subplots(2, 1, sharex=True, height_ratios=[2, 1.1])
+        for name, (label, colour) in schemes.items():
+            _line(times, lambda size, name=name: _over(seeds, name, size, mean_fct_us), colour, label)
+        for code in ("UE", "CE"):
+            _line(
+                marks,
+                lambda size, code=code: _over(seeds, "tcd", size, lambda run: percent_marked(run)[code]),
+                plot.MARK_COLOURS[code],
+                "UE, no CE" if code == "UE" else "CE",
+            )
+        times.set_yscale("log")
+        times.set_ylabel("mean FCT of the victims [µs]")
+        times.legend()
+        marks.set_ylabel("victims' flows\nthat TCD marks [%]")
+        marks.set_ylim(0)
+        marks.set_xlim(0)
+        marks.set_xlabel("size of a burst, of each of A0 to A14 [KB]")
+        marks.legend()
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def _over(seeds: Seeds, scheme: str, size_kb: int, measure: Callable[[Results], float]) -> Estimate:
+    return estimate([measure(runs[sweep_name(scheme, size_kb)]) for runs in seeds])
+
+
+def _line(axes: Axes, at: Callable[[int], Estimate], colour: str, label: str) -> None:
+    """A line through the means, with the confidence interval as a band."""
+    found = [at(size) for size in BURSTS_KB]
+    axes.plot(BURSTS_KB, [value.mean for value in found], "o-", ms=3.5, color=colour, label=label)
+    low, high = [value.low for value in found], [value.high for value in found]
+    axes.fill_between(BURSTS_KB, low, high, color=colour, alpha=0.15, lw=0)
+
+
+def _whiskers(axes: Axes, at: Sequence[float], found: Sequence[Estimate]) -> None:
+    for place, value in zip(at, found, strict=True):
+        # On a logarithmic axis an interval that reaches below zero has no lower end.
+        low = value.low if value.low > 0 else value.mean
+        axes.plot([place, place], [low, value.high], color=plot.BLACK, lw=0.9)

@@ -1,0 +1,33 @@
+"""Figure 18 (a): the victims' mean FCT by size, TIMELY alone against TIMELY with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+
+from papers.tcd.victims import compare_bins
+from papers.tcd.victims_panels import draw_bins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+PLAIN, TCD = plot.SCHEME_COLOURS["TIMELY"], plot.SCHEME_COLOURS["TIMELY+TCD"]
+#: Label and colour of each run.
+SCHEMES = {
+    "timely": ("TIMELY", PLAIN),
+    "tcd": ("TIMELY+TCD", TCD),
+    "timely harsher": ("TIMELY, the cut of TCD", PLAIN),
+    "tcd gentler": ("TIMELY+TCD, the cut of TIMELY", TCD),
+}
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return compare_bins(runs, "timely")
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_bins(seeds, SCHEMES, file, title="Figure 18(a): victims' flows by size, TIMELY")

@@ -1,0 +1,30 @@
+"""Figure 18 (b): the victims' mean FCT and marks over the size of the bursts, TIMELY alone and with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+
+from papers.tcd.victims import compare_bursts
+from papers.tcd.victims_panels import draw_bursts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+#: Label and colour of each scheme.
+SCHEMES = {
+    "timely": ("TIMELY", plot.SCHEME_COLOURS["TIMELY"]),
+    "tcd": ("TIMELY+TCD", plot.SCHEME_COLOURS["TIMELY+TCD"]),
+}
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return compare_bursts(runs, "timely")
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_bursts(seeds, SCHEMES, file, title="Figure 18(b): victims over the size of the bursts, TIMELY")

@@ -22,6 +22,11 @@ CLAIMS = {
     "fig12": ["TCD-F12a", "TCD-F12b", "TCD-F12c", "TCD-F12d"],
     "fig13": ["TCD-F13a", "TCD-F13b"],
     "fig14": ["TCD-F14a", "TCD-F14b"],
+    "fig15a": ["TCD-F15a"],
+    "fig15b": ["TCD-F15b", "TCD-F15c"],
+    "fig18a": ["TCD-F18a"],
+    "fig18b": ["TCD-F18c"],
+    "sec523": ["TCD-F18b"],
     "table03": ["TCD-T3a", "TCD-T3b"],
 }
 

@@ -2,7 +2,7 @@
 
     python papers/tcd/table03/calibrate.py [PROFILE]
 
-Its result stands in experiment.toml. The seeds here are none of those that `backwater reproduce` uses.
+Its result stands in ../victims.toml. The seeds here are none of those that `backwater reproduce` uses.
 """
 
 from __future__ import annotations

@@ -146,19 +146,19 @@ def rates(*steps: tuple[int, float]) -> pl.DataFrame:
     return pl.DataFrame(rows).cast({"rate_bps": pl.UInt64})
 
 
-def test_a_victims_lowest_rate_is_that_from_the_bursts_to_the_release_of_p2(write: Write) -> None:
-    # P2's last OFF period ends at 595 µs; bursts start at 0
-    held = write("held", rates=rates((0, 20), (300, 20), (595, 20), (700, 5)))
+def test_a_cut_that_comes_with_the_acks_of_what_the_last_pause_held_is_a_cut(write: Write) -> None:
+    # bursts start at 0, P2's last OFF period ends at 595 µs
     cut = write("cut", rates=rates((0, 20), (300, 5), (595, 10), (700, 2)))
+    held = write("held", rates=rates((0, 20), (595, 20), (610, 15), (700, 20)))
     metrics = figure("sec523").metrics({"timely": cut, "tcd": held})
-    assert metrics["victim_lowest_share_timely"] == 0.25
-    assert metrics["victim_lowest_share_tcd"] == 1
+    assert metrics["victim_lowest_share_timely"] == 0.1
+    assert metrics["victim_lowest_share_tcd"] == 0.75
     assert metrics["p2_release_ms_tcd"] == pytest.approx(0.595)
 
 
-def test_without_a_pause_there_is_no_rate_to_speak_of(write: Write) -> None:
+def test_without_a_pause_there_is_no_release(write: Write) -> None:
     run = write("run", pauses=write("held").pauses.collect().clear(), rates=rates((0, 20)))
-    assert figure("sec523").lowest_share(run) is None
+    assert figure("sec523").metrics({"tcd": run}) == {"victim_lowest_share_tcd": 1, "p2_release_ms_tcd": None}
 
 
 @pytest.mark.parametrize(("name", "plain"), [("fig15b", "ecn"), ("fig18b", "timely")])

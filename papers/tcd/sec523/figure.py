@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from backwater.measures import Series
     from backwater.results import Results
 
-#: Label of each run, which is also the name of its colour.
-SCHEMES = {"timely": "TIMELY", "tcd": "TIMELY+TCD"}
+#: Label of each run, and its colour.
+SCHEMES = {
+    "timely": ("TIMELY", plot.SCHEME_COLOURS["TIMELY"]),
+    "tcd": ("TIMELY+TCD", plot.SCHEME_COLOURS["TIMELY+TCD"]),
+    "tcd later": ("TIMELY+TCD,\nThigh 1 ms", plot.BLUE),
+}
 #: Until when the figure is drawn, after the start of the bursts.
 SHOWN_MS = 5.0
 
@@ -26,46 +30,44 @@ def rate(run: Results) -> Series:
     return since(measures.allowed_rate(run, "F0"), Scene(run).bursts_ps)
 
 
-def lowest_share(run: Results) -> float | None:
-    """The lowest rate of F0 from the start of the bursts until P2's last OFF period ended, over that at their start.
+def lowest_share(run: Results) -> float:
+    """The lowest rate that F0 is allowed from the start of the bursts to the end of the run, over that at their start.
 
-    None if PFC never held P2, or still does at the end of the run.
+    PFC alone can lower it, so the window need not end with the last PAUSE: the packets that it held are acknowledged
+    after it.
     """
-    allowed, released = rate(run), Scene(run).release_ps("P2")
-    if released is None:
-        return None
-    while_held = allowed.value[allowed.time_ps <= released]
-    return float(while_held.min() / while_held[0])
+    allowed = rate(run).value
+    return float(allowed.min() / allowed[0])
 
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     found: dict[str, float | bool | None] = {}
-    for name in SCHEMES:
-        scene = Scene(runs[name])
+    for name, run in runs.items():
+        scene, word = Scene(run), name.replace(" ", "_")
         released = scene.release_ps("P2")
-        found[f"victim_lowest_share_{name}"] = lowest_share(runs[name])
-        found[f"p2_release_ms_{name}"] = None if released is None else scene.since_bursts_ms(released)
+        found[f"victim_lowest_share_{word}"] = lowest_share(run)
+        found[f"p2_release_ms_{word}"] = None if released is None else scene.since_bursts_ms(released)
     return found
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     runs = seeds[0]
     with plot.style():
-        made = plot.figure(7.2, 3.8)
-        axes, strips = made.subplots(2, 1, sharex=True, height_ratios=[5, 1])
-        for lane, (name, label) in enumerate(SCHEMES.items()):
+        made = plot.figure(7.6, 4.6)
+        axes, strips = made.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+        top = len(SCHEMES) - 1
+        for lane, (name, (label, colour)) in enumerate(SCHEMES.items()):
             scene = Scene(runs[name])
-            series = rate(runs[name])
-            colour = plot.SCHEME_COLOURS[label]
-            plot.line(axes, series, unit=1e9, origin_ps=scene.bursts_ps, color=colour, label=label)
+            look = {"color": colour, "label": label, "ls": "--" if lane > 1 else "-"}
+            plot.line(axes, rate(runs[name]), unit=1e9, origin_ps=scene.bursts_ps, **look)
             off = measures.off_intervals(runs[name], "P2", PRIORITY)
-            plot.off(strips, off, (1.1 - lane, 1.9 - lane), origin_ps=scene.bursts_ps)
+            plot.off(strips, off, (top - lane + 0.1, top - lane + 0.9), origin_ps=scene.bursts_ps)
         axes.set_ylabel("rate that F0 is allowed [Gbps]")
         axes.set_ylim(0, 21)
         axes.legend()
-        strips.set_yticks([1.5, 0.5], list(SCHEMES.values()))
-        strips.set_ylim(0, 2)
-        strips.set_ylabel("P2 is OFF")
+        strips.set_yticks([lane + 0.5 for lane in range(len(SCHEMES))], [label for label, _ in SCHEMES.values()][::-1])
+        strips.set_ylim(0, len(SCHEMES))
+        strips.set_title("P2 is OFF")
         strips.grid(visible=False)
         strips.set_xlim(0, SHOWN_MS)
         strips.set_xlabel("time since the first burst [ms]")

@@ -24,8 +24,11 @@ CLAIMS = {
     "fig14": ["TCD-F14a", "TCD-F14b"],
     "fig15a": ["TCD-F15a"],
     "fig15b": ["TCD-F15b", "TCD-F15c"],
+    "fig16": ["TCD-F16a", "TCD-F16a-level", "TCD-F16b", "TCD-F16c", "TCD-F16d", "TCD-F16d-level", "TCD-F16e"],
     "fig18a": ["TCD-F18a"],
     "fig18b": ["TCD-F18c"],
+    "fig19": ["TCD-F19a", "TCD-F19b", "TCD-F19b-level"],
+    "headline": ["TCD-H1"],
     "sec523": ["TCD-F18b"],
     "table03": ["TCD-T3a", "TCD-T3b"],
 }

@@ -1,0 +1,28 @@
+"""Figure 19: FCT slowdown by flow size in the fat tree, TIMELY against TIMELY with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.tcd.slowdowns import compare
+from papers.tcd.slowdowns_panels import Printed, draw_slowdowns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+#: What the paper's text prints, over a baseline that it does not define.
+PRINTED = (
+    Printed("hadoop", "timely", "p99", 50_000, 50.3),
+    Printed("hadoop", "timely+tcd", "p99", 50_000, 36.6),
+)
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return compare(runs, "timely")
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_slowdowns(seeds, "timely", PRINTED, file, title="Figure 19: FCT slowdown by flow size, TIMELY")

@@ -1,0 +1,154 @@
+"""How Figures 16 and 19 are drawn: slowdown over flow size, a panel per workload; and the gains of the headline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+from backwater import plot, slowdown
+
+from papers.tcd.slowdowns import PERCENTILES, SCHEMES, WORKLOADS, name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+    from matplotlib.axes import Axes
+
+    Seeds = Sequence[Mapping[str, Results]]
+
+#: Line style and marker of each percentile.
+STYLES = {"median": ("-", "o"), "p95": ("--", "s"), "p99": (":", "^")}
+LABELS = {"median": "median", "p95": "95th percentile", "p99": "99th percentile"}
+#: Where the flow sizes of each table begin to be many, in bytes; the axes start there.
+FROM_BYTES = {"hadoop": 200, "web-search": 3_000}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A slowdown that the paper's text prints for all flows of a workload smaller than a size."""
+
+    workload: str
+    scheme: str
+    percentile: str
+    below_bytes: int
+    value: float
+
+
+def draw_slowdowns(seeds: Seeds, controller: str, printed: Sequence[Printed], file: Path, *, title: str) -> None:
+    """Median, 95th and 99th percentile of the slowdown over flow size, without TCD and with it."""
+    with plot.style():
+        made = plot.figure(9.6, 4.8)
+        panels = made.subplots(1, len(WORKLOADS))
+        slowdown_panels(panels, seeds, controller, printed)
+        made.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def slowdown_panels(panels: Iterable[Axes], seeds: Seeds, controller: str, printed: Sequence[Printed]) -> None:
+    """A panel for each workload.
+
+    The mean over the seeds, with its 95 % confidence interval as a band around the median and the 99th percentile.
+    """
+    for axes, (workload, label) in zip(panels, WORKLOADS.items(), strict=True):
+        for scheme in (controller, f"{controller}+tcd"):
+            _lines(axes, seeds, workload, scheme)
+        for text in printed:
+            if text.workload == workload:
+                _level(axes, text)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        plain_numbers(axes)
+        axes.set_title(label)
+        axes.set_xlabel("flow size [bytes]")
+        axes.set_ylabel("FCT slowdown, authors' base")
+
+
+def draw_gains(seeds: Seeds, controllers: Sequence[str], paper: Mapping[str, float], file: Path, *, title: str) -> None:
+    """How many times better a percentile is with TCD, over flow size; a panel for each percentile of `paper`."""
+    with plot.style():
+        made = plot.figure(9.6, 4.2)
+        panels = made.subplots(1, len(paper), sharey=True)
+        for axes, (percentile, value) in zip(panels, paper.items(), strict=True):
+            for controller in controllers:
+                for workload in WORKLOADS:
+                    _gain(axes, seeds, workload, controller, percentile)
+            axes.axhline(1, color=plot.GREY, lw=0.8)
+            axes.set_yscale("log")
+            plain_numbers(axes)
+            axes.axhline(value, color=plot.VERMILLION, ls="--", lw=1)
+            axes.text(
+                1, value, f"paper: {value}", transform=axes.get_yaxis_transform(), ha="right", va="bottom", size=8
+            )
+            axes.set_xscale("log")
+            axes.set_title(LABELS[percentile])
+            axes.set_xlabel("flow size [bytes]")
+            axes.set_ylabel("slowdown without TCD / with TCD")
+            axes.tick_params(labelleft=True)
+        made.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3, ncols=4)
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def _lines(axes: Axes, seeds: Seeds, workload: str, scheme: str) -> None:
+    frames = [slowdown.flows(runs[name(workload, scheme)], base="analytic") for runs in seeds]
+    table = slowdown.by_size(frames, slowdown.EDGES[workload])
+    at = sizes(frames, slowdown.EDGES[workload])
+    colour = plot.SCHEME_COLOURS[SCHEMES[scheme]]
+    for percentile in PERCENTILES:
+        style, marker = STYLES[percentile]
+        label = f"{SCHEMES[scheme]}, {LABELS[percentile]}"
+        axes.plot(at, table[percentile], ls=style, marker=marker, ms=3, color=colour, label=label)
+        if percentile != "p95":
+            low = table[f"{percentile}_low"].clip(lower_bound=1)
+            axes.fill_between(at, low, table[f"{percentile}_high"], color=colour, alpha=0.12, lw=0)
+
+
+def sizes(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[float]:
+    """Where the bins that have flows stand on the axis: at the median size of their flows."""
+    above = (pl.lit(0), *(pl.col("size_bytes") >= cut for cut in edges))
+    flows = pl.concat(frames).with_columns(bin=pl.sum_horizontal(*above))
+    return flows.group_by("bin").agg(pl.col("size_bytes").median()).sort("bin")["size_bytes"].to_list()
+
+
+def _level(axes: Axes, text: Printed) -> None:
+    """What the paper prints, as a bar over the sizes that it speaks of."""
+    colour = plot.SCHEME_COLOURS[SCHEMES[text.scheme]]
+    axes.hlines(text.value, FROM_BYTES[text.workload], text.below_bytes, color=colour, lw=5, alpha=0.3)
+    axes.annotate(
+        f"paper: {text.percentile} of all these, {text.value}",
+        (FROM_BYTES[text.workload], text.value),
+        (0, 4),
+        textcoords="offset points",
+        fontsize=7,
+        color=colour,
+    )
+
+
+def _gain(axes: Axes, seeds: Seeds, workload: str, controller: str, percentile: str) -> None:
+    edges = slowdown.EDGES[workload]
+    plain, tcd = (
+        [slowdown.flows(runs[name(workload, scheme)], base="analytic") for runs in seeds]
+        for scheme in (controller, f"{controller}+tcd")
+    )
+    table = slowdown.ratios(tcd, plain, edges).drop_nulls(f"{percentile}_ratio")
+    style, marker = ("-", "o") if workload == "hadoop" else ("--", "s")
+    scheme = SCHEMES[f"{controller}+tcd"]
+    label = f"{scheme}, {WORKLOADS[workload]}"
+    colour = plot.SCHEME_COLOURS[scheme]
+    at = sizes(plain, edges)
+    axes.plot(at, table[f"{percentile}_ratio"], ls=style, marker=marker, ms=3, color=colour, label=label)
+    low, high = table[f"{percentile}_ratio_low"], table[f"{percentile}_ratio_high"]
+    axes.fill_between(at, low, high, color=colour, alpha=0.1, lw=0)
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Slowdowns as 2, 5, 10 and not as powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,135 @@
+"""What Figures 16 and 19 and the headline of the TCD paper measure, on flows that a reader can check in the head."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import synthetic
+from backwater import experiment, stored
+from backwater.results import Results
+from backwater.running import Scenario
+
+from papers.tcd import one_hash, slowdowns
+
+US = synthetic.US
+#: In synthetic.py every flow takes 100 µs alone; the authors' base is taken as half of that here.
+ALONE_US, ANALYTIC_US = 100, 50
+
+
+def seed(*rows: tuple[int, float]) -> pl.DataFrame:
+    """Flows of one seed as (size, slowdown)."""
+    return pl.DataFrame(
+        {"size_bytes": [size for size, _ in rows], "fct_ps": 1000, "slowdown": [value for _, value in rows]},
+        schema={"size_bytes": pl.UInt64, "fct_ps": pl.UInt64, "slowdown": pl.Float64},
+    )
+
+
+def run(folder: Path, *rows: tuple[int, int, int, int]) -> Results:
+    """A run with flows of (size, FCT in µs, packets with CE, packets with UE)."""
+    synthetic.write(folder, "TCD")
+    one = pl.read_parquet(folder / "flows.parquet").filter(pl.col("traffic") == "A").head(1)
+    flows = [
+        one.with_columns(
+            size_bytes=pl.lit(size, pl.UInt64),
+            fct_ps=pl.lit(fct * US, pl.UInt64),
+            analytic_fct_ps=pl.lit(ANALYTIC_US * US, pl.UInt64),
+            ce_packets=pl.lit(ce, one["ce_packets"].dtype),
+            ue_packets=pl.lit(ue, one["ue_packets"].dtype),
+        )
+        for size, fct, ce, ue in rows
+    ]
+    pl.concat(flows).write_parquet(folder / "flows.parquet")
+    return Results(folder)
+
+
+def test_a_size_equal_to_a_cut_counts_as_large() -> None:
+    small, large = slowdowns.sides(seed((99, 2.0), (100, 4.0)), 100)
+    assert (small["median"], large["median"]) == (2.0, 4.0)
+
+
+def test_a_gain_is_the_slowdown_without_tcd_over_that_with_it() -> None:
+    found = slowdowns.gains(seed((10, 6.0), (200, 3.0)), seed((10, 2.0), (200, 4.0)), {"cut": 100})
+    assert found["median_gain_under_cut"] == 3.0
+    assert found["p99_gain_from_cut"] == 0.75
+
+
+def test_sizes_without_a_flow_have_no_gain() -> None:
+    found = slowdowns.gains(seed((10, 6.0)), seed((10, 2.0)), {"cut": 100})
+    assert found["p99_gain_under_cut"] == 3.0
+    assert found["p99_gain_from_cut"] is None
+
+
+def test_the_best_bin_is_sought_among_those_with_one_flow_in_fifty() -> None:
+    # Gains of 2, 3 and, in a bin of a single flow of 100, 50.
+    sizes = [*[1] * 50, *[10] * 49, 100]
+    plain = seed(*((size, {1: 4.0, 10: 9.0, 100: 50.0}[size]) for size in sizes))
+    tcd = seed(*((size, {1: 2.0, 10: 3.0, 100: 1.0}[size]) for size in sizes))
+    assert slowdowns.best(plain, tcd, (10, 100)) == {"median": 3.0, "p95": 3.0, "p99": 3.0}
+
+
+def test_without_a_bin_of_enough_flows_there_is_no_best_gain() -> None:
+    many = seed(*((size, 1.0) for size in range(100)))
+    found = slowdowns.best(many, many, tuple(range(1, 100)))
+    assert all(math.isnan(gain) for gain in found.values())
+
+
+def test_both_bases_stand_beside_each_other(tmp_path: Path) -> None:
+    runs = {
+        slowdowns.name(workload, scheme): run(tmp_path / f"{workload}-{scheme}", (1_000, fct, 0, 0))
+        for workload in slowdowns.CUTS
+        for scheme, fct in (("dcqcn", 600), ("dcqcn+tcd", 200))
+    }
+    found = slowdowns.compare(runs, "dcqcn")
+    assert found["hadoop_dcqcn_median_under_80KB"] == 600 / ANALYTIC_US
+    assert found["hadoop_dcqcn_median_under_80KB_alone"] == 600 / ALONE_US
+    assert found["web-search_median_gain_under_500KB"] == pytest.approx(3)
+    assert found["web-search_median_gain_under_500KB_alone"] == pytest.approx(3)
+    assert found["hadoop_best_p99_gain_under_50KB"] == pytest.approx(3)
+    assert found["web-search_p99_gain_from_1MB"] is None
+
+
+def test_a_flow_with_ce_is_not_counted_as_one_with_ue(tmp_path: Path) -> None:
+    rows = [(1, 100, 1, 1), (1, 100, 0, 1), (1, 100, 0, 0), (1, 100, 0, 0)]
+    found = slowdowns.network(run(tmp_path / "run", *rows))
+    assert (found["ce_percent"], found["ue_percent"], found["unfinished"]) == (25, 25, 0)
+
+
+def test_the_best_gain_is_the_largest_of_both_controllers_and_workloads(tmp_path: Path) -> None:
+    fct = {"timely": 700, "dcqcn": 400}
+    runs = {
+        slowdowns.name(workload, scheme): run(tmp_path / f"{workload}-{scheme}", (1_000, fct.get(scheme, 200), 0, 0))
+        for workload in slowdowns.CUTS
+        for scheme in slowdowns.SCHEMES
+    }
+    module: Any = experiment.discover("tcd", ["headline"])[0].module()
+    found = module.metrics(runs)
+    assert found["best_median_gain"] == pytest.approx(3.5)
+    assert found["hadoop_dcqcn_best_p99_gain"] == pytest.approx(2)
+
+
+def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
+    def keys(figure: experiment.Figure) -> set[Path]:
+        common = figure.overrides("authors", quick=False)
+        return {
+            stored.folder(Path(), Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
+            for spec in figure.experiment.run
+            for _, own in spec.expand()
+        }
+
+    found = {figure.name: keys(figure) for figure in experiment.discover("tcd", ["fig16", "fig19", "headline"])}
+    assert found["headline"] <= found["fig16"] | found["fig19"]
+    assert len(found["headline"]) == 8
+
+
+def test_with_one_hash_for_all_switches_a_fat_tree_uses_one_core_link_of_each_aggregation_switch() -> None:
+    nodes, switches, links = map(int, one_hash.topology(10).split("\n", 1)[0].split())
+    # 250 hosts; 50 edge and 50 aggregation switches and the 5 of 25 cores that are used.
+    assert (nodes, switches) == (250 + 105, 105)
+    # Host links, five ways up from each edge switch, one from each aggregation switch.
+    assert links == 250 + 5 * 50 + 50
+
+
+def test_the_file_of_that_network_is_what_its_script_writes() -> None:
+    assert one_hash.FILE.read_text(encoding="utf-8") == one_hash.topology(10)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from backwater import plot, slowdown
 from backwater.stats import estimate
@@ -29,12 +28,11 @@ PRINTED = (
 
 #: Offered load by network, of the runs beside the paper's; at 0.6 the network of the figure has no run of its own.
 LOADS = {"hadoop": (0.4, 0.6, 0.8, 1.0), "one-hash": (0.2, 0.25, 0.3, 0.4, 0.6)}
-NETWORKS = {"hadoop": "hashes of each switch", "one-hash": "one hash for all switches"}
+NETWORKS = {"hadoop": "a hash per switch", "one-hash": "one hash for all switches"}
 STYLES = {"hadoop": ("-", "o"), "one-hash": ("--", "s")}
 
 
-@dataclass(frozen=True)
-class Small:
+class Small(NamedTuple):
     """A percentile of the flows smaller than a size."""
 
     percentile: str

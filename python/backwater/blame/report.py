@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: A root without a long queue of its own is shown if at least this share of all OFF time is for its sake.
 _WORTH = 0.01
+#: How many flows of a traffic entry are named.
+_LARGEST = 3
 _PARTS = {
     "paced_ps": "paced",
     "nic_held_ps": "NIC held",
@@ -126,7 +128,7 @@ def _branches(found: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
 
 
 def _feeding(feeding: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
-    headings = ("root", "traffic", "flows", "packets", "share", "with CE", "largest flow", "its share")
+    headings = ("root", "traffic", "flows", "packets", "share", "with CE", "largest flows")
     table = _table("Culprits: flows that fed a root while its queue was above K", *headings, left=2)
     for root in roots["root"].to_list():
         rows = by_traffic(feeding.filter(pl.col("root") == root))
@@ -138,22 +140,22 @@ def _feeding(feeding: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
                 quantity.count(row["packets"]),
                 percent(row["share"]),
                 percent(row["ce_packets"] / row["packets"]),
-                row["largest"],
-                percent(row["largest_share"]),
+                "\n".join(row["largest"]),
             )
         if rows.height > limit:
-            table.add_row(rows["root_port"][0], f"{rows.height - limit} more", *[""] * 6)
+            table.add_row(rows["root_port"][0], f"{rows.height - limit} more", *[""] * 5)
     return table
 
 
 def by_traffic(feeding: pl.DataFrame) -> pl.DataFrame:
-    """Flows that fed roots, by root and traffic entry, the largest share first; with the largest flow of each."""
-    largest = pl.format("{}: {} → {}", "flow", "src", "dst").sort_by("sent_bytes").last()
+    """Flows that fed roots, by root and traffic entry, the largest share first; with the largest flows of each."""
+    shares = (100 * pl.col("share")).round(1)
+    named = pl.format("{}: {} → {}, {} %", "flow", "src", "dst", shares)
+    largest = named.sort_by("sent_bytes", "flow", descending=[True, False]).head(_LARGEST)
     grouped = feeding.group_by("root", "root_port", "traffic").agg(
         pl.len().alias("flows"),
         pl.col("packets", "sent_bytes", "ce_packets", "share").sum(),
         largest=largest,
-        largest_share=pl.col("share").max(),
     )
     return grouped.sort("root", "share", "traffic", descending=[False, True, False])
 
@@ -252,7 +254,7 @@ def frames(blame: Blame, bin_ps: int) -> dict[str, pl.DataFrame]:
 def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
     """The report as plain values; of the flows only the victims, the culprits by root and traffic entry."""
     made = frames(blame, bin_ps)
-    made["feeding"] = by_traffic(blame.feeding).drop("root", "largest", "largest_share")
+    made["feeding"] = by_traffic(blame.feeding).drop("root")
     flows = made.pop("flows")
     made["victims"] = flows.filter(pl.col("verdict") == "victim").select(
         "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "rest_ps"

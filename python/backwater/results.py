@@ -144,3 +144,18 @@ class Results:
     def rates(self) -> pl.LazyFrame:
         """The rates that reaction points allow, at the sampling instants."""
         return self.table("rates")
+
+    @property
+    def holds(self) -> pl.LazyFrame:
+        """What each PAUSE was for."""
+        return self.table("holds")
+
+    @property
+    def crowds(self) -> pl.LazyFrame:
+        """Which flows left long queues."""
+        return self.table("crowds")
+
+    @property
+    def waits(self) -> pl.LazyFrame:
+        """Where followed packets waited."""
+        return self.table("waits")

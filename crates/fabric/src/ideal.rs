@@ -56,3 +56,21 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
     }
     Span::from_ps(last_done)
 }
+
+/// The part of [`fct`] in which the last packet of the flow is on no wire and none of the flow's other packets is on the
+/// first: alone, too, it waits for its application and, at later links, for longer packets before it or behind those
+/// that a slower link has not sent yet.
+pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
+    if flow.is_endless() {
+        return Span::ZERO;
+    }
+    let packets = u64::from(world.packets(flow));
+    let header = u64::from(world.header);
+    let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + header;
+    let links = links(index, flow, network, world);
+    let before =
+        links[0].rate.serialize(Bytes::new(u64::from(world.payload) + header)).as_ps() * (packets - 1);
+    let way: u64 =
+        links.iter().map(|link| link.rate.serialize(Bytes::new(last)).as_ps() + link.delay.as_ps()).sum();
+    Span::from_ps(fct(index, flow, network, world).as_ps() - before - way)
+}

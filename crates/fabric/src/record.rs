@@ -206,6 +206,8 @@ pub struct FlowRecord {
     pub nic_queue: Span,
     /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless flows.
     pub ideal_fct: Span,
+    /// What of it is waiting: for the application, or at a switch for the flow's own packets.
+    pub ideal_wait: Span,
     /// Payload over the rate of the source's link, plus the propagation of the path: what the TCD authors divide FCTs
     /// by; zero for endless flows.
     pub analytic_fct: Span,

@@ -189,6 +189,7 @@ impl Simulation {
                 nic_held: Span::ZERO,
                 nic_queue: Span::ZERO,
                 ideal_fct: ideal::fct(i, flow, &self.network, &self.world),
+                ideal_wait: ideal::wait(i, flow, &self.network, &self.world),
                 analytic_fct: ideal::analytic_fct(i, flow, &self.network, &self.world),
             })
             .collect();

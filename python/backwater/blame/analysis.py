@@ -107,7 +107,10 @@ class Blame:
     @cached_property
     def score(self) -> scoring.Score | None:
         """The detector's score; None without the table of marks."""
-        return None if self.marks is None else scoring.score(self.marks, self.crowding, self.flows)
+        if self.marks is None:
+            return None
+        received = tables.read(self.results, "flows", ["flow", "ce_packets"])
+        return scoring.score(self.marks, self.crowding, received)
 
     @cached_property
     def port_scores(self) -> pl.DataFrame | None:

@@ -39,21 +39,12 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
     """One row per flow: what it was, `lost_ps` (FCT less that of the flow alone) and where that went.
 
     Of a finished flow: the waits of its last packet, and at the source `paced_ps`, `nic_held_ps` and `nic_queue_ps`;
-    what the parts do not explain is `rest_ps`. Of another: the waits of a followed packet on average, and no `lost_ps`.
-    `waited_ps` is how long its followed packets waited for held ports, all together.
+    less `ideal_wait_ps`, for which it would wait alone, too, they are `lost_ps`. `rest_ps` is what is not explained. Of
+    another flow: the waits of a followed packet on average, and no `lost_ps`. `waited_ps` is how long its followed
+    packets waited for held ports, all together.
     """
-    columns = [
-        "flow",
-        "traffic",
-        "src",
-        "dst",
-        "size_bytes",
-        "packets",
-        "ce_packets",
-        "fct_ps",
-        "ideal_fct_ps",
-        *SOURCE,
-    ]
+    what = ["flow", "traffic", "src", "dst", "size_bytes", "packets", "ce_packets"]
+    columns = [*what, "fct_ps", "ideal_fct_ps", "ideal_wait_ps", *SOURCE]
     known = read(results, "flows", columns)
     sums = [pl.col(name).sum() for name in WAITS]
     held = pl.col("gate_ps") + pl.col("backlog_ps")
@@ -68,7 +59,7 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
         pl.col(*WAITS, "waited_ps").fill_null(0), lost_ps=pl.col("fct_ps") - pl.col("ideal_fct_ps")
     )
     parts = pl.sum_horizontal(*SOURCE, *WAITS)
-    return together.with_columns(rest_ps=pl.col("lost_ps") - parts).sort("flow")
+    return together.with_columns(rest_ps=pl.col("lost_ps") + pl.col("ideal_wait_ps") - parts).sort("flow")
 
 
 def verdicts(flow_table: pl.DataFrame, feeding: pl.DataFrame) -> pl.DataFrame:

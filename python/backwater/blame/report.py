@@ -169,7 +169,9 @@ def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
     finished = victims.filter(pl.col("lost_ps").is_not_null()).sort("lost_ps", "flow", descending=[True, False])
     if finished.height:
         title = "Victims that finished: what they lost against an empty network, and where"
-        parts = {**_PARTS, "rest_ps": "rest"}
+        parts = {**_PARTS, "ideal_wait_ps": "less alone"}
+        if (finished["rest_ps"] != 0).any():
+            parts["rest_ps"] = "rest"
         yield _losses(title, finished, ["lost_ps", *parts], ["lost", *parts.values()], limit)
     others = victims.filter(pl.col("lost_ps").is_null()).sort("waited_ps", "flow", descending=[True, False])
     if others.height:
@@ -257,7 +259,7 @@ def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
     made["feeding"] = by_traffic(blame.feeding).drop("root")
     flows = made.pop("flows")
     made["victims"] = flows.filter(pl.col("verdict") == "victim").select(
-        "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "rest_ps"
+        "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "ideal_wait_ps", "rest_ps"
     )
     return {
         "results": str(blame.results.folder),

@@ -49,12 +49,12 @@ def judged_marks(results: Results, gates: Gates) -> pl.DataFrame:
     return within(marks, gates.held, "time_ps", "is_held")
 
 
-def score(marks: pl.DataFrame, crowding: pl.DataFrame, flow_table: pl.DataFrame) -> Score:
-    """The score of a run."""
+def score(marks: pl.DataFrame, crowding: pl.DataFrame, received: pl.DataFrame) -> Score:
+    """The score of a run; `received` has `flow` and `ce_packets` of every flow."""
     ce, ue = marks.filter(pl.col("code") == "CE"), marks.filter(pl.col("code") == "UE")
     root = crowding.filter(~pl.col("is_held"))
     packets, found = int(root["packets"].sum()), int(root["ce_packets"].sum())
-    marked, culprit = flow_table["ce_packets"] > 0, flow_table["verdict"] == "culprit"
+    marked, culprit = received["ce_packets"] > 0, received["flow"].is_in(root["flow"].unique().implode())
     both = int((marked & culprit).sum())
     return Score(
         ce_marks=ce.height,

@@ -75,6 +75,12 @@ impl Table for FlowRecord {
             Take::MaybeU64(|r| Some(r.ideal_fct.as_ps()).filter(|&ps| ps > 0)),
         ),
         column(
+            "ideal_wait_ps",
+            "ps",
+            "What of ideal_fct_ps is waiting: for the application's next packet, or at a switch for the flow's own packets.",
+            Take::U64(|r| r.ideal_wait.as_ps()),
+        ),
+        column(
             "slowdown",
             "ratio",
             "fct_ps / ideal_fct_ps; null if it did not finish.",

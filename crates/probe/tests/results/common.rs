@@ -44,6 +44,7 @@ pub(crate) fn flow() -> FlowRecord {
         nic_held: Span::ZERO,
         nic_queue: Span::ZERO,
         ideal_fct: Span::from_us(4),
+        ideal_wait: Span::ZERO,
         analytic_fct: Span::from_us(3),
     }
 }

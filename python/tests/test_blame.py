@@ -324,6 +324,9 @@ def test_what_is_missing_is_named_with_how_to_get_it(
     assert "--set probe.pauses=true" in said
     assert score_of(results) is None
     assert "--bin: 'soon' is not a time" in _bad([str(isolated.results.folder), "--bin", "soon"], capsys)
+    folder = str(isolated.results.folder)
+    assert "must end in .png, .pdf or .svg" in _bad([folder, "--plot", "x.jpeg2000"], capsys)
+    assert "there is no folder" in _bad([folder, "--plot", str(tmp_path / "none" / "x.png")], capsys)
     unmarked = runs("figure-3", _figure_3(), "probe.marks=false")
     assert unmarked.score is None
     assert any("probe.marks=true" in str(part) for part in report.report(unmarked, 3))

@@ -130,7 +130,10 @@ class Blame:
 
     @property
     def brief(self) -> scoring.Score | None:
-        """The score, if there was anything to score."""
+        """The score, if a detector was there and something to detect."""
+        detector = self.results.meta["scenario"].get("switch", {}).get("detector", {})
+        if detector.get("kind") == "none":
+            return None
         found = self.score
         return found if found is not None and (found.ce_marks or found.ue_marks or found.root_packets) else None
 

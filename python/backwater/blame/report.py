@@ -48,8 +48,8 @@ def report(blame: Blame, limit: int) -> Iterator[Table | str]:
     if blame.feeding.height:
         yield _feeding(blame.feeding, roots, limit)
     yield from _victims(blame, limit)
-    if blame.score is not None:
-        yield score_line(blame.score)
+    if blame.brief is not None:
+        yield score_line(blame.brief)
         if blame.port_scores is not None and blame.port_scores.height:
             yield _port_scores(blame.port_scores, limit)
 

@@ -54,6 +54,8 @@ def blame(
         raise UsageError(f"--bin: {error}") from None
     if bin_ps <= 0:
         raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
+    if plot is not None:
+        _check(plot)
     found = Blame(Results(results))
     if json_:
         print(json.dumps(report.values(found, bin_ps), indent=2))
@@ -67,6 +69,15 @@ def blame(
     if not json_:
         for file in written:
             print(f"written: {file}")
+
+
+def _check(plot: Path) -> None:
+    from backwater.errors import UsageError
+
+    if plot.suffix not in (".png", ".pdf", ".svg"):
+        raise UsageError(f"--plot: {plot} must end in .png, .pdf or .svg")
+    if not plot.absolute().parent.is_dir():
+        raise UsageError(f"--plot: there is no folder {plot.absolute().parent}")
 
 
 def _print(found: Blame, top: int) -> None:

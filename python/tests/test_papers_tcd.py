@@ -30,6 +30,7 @@ CLAIMS = {
     "fig19": ["TCD-F19a", "TCD-F19b", "TCD-F19b-level"],
     "headline": ["TCD-H1"],
     "sec523": ["TCD-F18b"],
+    "sec6": ["TCD-D1", "TCD-D2", "TCD-D3"],
     "table03": ["TCD-T3a", "TCD-T3b"],
 }
 

@@ -52,9 +52,18 @@ def compare(runs: Mapping[str, Results], controller: str) -> dict[str, float | b
         below = [cut for cut in slowdown.EDGES[workload] if cut <= BEST_BELOW]
         small = [slowdown.flows(run, base="analytic").filter(pl.col("size_bytes") < BEST_BELOW) for run in (plain, tcd)]
         found[f"{workload}_best_p99_gain_under_50KB"] = best(small[0], small[1], below)["p99"]
+        flows = slowdown.flows(plain, base="analytic")
+        for part, scheme in parts(controller).items():
+            other = slowdown.flows(runs[name(workload, scheme)], base="analytic")
+            found |= {f"{workload}_{part}_{metric}": value for metric, value in gains(flows, other, cuts).items()}
         for scheme, run in ((controller, plain), (f"{controller}+tcd", tcd)):
             found |= {f"{workload}_{scheme}_{metric}": value for metric, value in network(run).items()}
     return found
+
+
+def parts(controller: str) -> dict[str, str]:
+    """The schemes that have one of the two changes of TCD: its harsher cut, its detector."""
+    return {"cut_alone": f"{controller} harsher", "detector_alone": f"{controller}+tcd gentler"}
 
 
 def sides(flows: pl.DataFrame, cut: int) -> tuple[dict[str, float | None], dict[str, float | None]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 from backwater import plot, slowdown
+from backwater.stats import estimate
 
-from papers.tcd.slowdowns import PERCENTILES, SCHEMES, WORKLOADS, name
+from papers.tcd.slowdowns import CUTS, PERCENTILES, SCHEMES, WORKLOADS, gains, name, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from backwater.results import Results
     from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
 
     Seeds = Sequence[Mapping[str, Results]]
 
@@ -37,15 +40,26 @@ class Printed:
     value: float
 
 
-def draw_slowdowns(seeds: Seeds, controller: str, printed: Sequence[Printed], file: Path, *, title: str) -> None:
-    """Median, 95th and 99th percentile of the slowdown over flow size, without TCD and with it."""
+def draw_slowdowns(
+    seeds: Seeds, controller: str, printed: Sequence[Printed], shown: Sequence[Part], file: Path, *, title: str
+) -> None:
+    """Percentiles of the slowdown over flow size, without TCD and with it, and what the difference is due to."""
     with plot.style():
-        made = plot.figure(9.6, 4.8)
-        panels = made.subplots(1, len(WORKLOADS))
-        slowdown_panels(panels, seeds, controller, printed)
-        made.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
+        made = plot.figure(9.6, 8.2)
+        above, below = made.subfigures(2, 1, height_ratios=[1.3, 1])
+        top(above, seeds, controller, printed)
+        axes = below.subplots()
+        parts_panel(axes, seeds, controller, shown)
+        axes.legend()
         made.suptitle(title, fontsize=11, fontweight="bold")
         plot.save(made, file)
+
+
+def top(made: SubFigure, seeds: Seeds, controller: str, printed: Sequence[Printed]) -> None:
+    """The paper's two panels, with their legend."""
+    panels = made.subplots(1, len(WORKLOADS))
+    slowdown_panels(panels, seeds, controller, printed)
+    made.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
 
 
 def slowdown_panels(panels: Iterable[Axes], seeds: Seeds, controller: str, printed: Sequence[Printed]) -> None:
@@ -65,6 +79,54 @@ def slowdown_panels(panels: Iterable[Axes], seeds: Seeds, controller: str, print
         axes.set_title(label)
         axes.set_xlabel("flow size [bytes]")
         axes.set_ylabel("FCT slowdown, authors' base")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A gain that is shown for TCD and for each of its two changes alone."""
+
+    workload: str
+    percentile: str
+    side: str
+    cut: str
+
+    @property
+    def label(self) -> str:
+        """Its name under a bar."""
+        sign = "<" if self.side == "under" else "≥"
+        return f"{WORKLOADS[self.workload]}\n{self.percentile}, {sign} {self.cut}"
+
+
+def parts_panel(axes: Axes, seeds: Seeds, controller: str, shown: Sequence[Part]) -> None:
+    """What each of the two changes of TCD does by itself; bars from 1, with the 95 % confidence interval."""
+    tcd = SCHEMES[f"{controller}+tcd"]
+    schemes = {"TCD": f"{controller}+tcd"} | parts(controller)
+    names = {
+        "TCD": tcd,
+        "cut_alone": f"its cut alone, with {SCHEMES[controller]}",
+        "detector_alone": "its detector alone",
+    }
+    colours = {"TCD": plot.SCHEME_COLOURS[tcd], "cut_alone": plot.VERMILLION, "detector_alone": plot.SKY}
+    for index, (part, scheme) in enumerate(schemes.items()):
+        for place, what in enumerate(shown):
+            found = estimate([_gain_of(runs, controller, scheme, what) for runs in seeds])
+            at = place + (index - 1) * 0.27
+            label = names[part] if place == 0 else None
+            axes.bar(at, found.mean - 1, 0.25, bottom=1, color=colours[part], label=label)
+            axes.plot([at, at], [max(found.low, 0.1), found.high], color=plot.BLACK, lw=0.9)
+    axes.axhline(1, color=plot.GREY, lw=0.8)
+    axes.set_yscale("log")
+    plain_numbers(axes)
+    axes.set_xticks(range(len(shown)), [what.label for what in shown], fontsize=7)
+    axes.set_ylabel(f"slowdown with {SCHEMES[controller]} / with this")
+    axes.set_title("What it is due to")
+
+
+def _gain_of(runs: Mapping[str, Results], controller: str, scheme: str, what: Part) -> float:
+    frames = [slowdown.flows(runs[name(what.workload, of)], base="analytic") for of in (controller, scheme)]
+    found = gains(frames[0], frames[1], {what.cut: CUTS[what.workload][what.cut]})
+    value = found[f"{what.percentile}_gain_{what.side}_{what.cut}"]
+    return math.nan if value is None else value
 
 
 def draw_gains(seeds: Seeds, controllers: Sequence[str], paper: Mapping[str, float], file: Path, *, title: str) -> None:

@@ -79,7 +79,7 @@ def test_both_bases_stand_beside_each_other(tmp_path: Path) -> None:
     runs = {
         slowdowns.name(workload, scheme): run(tmp_path / f"{workload}-{scheme}", (1_000, fct, 0, 0))
         for workload in slowdowns.CUTS
-        for scheme, fct in (("dcqcn", 600), ("dcqcn+tcd", 200))
+        for scheme, fct in (("dcqcn", 600), ("dcqcn+tcd", 200), ("dcqcn harsher", 300), ("dcqcn+tcd gentler", 500))
     }
     found = slowdowns.compare(runs, "dcqcn")
     assert found["hadoop_dcqcn_median_under_80KB"] == 600 / ANALYTIC_US
@@ -88,6 +88,9 @@ def test_both_bases_stand_beside_each_other(tmp_path: Path) -> None:
     assert found["web-search_median_gain_under_500KB_alone"] == pytest.approx(3)
     assert found["hadoop_best_p99_gain_under_50KB"] == pytest.approx(3)
     assert found["web-search_p99_gain_from_1MB"] is None
+    # Each change of TCD by itself.
+    assert found["hadoop_cut_alone_p99_gain_under_50KB"] == pytest.approx(2)
+    assert found["hadoop_detector_alone_p99_gain_under_50KB"] == pytest.approx(1.2)
 
 
 def test_a_flow_with_ce_is_not_counted_as_one_with_ue(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from backwater import plot, slowdown
 from backwater.stats import estimate
 
 from papers.tcd.slowdowns import CUTS, SCHEMES, compare, name, over, sides
-from papers.tcd.slowdowns_panels import LABELS, Printed, draw_slowdowns, plain_numbers, slowdown_panels
+from papers.tcd.slowdowns_panels import LABELS, Part, Printed, draw_slowdowns, parts_panel, plain_numbers, top
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,15 @@ PRINTED = (
 )
 
 
+#: The gains that are taken apart: those that claims are about.
+SHOWN = (
+    Part("hadoop", "median", "under", "80KB"),
+    Part("hadoop", "p99", "under", "50KB"),
+    Part("hadoop", "p95", "from", "100KB"),
+    Part("web-search", "median", "under", "500KB"),
+    Part("web-search", "p99", "under", "500KB"),
+    Part("web-search", "p99", "from", "1MB"),
+)
 #: Offered load by network, of the runs beside the paper's; at 0.6 the network of the figure has no run of its own.
 LOADS = {"hadoop": (0.4, 0.6, 0.8, 1.0), "one-hash": (0.2, 0.25, 0.3, 0.4, 0.6)}
 NETWORKS = {"hadoop": "a hash per switch", "one-hash": "one hash for all switches"}
@@ -69,17 +78,18 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     title = "Figure 16: FCT slowdown by flow size, DCQCN"
     if name_at("one-hash", "dcqcn", 0.6) not in seeds[0]:
-        draw_slowdowns(seeds, "dcqcn", PRINTED, file, title=title)
+        draw_slowdowns(seeds, "dcqcn", PRINTED, SHOWN, file, title=title)
         return
     with plot.style():
-        made = plot.figure(9.6, 8.6)
-        above, below = made.subfigures(2, 1, height_ratios=[1.15, 1])
-        panels = above.subplots(1, 2)
-        slowdown_panels(panels, seeds, "dcqcn", PRINTED)
-        above.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
+        made = plot.figure(9.6, 12.2)
+        above, middle, below = made.subfigures(3, 1, height_ratios=[1.25, 0.85, 1])
+        top(above, seeds, "dcqcn", PRINTED)
+        axes = middle.subplots()
+        parts_panel(axes, seeds, "dcqcn", SHOWN)
+        axes.legend()
         panels = below.subplots(1, 2)
-        for axes, small in zip(panels, MEASURED, strict=True):
-            draw_loads(axes, seeds, small)
+        for panel, small in zip(panels, MEASURED, strict=True):
+            draw_loads(panel, seeds, small)
         below.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
         made.suptitle(title, fontsize=11, fontweight="bold")
         plot.save(made, file)

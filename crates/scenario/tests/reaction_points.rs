@@ -94,15 +94,27 @@ fn keys_without_effect_are_said_in_a_caveat() {
         &["no congestion control: traffic.two.cc"],
     );
     assert_eq!(caveats(SMALL, &["cc.kind=timely", "cc.timely.beta=1.6"]), "");
+    says(&caveats(SMALL, &["cc.kind=timely", "ack.every=4"]), &["one ACK for each segment: ack.{every}"]);
+    says(
+        &caveats(SMALL, &["switch.detector.kind=red", "cc.on-ue=ignore"]),
+        &["switch.detector.kind = \"red\": cc.{on-ue}"],
+    );
+    let hold = caveats(SMALL, &["switch.detector.kind=red", "cc.kind=timely", "cc.timely.on-ue=hold"]);
+    says(&hold, &["cc.timely.{on-ue}"]);
 }
 
 #[test]
-fn np_ecn_wants_95_percent_of_a_slot_marked_and_the_others_one_packet() {
-    let fraction = |overrides: &[&str]| {
-        let spec = validate(SMALL, overrides).unwrap().build();
-        spec.pairs[0].notify.unwrap().fraction
+fn a_key_of_the_common_cc_counts_if_one_entry_inherits_it() {
+    let caveats = |cc: &str, overrides: &[&str]| {
+        // The first entry has no congestion control, so that only the second may read [cc].
+        let text = two(cc).replace("name = \"one\"", "name = \"one\"\ncontrol = \"line-rate\"");
+        validate(&text, overrides).unwrap().caveats().join("\n")
     };
-    let (np_ecn, red) = ("switch.detector.kind=np-ecn", "switch.detector.kind=red");
-    let found = [fraction(&[np_ecn]), fraction(&[red]), fraction(&[np_ecn, "cc.np-fraction=0.5"])];
-    assert_eq!(found.map(|fraction| (fraction * 100.0) as u32), [95, 0, 50]);
+    assert_eq!(caveats("", &["cc.alpha-initial=1.2"]), "");
+    assert_eq!(caveats("cc = { g = 0.5 }", &["cc.alpha-initial=1.2"]), "");
+    let own = "cc = { alpha-initial = 1.0 }";
+    says(&caveats(own, &["cc.alpha-initial=1.2"]), &["none reads them: cc.{alpha-initial}"]);
+    let timely = "cc = { kind = \"timely\" }";
+    says(&caveats(timely, &["cc.alpha-initial=1.2"]), &["none reads them: cc.{alpha-initial}"]);
+    assert_eq!(caveats(timely, &["cc.timely.beta=1.6"]), "", "the entry inherits beta");
 }

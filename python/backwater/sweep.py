@@ -52,17 +52,22 @@ def _split(values: str) -> list[str]:
     return parts
 
 
-def table(groups: Mapping[str, Sequence[Results]]) -> Table:
-    """What happened to each traffic entry in every combination: means over the complete seeds, 95 % intervals."""
+def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Table:
+    """What happened to each traffic entry in every combination: means over the complete seeds, 95 % intervals.
+
+    The score of the marks of a combination has a row of its own.
+    """
     from rich.markup import escape
     from rich.table import Table
 
-    from backwater import tables
+    from backwater import scores, tables
 
-    made = Table(title="Sweep", title_justify="left", header_style="bold")
+    made = Table(title=title, title_justify="left", header_style="bold")
     made.add_column("run", overflow="fold")
     made.add_column("traffic")
-    for _, heading, _ in tables.OVER_SEEDS:
+    scored = any(scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
+    headings = [heading for _, heading, _ in tables.OVER_SEEDS]
+    for heading in headings + [heading for _, heading in scores.COLUMNS if scored]:
         made.add_column(heading, justify="right")
     for name, runs in groups.items():
         complete = [run for run in runs if run.complete]
@@ -72,7 +77,11 @@ def table(groups: Mapping[str, Sequence[Results]]) -> Table:
                 tables.with_interval(values[key], show) if key in values else "-" for key, _, show in tables.OVER_SEEDS
             ]
             made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
+        if summary and scored:
+            made.add_row("", scores.ROW, *[""] * len(headings), *scores.cells(complete))
         if not summary:
             made.add_row(escape(name), "no complete run")
         made.add_section()
+    if scored:
+        made.caption, made.caption_justify = scores.NOTE, "left"
     return made

@@ -186,12 +186,19 @@ def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
 
 
 def seeds_table(runs: Sequence[Results]) -> Table:
-    """Per traffic entry, mean over the complete runs ± half of the 95 % confidence interval; partial ones are named."""
+    """Per traffic entry, mean over the complete runs ± half of the 95 % confidence interval; partial ones are named.
+
+    The score of the marks has a row of its own.
+    """
+    from backwater import scores
+
     complete = [run for run in runs if run.complete]
     title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
     table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
     table.add_column("traffic")
-    for heading in ("flows", "finished", *(heading for _, heading, _ in OVER_SEEDS)):
+    headings = ["flows", "finished", *(heading for _, heading, _ in OVER_SEEDS)]
+    scored = bool(scores.over_seeds(complete))
+    for heading in headings + [heading for _, heading in scores.COLUMNS if scored]:
         table.add_column(heading, justify="right")
     if not complete:
         return table
@@ -201,8 +208,14 @@ def seeds_table(runs: Sequence[Results]) -> Table:
         cells = [_range([row[key] for row in counts[traffic]]) for key in ("flows", "finished")]
         cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in OVER_SEEDS]
         table.add_row(traffic, *cells)
+    if scored:
+        table.add_section()
+        table.add_row(scores.ROW, *[""] * len(headings), *scores.cells(complete))
     unfinished = _of_the_finished([row for rows in frames for row in rows])
-    _footnote(table, [_THROUGHPUT, f"{unfinished}, all seeds together" if unfinished else ""])
+    _footnote(
+        table,
+        [_THROUGHPUT, f"{unfinished}, all seeds together" if unfinished else "", scores.NOTE if scored else ""],
+    )
     return table
 
 

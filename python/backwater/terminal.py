@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 #: Columns that the widest table needs.
-_WIDE = 150
+_WIDE = 220
 
 
 class _Console(Console):

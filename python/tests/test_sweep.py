@@ -60,6 +60,52 @@ def test_each_value_scheme_and_seed_is_a_run(
     assert "traffic.laod" in capsys.readouterr().err
 
 
+MARKED = """
+[topology]
+kind = "star"
+hosts = 5
+rate = "40Gbps"
+delay = "1us"
+[[traffic]]
+name = "incast"
+kind = "incast"
+from = "*"
+to = "h0"
+size = "640KB"
+[probe]
+marks = true
+[[scheme]]
+name = "RED"
+set = ["switch.detector.kind=red", "switch.detector.kmax=20KB"]
+[[scheme]]
+name = "none"
+set = ["switch.detector.kind=none"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "title"),
+    [(["--sweep", "traffic.size=640KB,1MB"], "Sweep"), ([], "Schemes"), (["--scheme", "RED"], "Traffic, mean")],
+)
+def test_where_detectors_are_compared_their_marks_are_scored_over_the_seeds(
+    more: list[str],
+    title: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("marked.toml").write_text(MARKED)
+    assert main(["run", "marked.toml", "--seeds", "2", *more]) == Exit.OK
+    table = capsys.readouterr().out.rpartition(title)[2]
+    heading = next(line for line in table.splitlines() if "recall" in line)
+    assert [part in heading for part in ("precision", "recall", "flow precision", "flow recall")] == [True] * 4
+    scored = [line for line in table.splitlines() if "│ all " in line]
+    # In a star nothing is held back: every mark is right, and every flow of the incast feeds the root.
+    assert "100.0 ± 0 %" in scored[0]
+    assert ("- │" in scored[1]) if len(scored) > 1 else title.startswith("Traffic")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
 def test_a_pipe_that_nobody_writes_to_is_refused_and_one_that_is_written_to_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -120,6 +120,7 @@ def _jobs(
 
 def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
+    from backwater import sweep, terminal
     from backwater.results import Results
 
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
@@ -137,6 +138,8 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
         else:
             for name, runs in groups.items():
                 _print_tables(runs, name)
+            if len(groups) > 1:
+                terminal.stdout().print(sweep.table(groups, "Schemes"))
     for outcome in outcomes:
         if outcome.error is not None and not outcome.interrupted:
             raise outcome.error
@@ -174,8 +177,8 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
 
 
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:
-    from backwater import tables, terminal
-    from backwater.blame import report, score_of
+    from backwater import scores, tables, terminal
+    from backwater.blame import report
 
     console = terminal.stdout()
     if scheme:
@@ -184,7 +187,7 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
     for run in runs:
         for line in tables.run_lines(run):
             console.print(line, highlight=False, markup=False)
-        score = score_of(run)
+        score = scores.of(run)
         if score is not None:
             console.print(report.score_line(score), highlight=False, markup=False)
     if len(runs) > 1:

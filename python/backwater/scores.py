@@ -1,0 +1,59 @@
+"""The score of the marks, over seeds: how right a detector was, as columns of a table that compares detectors."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from backwater.blame import score_of
+from backwater.quantity import three_digits
+from backwater.stats import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.blame import Score
+    from backwater.results import Results
+    from backwater.stats import Estimate
+
+#: Field of a score, heading.
+COLUMNS = (
+    ("precision", "precision"),
+    ("recall", "recall"),
+    ("flow_precision", "flow precision"),
+    ("flow_recall", "flow recall"),
+)
+#: The name of the row that they stand in.
+ROW = "all"
+NOTE = f"{ROW}: the marks of the whole run against the ground truth; - where there was nothing to take a share of"
+
+
+@lru_cache(maxsize=4096)
+def of(run: Results) -> Score | None:
+    """The score of a run's marks, computed once for each `Results`."""
+    return score_of(run)
+
+
+def over_seeds(runs: Sequence[Results]) -> dict[str, Estimate]:
+    """Each share's mean over the runs that have it; empty if no run has any."""
+    scores = [score for score in map(of, runs) if score is not None]
+    values = {key: [getattr(score, key) for score in scores] for key, _ in COLUMNS}
+    known = {key: [value for value in column if value is not None] for key, column in values.items()}
+    return {key: estimate(column) for key, column in known.items() if column}
+
+
+def cells(runs: Sequence[Results]) -> list[str]:
+    """One cell per column: ``94.6 ± 0.310 %``, with the number of seeds if some have no such share."""
+    means = over_seeds(runs)
+    return [_cell(means[key], len(runs)) if key in means else "-" for key, _ in COLUMNS]
+
+
+def _cell(share: Estimate, runs: int) -> str:
+    mean = f"{100 * share.mean:.1f}"
+    if share.mean < 1 and mean == "100.0":
+        mean = "99.9"
+    width = (
+        "" if share.half_width is None else " ± 0" if share.identical else f" ± {three_digits(100 * share.half_width)}"
+    )
+    some = f" ({len(share.values)} of {runs} seeds)" if len(share.values) < runs else ""
+    return f"{mean}{width} %{some}"

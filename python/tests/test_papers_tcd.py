@@ -29,6 +29,7 @@ CLAIMS = {
     "fig18b": ["TCD-F18c"],
     "fig19": ["TCD-F19a", "TCD-F19b", "TCD-F19b-level"],
     "headline": ["TCD-H1"],
+    "fig20": ["TCD-F20a", "TCD-F20a-timely", "TCD-F20b", "TCD-F20b-timely", "TCD-F20c", "TCD-F20c-timely"],
     "sec523": ["TCD-F18b"],
     "sec6": ["TCD-D1", "TCD-D2", "TCD-D3"],
     "table03": ["TCD-T3a", "TCD-T3b"],

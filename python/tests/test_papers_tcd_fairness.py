@@ -28,8 +28,10 @@ def states(*steps: tuple[int, str]) -> pl.DataFrame:
     return pl.DataFrame([{"time_ps": us * US, **WHERE, "state": state} for us, state in steps])
 
 
-def run(folder: Path, steps: Sequence[tuple[int, str]], bytes_per_us: Sequence[int], rates_bps: Sequence[int]) -> Results:
-    """P2's states, what B0, B1, B2, B3 and S1 send each µs, and what B0 may send at 0, 10, 20 ... µs; B1 to B3 may 8 Gbps."""
+def run(
+    folder: Path, steps: Sequence[tuple[int, str]], bytes_per_us: Sequence[int], rates_bps: Sequence[int]
+) -> Results:
+    """P2's states, bytes that B0 to B3 and S1 send each µs, B0's rate each 10 µs; B1 to B3 may send 8 Gbps."""
     ports = ["B0->L0", "B1->L0", "B2->L0", "B3->L0", "S1->T0"]
     samples = [
         {"time_ps": us * US, "port": port, "priority": synthetic.PRIORITY, "sent_bytes": us * rate}

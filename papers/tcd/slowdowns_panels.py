@@ -94,7 +94,7 @@ class Part:
     def label(self) -> str:
         """Its name under a bar."""
         sign = "<" if self.side == "under" else "≥"
-        return f"{WORKLOADS[self.workload]}\n{self.percentile}, {sign} {self.cut}"
+        return f"{WORKLOADS[self.workload]}\n{self.percentile}, {sign} {self.cut[:-2]} {self.cut[-2:]}"
 
 
 def parts_panel(axes: Axes, seeds: Seeds, controller: str, shown: Sequence[Part]) -> None:
@@ -113,10 +113,8 @@ def parts_panel(axes: Axes, seeds: Seeds, controller: str, shown: Sequence[Part]
             at = place + (index - 1) * 0.27
             label = names[part] if place == 0 else None
             axes.bar(at, found.mean - 1, 0.25, bottom=1, color=colours[part], label=label)
-            axes.plot([at, at], [max(found.low, 0.1), found.high], color=plot.BLACK, lw=0.9)
+            axes.plot([at, at], [found.low, found.high], color=plot.BLACK, lw=0.9)
     axes.axhline(1, color=plot.GREY, lw=0.8)
-    axes.set_yscale("log")
-    plain_numbers(axes)
     axes.set_xticks(range(len(shown)), [what.label for what in shown], fontsize=7)
     axes.set_ylabel(f"slowdown with {SCHEMES[controller]} / with this")
     axes.set_title("What it is due to")

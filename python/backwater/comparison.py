@@ -1,4 +1,4 @@
-"""Schemes compared under the same traffic: is it the same, and what is the slowdown of its flows by size."""
+"""Schemes compared under the same traffic: what is the slowdown of its flows by size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import plot, quantity, slowdown, stored
+from backwater import plot, quantity, same_traffic, slowdown, stored
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.running import Job, run_jobs
@@ -106,7 +106,7 @@ def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[in
 
 
 def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
-    """By scheme, the results of the seeds that are complete under all of them; raises UsageError as `require_same`."""
+    """By scheme, the results of the seeds that are complete under all; raises UsageError if their flows differ."""
     found: dict[str, list[Results]] = {}
     for by_scheme in planned.values():
         folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
@@ -114,14 +114,20 @@ def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results
             runs = {name: Results(folder) for name, folder in folders.items()}
             (first, run), *others = runs.items()
             for name, other in others:
-                require_same(first, run, name, other)
+                same_traffic.require_flows(first, run, name, other)
             for name, other in runs.items():
                 found.setdefault(name, []).append(other)
     return found
 
 
 def check_traffic(schemes: Sequence[Scheme], seed: int) -> None:
-    """Raise UsageError unless every scheme has the same flows; found by running each for a picosecond."""
+    """Raise UsageError unless every scheme has the same network and the same flows.
+
+    The settings first, as two rates of a constant flow do not show in a list of flows; then the flows, found by
+    running each scheme for a picosecond.
+    """
+    for scheme in schemes[1:]:
+        same_traffic.require_settings(schemes[0], scheme)
     with tempfile.TemporaryDirectory() as folder:
         jobs = [
             Job(scheme.name, scheme.scenario, (*scheme.overrides, "run.until=1ps"), seed, Path(folder) / str(number))
@@ -133,36 +139,7 @@ def check_traffic(schemes: Sequence[Scheme], seed: int) -> None:
                 raise outcome.error
         runs = [Results(job.out) for job in jobs if job.out is not None]
         for scheme, run in zip(schemes[1:], runs[1:], strict=True):
-            require_same(schemes[0].name, runs[0], scheme.name, run)
-
-
-def require_same(name: str, run: Results, other_name: str, other: Results) -> None:
-    """Raise UsageError, with the first difference, unless two runs have the same flows."""
-    mine, others = _flows(run), _flows(other)
-    if mine.equals(others):
-        return
-    seed = run.meta["seed"]
-    told = f"{name} and {other_name} do not have the same traffic (seed {seed})"
-    if len(mine) != len(others):
-        raise UsageError(f"{told}: {len(mine)} flows against {len(others)}; make [topology] and [[traffic]] equal")
-    rows = zip(mine.to_dicts(), others.to_dicts(), strict=True)
-    one, two = next((one, two) for one, two in rows if one != two)
-    number = sum(a != b for a, b in zip(mine.rows(), others.rows(), strict=True))
-    raise UsageError(
-        f"{told}: {number} of {len(mine)} flows differ, first {_flow(one)} against {_flow(two)}; "
-        "make [topology] and [[traffic]] equal"
-    )
-
-
-def _flows(run: Results) -> pl.DataFrame:
-    names = [pl.col(key).cast(pl.String) for key in ("src", "dst")]
-    chosen = run.flows.select("start_ps", *names, "size_bytes").collect()
-    return chosen.sort("start_ps", "src", "dst", "size_bytes")
-
-
-def _flow(row: Mapping[str, Any]) -> str:
-    size = "endless" if row["size_bytes"] is None else f"{row['size_bytes']} B"
-    return f"{row['src']}->{row['dst']} {size} at {quantity.time(row['start_ps'])}"
+            same_traffic.require_flows(schemes[0].name, runs[0], scheme.name, run)
 
 
 def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:

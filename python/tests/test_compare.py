@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from backwater import same_traffic
 from backwater.cli import main
-from backwater.errors import Exit
+from backwater.errors import Exit, UsageError
+from backwater.results import Results
 
 SCENARIO = """
 [topology]
@@ -102,8 +104,12 @@ def test_several_files_are_several_schemes(one: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("flows = 200", "flows = 199"), "204 flows against 203"),
-        (('"64KB"', '"65KB"'), "4 of 204 flows differ, first h1->h0 64000 B at 0 ps against h1->h0 65000 B"),
+        (("flows = 200", "flows = 199"), "traffic.web.flows is 200 against 199"),
+        (('"64KB"', '"65KB"'), "traffic.incast.size is 64KB against 65KB"),
+        (('"40Gbps"', '"10Gbps"'), "topology.rate is 40Gbps against 10Gbps"),
+        (('"1us"', '"2us"'), "topology.delay is 1us against 2us"),
+        (('size = "64KB"', 'size = "64KB"\npriority = 4'), "traffic.incast.priority is 3 against 4"),
+        (("hosts = 5", "hosts = 6"), "topology.hosts is 5 against 6"),
     ],
 )
 def test_schemes_with_other_traffic_are_refused_before_anything_runs(
@@ -114,9 +120,75 @@ def test_schemes_with_other_traffic_are_refused_before_anything_runs(
     Path("b.toml").write_text(SCENARIO.replace(*change))
     assert main(["compare", "a.toml", "b.toml"]) == Exit.BAD_INPUT
     shown = capsys.readouterr().err
-    assert "a and b do not have the same traffic (seed 1)" in shown
+    assert "a and b do not have the same traffic" in shown
     assert said in shown
     assert not Path("results").exists()
+
+
+def test_runs_whose_flows_differ_are_told_apart_whatever_their_settings_say(one: str) -> None:
+    del one
+    for name, text in (("a", SCENARIO), ("b", SCENARIO.replace('"64KB"', '"65KB"'))):
+        Path(f"{name}.toml").write_text(text)
+        assert main(["run", f"{name}.toml"]) == Exit.OK
+    runs = [Results(Path("results") / f"{name}-s1") for name in "ab"]
+    said = "4 of 204 flows differ, first h1->h0 64000 B at 0 ps against h1->h0 65000 B"
+    with pytest.raises(UsageError, match=said):
+        same_traffic.require_flows("a", runs[0], "b", runs[1])
+
+
+CONSTANT = (
+    SCENARIO.partition("[[traffic]]")[0]
+    + """
+[[traffic]]
+name = "F"
+kind = "constant"
+from = "h1"
+to = "h0"
+rate = "30Gbps"
+jitter = 0.1
+catch-up = true
+[run]
+until = "1ms"
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('"30Gbps"', '"1Gbps"'), "traffic.F.rate is 30Gbps against 1Gbps"),
+        (("jitter = 0.1", "jitter = 0.2"), "traffic.F.jitter is 0.1 against 0.2"),
+        (("catch-up = true", "catch-up = false"), "traffic.F.catch-up is true against false"),
+    ],
+)
+def test_constant_flows_that_differ_only_in_how_they_send_are_other_traffic(
+    one: str, change: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del one
+    Path("a.toml").write_text(CONSTANT)
+    Path("b.toml").write_text(CONSTANT.replace(*change))
+    assert main(["compare", "a.toml", "b.toml"]) == Exit.BAD_INPUT
+    assert said in capsys.readouterr().err
+
+
+def test_the_scenes_of_one_and_of_several_congestion_points_are_other_traffic(
+    one: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del one
+    scenarios = Path(__file__).parents[2] / "scenarios"
+    files = [str(scenarios / f"{name}-congestion-point{end}.toml") for name, end in (("single", ""), ("multi", "s"))]
+    assert main(["compare", *files]) == Exit.BAD_INPUT
+    assert "against 24.1Gbps" in capsys.readouterr().err
+
+
+def test_schemes_may_differ_in_who_controls_the_rate_of_a_traffic_entry(
+    one: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del one
+    Path("a.toml").write_text(SCENARIO)
+    Path("b.toml").write_text(SCENARIO + 'cc = { kind = "timely" }\n')
+    assert main(["compare", "a.toml", "b.toml", "--seeds", "1", "--json"]) == Exit.OK
+    assert ("all sizes", "b") in rows(capsys)
 
 
 @pytest.mark.parametrize(

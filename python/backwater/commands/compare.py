@@ -35,8 +35,8 @@ def compare(
 ) -> int:
     """Run the same traffic under several schemes and compare the slowdown of its flows by size.
 
-    Refuses schemes whose flows differ in source, destination, size or start. Writes compare.parquet, compare.png and
-    the results folders; runs that are done stay done.
+    Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and names the key. Writes
+    compare.parquet, compare.png and the results folders; runs that are done stay done.
 
     Parameters
     ----------

@@ -93,6 +93,11 @@ def _main(arguments: Sequence[str] | None) -> int:
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except KeyboardInterrupt:
         return _fail("interrupted", Exit.CAVEATS)
+    except Exception as error:
+        if "polars" not in sys.modules or not isinstance(error, sys.modules["polars"].exceptions.PolarsError):
+            raise
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return _fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
     return result if isinstance(result, int) else Exit.OK
 
 

@@ -105,12 +105,23 @@ def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[in
     }
 
 
+def done(folder: Path) -> bool:
+    """Whether a run is complete and its flows, all that is compared, can be read."""
+    if not stored.finished(folder):
+        return False
+    try:
+        Results(folder).check("flows")
+    except UsageError:
+        return False
+    return True
+
+
 def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
     """By scheme, the results of the seeds that are complete under all; raises UsageError if their flows differ."""
     found: dict[str, list[Results]] = {}
     for by_scheme in planned.values():
         folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
-        if all(stored.finished(folder) for folder in folders.values()):
+        if all(done(folder) for folder in folders.values()):
             runs = {name: Results(folder) for name, folder in folders.items()}
             (first, run), *others = runs.items()
             for name, other in others:

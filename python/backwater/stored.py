@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: What does not change a trajectory, and so is no part of a run's name.
 _IMMATERIAL = ("threads", "engine", "seed")
+#: What a Parquet file begins and ends with.
+_MAGIC = b"PAR1"
 
 
 def folder(root: Path, scenario: Scenario, overrides: tuple[str, ...], seed: int) -> Path:
@@ -31,11 +34,25 @@ def folder(root: Path, scenario: Scenario, overrides: tuple[str, ...], seed: int
 
 
 def finished(run: Path) -> bool:
-    """Whether a results folder holds a complete run."""
+    """Whether a results folder holds a complete run, with every table whole; one that does not is to be run again."""
     try:
-        return bool(json.loads((run / "run.json").read_text(encoding="utf-8"))["status"] == "complete")
-    except (OSError, ValueError, KeyError, TypeError):
+        meta = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        return bool(meta["status"] == "complete") and all(
+            _whole(run / table["file"], table.get("bytes")) for table in meta["tables"].values()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _whole(file: Path, size: int | None) -> bool:
+    """Whether a Parquet file has its size and its two ends: a copy that broke off, or a full disk, shows there."""
+    with file.open("rb") as table:
+        begin = table.read(len(_MAGIC))
+        end = table.seek(0, os.SEEK_END)
+        if begin != _MAGIC or end < 2 * len(_MAGIC) or size not in (None, end):
+            return False
+        table.seek(-len(_MAGIC), os.SEEK_END)
+        return table.read() == _MAGIC
 
 
 @lru_cache(maxsize=4096)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -11,6 +12,9 @@ from backwater import same_traffic
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCENARIO = """
 [topology]
@@ -91,6 +95,29 @@ def test_runs_that_are_done_stay_done(one: str, capsys: pytest.CaptureFixture[st
     assert "2 runs, 0 of them already done" in capsys.readouterr().err
     assert main(["compare", one, "--seeds", "2"]) == Exit.OK
     assert "4 runs, 2 of them already done" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_bytes(file.read_bytes()[:500]),
+        lambda file: file.write_bytes(b"junk" * (file.stat().st_size // 4)),
+        # As long as before, with both ends: only reading finds it.
+        lambda file: file.write_bytes(b"PAR1" + b"x" * (file.stat().st_size - 8) + b"PAR1"),
+    ],
+    ids=["missing", "cut off", "junk", "junk within"],
+)
+def test_a_run_with_a_damaged_table_is_done_again(
+    one: str, damage: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", one, "--seeds", "1"]) == Exit.OK
+    before = capsys.readouterr().out
+    damage(next(Path("results/compare/two/runs").iterdir()) / "flows.parquet")
+    assert main(["compare", one, "--seeds", "1"]) == Exit.OK
+    shown = capsys.readouterr()
+    assert "2 runs, 1 of them already done" in shown.err
+    assert shown.out == before
 
 
 def test_several_files_are_several_schemes(one: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,6 +125,17 @@ def test_a_changed_scenario_is_run_again(papers: Path, fake_core: FakeCore) -> N
 
 
 @pytest.mark.usefixtures("papers")
+def test_a_run_whose_table_is_cut_off_or_missing_is_run_again(fake_core: FakeCore) -> None:
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
+    cut, gone = list(Path("results/reproduce/demo/runs").iterdir())[:2]
+    flows = cut / "flows.parquet"
+    flows.write_bytes(flows.read_bytes()[:-1])
+    (gone / "marks.parquet").unlink()
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
+    assert len(fake_core.ran) == 6 + 2
+
+
+@pytest.mark.usefixtures("papers")
 def test_verdicts_come_as_json_markdown_and_one_page(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "demo", "--profile", "authors", "--json"]) == Exit.OK
     verdicts = json.loads(capsys.readouterr().out)

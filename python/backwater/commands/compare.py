@@ -102,12 +102,12 @@ def _edges(text: str) -> list[int]:
 
 
 def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
-    from backwater import stored
+    from backwater import comparison
     from backwater.progress import watching
     from backwater.running import run_jobs
 
     every = {job.out: job for by_scheme in todo.values() for job in by_scheme.values()}
-    still = [job for folder, job in every.items() if folder is not None and not stored.finished(folder)]
+    still = [job for folder, job in every.items() if folder is not None and not comparison.done(folder)]
     if not quiet:
         print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
     with watching(still, quiet=quiet) as watcher:

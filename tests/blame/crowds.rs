@@ -62,7 +62,7 @@ fn a_detector_sees_to_its_marks_and_not_to_who_crowds() {
     };
     let step = Red::new(Bytes::new(200_000), Bytes::new(200_000), 1.0, Bytes::ZERO).unwrap();
     let unmarked = |crowds: Vec<CrowdRecord>| -> Vec<CrowdRecord> {
-        crowds.into_iter().map(|crowd| CrowdRecord { ce: 0, ..crowd }).collect()
+        crowds.into_iter().map(|crowd| CrowdRecord { ce: 0, ce_before: 0, ..crowd }).collect()
     };
     let plain = seen(Detector::None);
     assert!(!plain.is_empty());
@@ -86,6 +86,33 @@ fn eight_to_one_crowds_from_the_packet_that_leaves_more_than_k_to_the_one_that_l
     assert_eq!(crowds[0].start, Time::ZERO + slots(30));
     assert_eq!(crowds.last().unwrap().end, Time::ZERO + slots(2_200));
     assert!(crowds.iter().all(|crowd| crowd.bytes.get() == 1_000 * crowd.packets));
+    // It is cut every 100 us and ends when the queue has fallen to K.
+    let (last, cut) = crowds.split_last().unwrap();
+    let at_end = cut.iter().filter(|crowd| crowd.end == last.end).chain([last]);
+    assert!(at_end.into_iter().all(|crowd| crowd.queue == crowd.threshold));
+    let earlier: Vec<_> = cut.iter().filter(|crowd| crowd.end < last.end).collect();
+    assert!(!earlier.is_empty() && earlier.iter().all(|crowd| crowd.queue > crowd.threshold));
+    assert!(crowds.iter().all(|crowd| crowd.threshold.get() == 200_000));
+}
+
+#[test]
+fn what_another_port_marked_before_is_told_from_what_this_port_marks() {
+    let outcome = run_until(watched(figure_3(), K), us(2_000));
+    let network = outcome.simulation.network();
+    let p3 = network.alias("P3").unwrap();
+    let p2 = network.alias("P2").unwrap();
+    let at = |port: (u32, u16)| {
+        outcome.records.crowds.iter().filter(move |crowd| (crowd.node, crowd.port) == port)
+    };
+    assert!(outcome.records.crowds.iter().all(|crowd| crowd.ce_before <= crowd.ce));
+    // The bursts come to P3 straight from their hosts; F1 came by P2, which RED marks while it is held.
+    assert!(at(p3).filter(|crowd| crowd.flow > 2).all(|crowd| crowd.ce_before == 0));
+    assert!(at(p3).any(|crowd| crowd.flow == 0 && crowd.ce_before > 0));
+    // Of all that left P2's long queue with CE, as much as did not come with it was marked there.
+    let here: u64 = at(p2).map(|crowd| crowd.ce - crowd.ce_before).sum();
+    let marks =
+        outcome.records.marks.iter().filter(|mark| (mark.node, mark.port) == p2 && mark.queue.get() > K);
+    assert_eq!(here, marks.count() as u64);
 }
 
 #[test]

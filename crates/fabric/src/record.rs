@@ -91,6 +91,12 @@ pub struct CrowdRecord {
     pub bytes: Bytes,
     /// Those that carried CE, wherever it was set.
     pub ce: u64,
+    /// Those that had come with CE: it was set by another port before.
+    pub ce_before: u64,
+    /// The queue at the end. K or less if a dequeue ended it, otherwise more: the crowd was only cut.
+    pub queue: Bytes,
+    /// The threshold K of the port.
+    pub threshold: Bytes,
 }
 
 /// A followed packet waited in an egress queue of a switch. Followed are the last packet of each flow and every

@@ -41,6 +41,7 @@ struct Member {
     flow: u32,
     packets: u32,
     ce: u32,
+    ce_before: u32,
     bytes: u64,
 }
 
@@ -61,13 +62,15 @@ impl Crowd {
         let at = match self.members.binary_search_by_key(&packet.flow, |member| member.flow) {
             Ok(at) => at,
             Err(at) => {
-                self.members.insert(at, Member { flow: packet.flow, packets: 0, ce: 0, bytes: 0 });
+                self.members
+                    .insert(at, Member { flow: packet.flow, packets: 0, ce: 0, ce_before: 0, bytes: 0 });
                 at
             }
         };
         let member = &mut self.members[at];
         member.packets += 1;
         member.ce += u32::from(code == CodePoint::Congestion);
+        member.ce_before += u32::from(packet.code == CodePoint::Congestion);
         member.bytes += u64::from(packet.size);
     }
 }
@@ -99,7 +102,9 @@ impl Switch {
     /// Ends a crowd and records it; returns the number of records.
     fn disperse(&mut self, port: u16, class: u8, now: u64, world: &World) -> u64 {
         let at = self.ports.at(port, class);
+        let queue = u64::from(self.ports.queues[at].bytes);
         let Some(truth) = &mut self.truth else { return 0 };
+        let threshold = u64::from(truth.above[port as usize]);
         let crowd = &mut truth.crowds[at];
         let records = crowd.members.iter().map(|member| CrowdRecord {
             start: Time::from_ps(crowd.start),
@@ -111,6 +116,9 @@ impl Switch {
             packets: u64::from(member.packets),
             bytes: Bytes::new(member.bytes),
             ce: u64::from(member.ce),
+            ce_before: u64::from(member.ce_before),
+            queue: Bytes::new(queue),
+            threshold: Bytes::new(threshold),
         });
         self.ports.records.crowds.extend(records);
         let count = crowd.members.len() as u64;

@@ -124,3 +124,10 @@ fn what_was_written_without_effect_is_a_caveat() {
     );
     assert!(small(&[]).unwrap().caveats().is_empty());
 }
+
+#[test]
+fn ground_truth_without_the_pauses_is_a_caveat() {
+    let caveats = |overrides: &[&str]| small(overrides).unwrap().caveats().join("\n");
+    assert!(caveats(&["probe.pauses=false"]).starts_with("probe.blame = true without probe.pauses"));
+    assert_eq!(caveats(&["probe.pauses=false", "probe.blame=false"]), "");
+}

@@ -63,6 +63,8 @@ impl Table for HoldRecord {
 const START: &str = "When the first packet left more than K bytes behind. K is the detector's kmax with its guaranteed \
                      bytes, whichever the detector.";
 const END: &str = "When a packet left K or less, the gate closed, a new period of 100 us or the run ended.";
+const QUEUE: &str = "The queue at the end of the interval. K or less if it fell to that, otherwise the interval was only \
+                     cut.";
 
 impl Table for CrowdRecord {
     const ID: TableId = TableId::Crowds;
@@ -81,6 +83,14 @@ impl Table for CrowdRecord {
         column("packets", "count", "Data packets of the flow that left.", Take::U64(|r| r.packets)),
         column("sent_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.bytes.get())),
         column("ce_packets", "count", "Those that left with CE, wherever it was set.", Take::U64(|r| r.ce)),
+        column(
+            "ce_before_packets",
+            "count",
+            "Those that had come with CE: another port set it.",
+            Take::U64(|r| r.ce_before),
+        ),
+        column("queue_bytes", "bytes", QUEUE, Take::U64(|r| r.queue.get())),
+        column("threshold_bytes", "bytes", "K of the port.", Take::U64(|r| r.threshold.get())),
     ];
     fn time(&self) -> Option<Time> {
         Some(self.end)

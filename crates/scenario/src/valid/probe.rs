@@ -13,6 +13,11 @@ use crate::settings::Settings;
 /// What the fabric records.
 pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
     let probe = &context.settings.probe;
+    if probe.blame && !probe.pauses {
+        let caveat = "probe.blame = true without probe.pauses: blame cannot be computed from tables without the PAUSEs; set both \
+                      or neither";
+        context.caveats.push(caveat.to_owned());
+    }
     ProbeSpec {
         sample: probe.sample.map(|period| period.0),
         ports: ports(context, network),

@@ -174,14 +174,17 @@ def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Rep
     by_seed = complete_seeds(cells)
     analytic = not figure.experiment.run
     picture, failure = None, ""
+    file = None if root is None else root / f"{figure.name}-{profile}.png"
+    if file is not None:
+        # A picture of other runs must not stand beside this report.
+        file.unlink(missing_ok=True)
     judged = tuple(judge(claim, figure.name, profile, []) for claim in figure.claims)
     try:
         module = figure.module()
         per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
         judged = tuple(judge(claim, figure.name, profile, per_seed) for claim in figure.claims)
-        if per_seed and root is not None:
-            root.mkdir(parents=True, exist_ok=True)
-            file = root / f"{figure.name}-{profile}.png"
+        if per_seed and file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
             module.draw(list(by_seed.values()), file)
             picture = file
     except Exception as error:  # noqa: BLE001

@@ -9,16 +9,17 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from backwater import experiment, reproduce
+from backwater import __version__, experiment, findings, reproduce
 from backwater.claims import Judged, Verdict
 from backwater.errors import UsageError
 from backwater.experiment import PROFILES, Figure, Variant
+from backwater.findings import Check, Finding, Flip
 from backwater.report.text import ours
-from backwater.reproduce import Plan
+from backwater.reproduce import Plan, Reproduced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,110 +133,88 @@ def _together(plans: Iterator[Plan]) -> Plan:
     return whole
 
 
-def judge(all_cases: Sequence[Case], *, quick: bool) -> dict[str, Any]:
-    """What flips, as plain values: see :func:`rows` for the same as a table."""
+def judge(all_cases: Sequence[Case]) -> list[Finding]:
+    """What flips: one finding per parameter, reading, profile and figure. Raises UsageError if ours does not work."""
     plain, *varied = all_cases
-    ours_judged, failures = _judged(plain)
+    ours_judged = dict(_judged(plain))
+    failures = [
+        f"{figure} {profile} could not be measured: {made.failure}"
+        for (figure, profile), made in ours_judged.items()
+        if made.failure
+    ]
     if failures:
         raise UsageError(f"with our own readings {'; '.join(failures)}")
-    before = {(one.claim.id, one.profile): one for one in ours_judged}
-    parameters: dict[str, dict[str, Any]] = {}
-    for case in varied:
-        if case.parameter is None or case.reading is None:
-            continue
-        entry = parameters.setdefault(
-            case.parameter.id,
-            {"id": case.parameter.id, "text": case.parameter.text, "default": case.parameter.default, "variants": []},
-        )
-        entry["variants"].append(_reading(case, before))
-    return {"quick": quick, "parameters": list(parameters.values())}
+    return [
+        _finding(case.parameter, case.reading, ours_judged[key], made)
+        for case in varied
+        for key, made in _judged(case)
+        if case.parameter is not None and case.reading is not None
+    ]
 
 
-def _judged(case: Case) -> tuple[list[Judged], list[str]]:
-    """Every verdict of a case, and what could not be measured."""
-    found: list[Judged] = []
-    failures = []
+def _judged(case: Case) -> Iterator[tuple[tuple[str, str], Reproduced]]:
+    """Every figure of a case under every profile, measured and judged."""
     for figure in case.figures:
         for profile in figure.profiles(case.profiles):
-            made = reproduce.evaluate(figure, profile, case.plan, None)
-            if made.failure:
-                failures.append(f"{figure.name} {profile} could not be measured: {made.failure}")
-            found += made.judged
-    return found, failures
+            yield (figure.name, profile), reproduce.evaluate(figure, profile, case.plan, None)
 
 
-def _reading(case: Case, before: dict[tuple[str, str], Judged]) -> dict[str, Any]:
-    """One other reading: which verdicts it leaves, and which it turns."""
-    judged, failures = _judged(case)
-    pairs = [(before[one.claim.id, one.profile], one) for one in judged]
-    run = [(old, new) for old, new in pairs if Verdict.NOT_RUN not in (old.verdict, new.verdict)]
-    seeds = sorted({min(old.seeds, new.seeds) for old, new in run})
-    left = {f"{new.figure} {new.profile}" for old, new in pairs if (old, new) not in run}
-    silent = sorted(name for name in left if not any(failure.startswith(f"{name} ") for failure in failures))
-    return {
-        "name": case.reading.name if case.reading else "",
-        "set": list(case.reading.set) if case.reading else [],
-        "figures": [figure.name for figure in case.figures],
-        "profiles": list(case.profiles),
-        "claims": len(run),
-        "seeds": f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'}" if seeds else "no seeds",
-        "missing": [*failures, *(f"{name} is not run" for name in silent)],
-        "flips": [_flip(old, new) for old, new in run if old.verdict is not new.verdict],
-        "verdicts": [row for old, new in run for row in _checks(old, new)],
-    }
+def _finding(parameter: Parameter, reading: Reading, before: Reproduced, after: Reproduced) -> Finding:
+    """One figure under one profile with another reading, against our own."""
+    old = {one.claim.id: one for one in before.judged}
+    pairs = [(old[one.claim.id], one) for one in after.judged]
+    run = [(was, now) for was, now in pairs if Verdict.NOT_RUN not in (was.verdict, now.verdict)]
+    name = f"{after.figure.name} {after.profile}"
+    missing = [f"{name} could not be measured: {after.failure}"] if after.failure else []
+    if not missing and len(run) < len(pairs):
+        missing = [f"{name} is not run"]
+    reduced = after.figure.reduced
+    return Finding(
+        parameter=parameter.id,
+        reading=reading.name,
+        set=reading.set,
+        profile=after.profile,
+        figure=after.figure.name,
+        version=__version__,
+        build=findings.build(),
+        seeds=min((min(was.seeds, now.seeds) for was, now in run), default=0),
+        smaller=reduced.set if reduced is not None else (),
+        claims=len(run),
+        missing=tuple(missing),
+        flips=tuple(_flip(was, now) for was, now in run if was.verdict is not now.verdict),
+        verdicts=tuple(check for was, now in run for check in _checks(was, now)),
+    )
 
 
-def _flip(old: Judged, new: Judged) -> dict[str, str]:
-    """A claim whose verdict turned, with the numbers that turned it."""
+def _flip(old: Judged, new: Judged) -> Flip:
     numbers = [
         f"{after.check.metric.replace('_', ' ')}: {ours(was)} → {ours(after)}"
         for was, after in zip(old.measured, new.measured, strict=True)
         if was.verdict is not after.verdict
     ]
-    return {
-        "claim": new.claim.id,
-        "figure": new.figure,
-        "profile": new.profile,
-        "before": str(old.verdict),
-        "after": str(new.verdict),
-        "numbers": "; ".join(numbers),
-    }
+    return Flip(
+        claim=new.claim.id,
+        figure=new.figure,
+        profile=new.profile,
+        before=str(old.verdict),
+        after=str(new.verdict),
+        numbers="; ".join(numbers),
+    )
 
 
-def _checks(old: Judged, new: Judged) -> Iterator[dict[str, Any]]:
+def _checks(old: Judged, new: Judged) -> Iterator[Check]:
     for was, after in zip(old.measured, new.measured, strict=True):
-        yield {
-            "figure": new.figure,
-            "claim": new.claim.id,
-            "profile": new.profile,
-            "metric": after.check.metric,
-            "unit": after.check.unit,
-            "bound": after.check.bound.text,
-            "before": str(old.verdict),
-            "after": str(new.verdict),
-            "before_mean": was.value.mean if was.value else None,
-            "before_half_width_95": was.value.half_width if was.value else None,
-            "after_mean": after.value.mean if after.value else None,
-            "after_half_width_95": after.value.half_width if after.value else None,
-        }
-
-
-def merged(found: dict[str, Any], earlier: dict[str, Any] | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """What was found now, and what an earlier call found of other parameters, in the order of the file."""
-    by_id = {entry["id"]: entry for entry in (earlier or {}).get("parameters", [])}
-    by_id |= {entry["id"]: entry for entry in found["parameters"]}
-    varied = [by_id[parameter.id] for parameter in parameters if parameter.id in by_id and parameter.variant]
-    fixed = [
-        {"id": p.id, "text": p.text, "default": p.default, "fixed": p.fixed} for p in parameters if p.fixed is not None
-    ]
-    return found | {"parameters": varied, "fixed": fixed}
-
-
-def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row per number that was judged, for Parquet."""
-    return [
-        {"parameter": entry["id"], "reading": reading["name"], **row}
-        for entry in found["parameters"]
-        for reading in entry["variants"]
-        for row in reading["verdicts"]
-    ]
+        yield Check(
+            figure=new.figure,
+            claim=new.claim.id,
+            profile=new.profile,
+            metric=after.check.metric,
+            unit=after.check.unit,
+            bound=after.check.bound.text,
+            before=str(old.verdict),
+            after=str(new.verdict),
+            before_mean=was.value.mean if was.value else None,
+            before_half_width_95=was.value.half_width if was.value else None,
+            after_mean=after.value.mean if after.value else None,
+            after_half_width_95=after.value.half_width if after.value else None,
+        )

@@ -62,7 +62,7 @@ def _content(scenario: Scenario, overrides: tuple[str, ...]) -> str:
     # The other schemes of a file are no part of this run.
     material = {key: value for key, value in resolved.items() if key != "scheme"}
     material["run"] = {key: value for key, value in resolved["run"].items() if key not in _IMMATERIAL}
-    hasher = hashlib.sha256(_build().encode())
+    hasher = hashlib.sha256(build().encode())
     hasher.update(json.dumps(material, sort_keys=True).encode())
     for file in _files(resolved):
         hasher.update((scenario.base_dir / file).read_bytes())
@@ -83,6 +83,6 @@ def _files(value: Any) -> Iterator[str]:
 
 
 @cache
-def _build() -> str:
+def build() -> str:
     """The build of the core: another build could give other results under the same version."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()

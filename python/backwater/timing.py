@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from backwater.errors import UsageError
 from backwater.running import cores
 
 if TYPE_CHECKING:
@@ -15,6 +17,35 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from backwater.running import Outcome
+
+FILE = "timing.json"
+
+
+class Spent(BaseModel):
+    """timing.json: seconds of wall and CPU time, of which in the engine; the share outside it; wall time by phase."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    wall_s: float
+    cpu_s: float
+    engine_cpu_s: float
+    outside_engine: float
+    runs: int
+    cores: int
+    phases_wall_s: dict[str, float]
+
+
+def read(folder: Path) -> Spent | None:
+    """What an earlier call took; None if it left nothing. Raises UsageError for a damaged file."""
+    file = folder / FILE
+    try:
+        return Spent.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise UsageError(f"{file} is damaged ({where}: {first['msg']}); remove it") from None
 
 
 @dataclass
@@ -42,34 +73,34 @@ class Timing:
         self.engine_s += sum(float(summary.get("cpu_s", 0.0)) for summary in done)
         self.runs += len(done)
 
-    def as_json(self) -> dict[str, Any]:
-        """Seconds: wall, CPU of the process, of which in the engine; the share outside it; wall time by phase."""
+    def spent(self) -> Spent:
+        """What it took until now."""
         cpu = time.process_time() - self.cpu_began
         outside = max(cpu - self.engine_s, 0.0)
-        return {
-            "wall_s": round(time.monotonic() - self.began, 3),
-            "cpu_s": round(cpu, 3),
-            "engine_cpu_s": round(self.engine_s, 3),
-            "outside_engine": round(outside / cpu, 4) if cpu > 0 else 0.0,
-            "runs": self.runs,
-            "cores": cores(),
-            "phases_wall_s": {name: round(seconds, 3) for name, seconds in self.phases.items()},
-        }
+        return Spent(
+            wall_s=round(time.monotonic() - self.began, 3),
+            cpu_s=round(cpu, 3),
+            engine_cpu_s=round(self.engine_s, 3),
+            outside_engine=round(outside / cpu, 4) if cpu > 0 else 0.0,
+            runs=self.runs,
+            cores=cores(),
+            phases_wall_s={name: round(seconds, 3) for name, seconds in self.phases.items()},
+        )
 
-    def write(self, folder: Path) -> dict[str, Any]:
+    def write(self, folder: Path) -> Spent:
         """Write `timing.json`, and return what is in it."""
-        facts = self.as_json()
+        spent = self.spent()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "timing.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        return facts
+        (folder / FILE).write_text(spent.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        return spent
 
 
-def line(facts: dict[str, Any]) -> str:
+def line(spent: Spent) -> str:
     """The same in a sentence."""
-    phases = ", ".join(f"{name} {duration(seconds)}" for name, seconds in facts["phases_wall_s"].items())
+    phases = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.phases_wall_s.items())
     return (
-        f"{duration(facts['wall_s'])} in all on {facts['cores']} cores ({phases}); {facts['runs']} runs; "
-        f"CPU {duration(facts['cpu_s'])}, of which {100 * facts['outside_engine']:.0f} % outside the engine"
+        f"{duration(spent.wall_s)} in all on {spent.cores} cores ({phases}); {spent.runs} runs; "
+        f"CPU {duration(spent.cpu_s)}, of which {100 * spent.outside_engine:.0f} % outside the engine"
     )
 
 

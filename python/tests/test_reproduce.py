@@ -135,6 +135,40 @@ def test_a_run_whose_table_is_cut_off_or_missing_is_run_again(fake_core: FakeCor
     assert len(fake_core.ran) == 6 + 2
 
 
+@pytest.mark.usefixtures("papers", "fake_core")
+@pytest.mark.parametrize("damage", ["[1]", "{", '{"runs": 3}'])
+def test_a_damaged_timing_is_named_and_the_report_is_made_without_it(
+    damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "demo"]) == Exit.OK
+    folder = Path("results/reproduce/demo")
+    (folder / "timing.json").write_text(damage)
+    (folder / "report.html").unlink()
+    assert main(["report", str(folder)]) == Exit.CAVEATS
+    assert "timing.json is damaged" in capsys.readouterr().err
+    assert (folder / "report.html").exists()
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_runs_that_are_missing_are_named_everywhere_and_leave_no_old_picture(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["reproduce", "demo"]) == Exit.OK
+    folder = Path("results/reproduce/demo")
+    for cell in json.loads((folder / "runs.json").read_text())["cells"]:
+        if cell["profile"] == "ideal" and cell["run"] == "tcd":
+            (folder / cell["folder"] / "run.json").unlink(missing_ok=True)
+    assert (folder / "fig03-ideal.png").exists()
+    capsys.readouterr()
+    assert main(["report", str(folder)]) == Exit.OK
+    told = "missing runs of fig03 under ideal, seed 2: tcd"
+    assert told in capsys.readouterr().out
+    assert told in (folder / "claims.md").read_text()
+    assert "seed 2: tcd" in (folder / "report.html").read_text()
+    assert not (folder / "fig03-ideal.png").exists()
+    assert (folder / "fig03-authors.png").exists()
+
+
 @pytest.mark.usefixtures("papers")
 def test_verdicts_come_as_json_markdown_and_one_page(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "demo", "--profile", "authors", "--json"]) == Exit.OK

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import sensitivity
+from backwater import sensitivity, stored
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore
@@ -133,6 +133,68 @@ def test_one_parameter_leaves_what_was_found_of_others_and_the_report_shows_both
     page = Path("results/reproduce/demo/report.html").read_text()
     assert "no claim is about it" in page
     assert "holds → differs" in page
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_one_profile_leaves_what_was_found_under_the_other() -> None:
+    assert main(["sensitivity", "demo", "--profile", "authors"]) == Exit.OK
+    assert main(["sensitivity", "demo", "--profile", "ideal", "--seeds", "1"]) == Exit.OK
+    ecn = found()["ECN"]
+    assert [flip["profile"] for flip in ecn["flips"]] == ["authors", "ideal"]  # type: ignore[attr-defined]
+    assert (ecn["claims"], ecn["seeds"]) == (4, "1 or 2 seeds")
+    whole = json.loads(Path("results/reproduce/demo/sensitivity/sensitivity.json").read_text())
+    assert [(one["profile"], one["seeds"]) for one in whole["findings"] if one["reading"] == "ECN"] == [
+        ("authors", 2),
+        ("ideal", 1),
+    ]
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_what_another_build_found_is_kept_and_said_to_be_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stored, "build", lambda: "0123456789abcdef")
+    assert main(["sensitivity", "demo", "--profile", "authors"]) == Exit.OK
+    monkeypatch.setattr(stored, "build", lambda: "fedcba9876543210")
+    assert main(["reproduce", "demo"]) == Exit.OK
+    capsys.readouterr()
+    assert main(["sensitivity", "demo", "--profile", "ideal"]) == Exit.OK
+    assert "build 0123456789ab, not this one" in " ".join(capsys.readouterr().out.split())
+    assert found()["ECN"]["profiles"] == ["authors", "ideal"]
+    assert found()["TCD again"]["other_builds"] == []
+    assert main(["report", "results/reproduce/demo"]) == Exit.OK
+    assert "by another build than this report: version" in Path("results/reproduce/demo/report.html").read_text()
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_the_command_that_is_printed_makes_a_report_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sensitivity", "demo"]) == Exit.OK
+    assert "`backwater reproduce demo` makes one" in capsys.readouterr().out
+    assert main(["reproduce", "demo", "--figure", "fig03"]) == Exit.OK
+    assert main(["sensitivity", "demo"]) == Exit.OK
+    assert "`backwater report results/reproduce/demo/fig03` puts it into report.html" in capsys.readouterr().out
+    assert main(["sensitivity", "demo", "--quick"]) == Exit.OK
+    assert "`backwater reproduce demo --quick` makes one" in capsys.readouterr().out
+    assert main(["report", "results/reproduce/demo/fig03"]) == Exit.OK
+    assert "holds → differs" in Path("results/reproduce/demo/fig03/report.html").read_text()
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+@pytest.mark.parametrize("damage", ["[1]", "{", '{"parameters": [{"id": "Q1"}]}', '{"format": 2, "findings": [{}]}'])
+def test_a_damaged_file_is_named_and_the_report_is_made_without_it(
+    damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert main(["sensitivity", "demo"]) == Exit.OK
+    file = Path("results/reproduce/demo/sensitivity/sensitivity.json")
+    file.write_text(damage)
+    Path("results/reproduce/demo/report.html").unlink()
+    assert main(["report", "results/reproduce/demo"]) == Exit.CAVEATS
+    assert "sensitivity.json is damaged" in capsys.readouterr().err
+    assert "X-F3b" in Path("results/reproduce/demo/report.html").read_text()
+    assert main(["sensitivity", "demo"]) == Exit.OK
+    assert "what it held is left out" in capsys.readouterr().err
+    assert main(["report", "results/reproduce/demo"]) == Exit.OK
 
 
 @pytest.mark.usefixtures("papers")

@@ -125,22 +125,28 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
     from backwater import report, terminal
     from backwater.report import making
 
-    found, written, facts = making.make(manifest, folder, root, timing)
+    made = making.make(manifest, folder, root, timing)
+    missing = report.missing(made.figures)
     if as_json:
         print((folder / "claims.json").read_text(encoding="utf-8"), end="")
+        print(*missing, sep="\n", end="\n" if missing else "", file=sys.stderr)
     else:
         console = terminal.stdout()
-        console.print(report.claims_table(found))
-        console.print(report.tally(found), highlight=False)
-        console.print("written: " + ", ".join(map(str, written)), highlight=False, markup=False)
-        if facts is not None:
-            console.print(facts, highlight=False, markup=False)
-    failed = [item for item in found if item.failure]
+        console.print(report.claims_table(made.figures))
+        console.print(report.tally(made.figures), highlight=False)
+        for line in missing:
+            console.print(line, highlight=False, markup=False)
+        console.print("written: " + ", ".join(map(str, made.written)), highlight=False, markup=False)
+        if made.time is not None:
+            console.print(made.time, highlight=False, markup=False)
+    for warning in made.warnings:
+        print(warning, file=sys.stderr)
+    failed = [item for item in made.figures if item.failure]
     for item in failed:
         print(
             f"{item.figure.name} under {item.profile} could not be measured or drawn: {item.failure}", file=sys.stderr
         )
-    return Exit.CAVEATS if failed else Exit.OK
+    return Exit.CAVEATS if failed or made.warnings else Exit.OK
 
 
 def _failures(outcomes: Sequence[Outcome]) -> int:

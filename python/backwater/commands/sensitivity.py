@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit
+from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
+    from backwater.findings import Finding
     from backwater.running import Outcome
 
 
@@ -55,10 +57,9 @@ def sensitivity(
     json_
         Print only JSON.
     """
-    from backwater import costs
+    from backwater import costs, findings, terminal
     from backwater import sensitivity as machinery
     from backwater.commands.reproduce import PROFILES, do
-    from backwater.report import making
 
     root = out or Path("results/reproduce") / system
     own, every = machinery.load(system)
@@ -71,35 +72,46 @@ def sensitivity(
     made = machinery.plan(found, count, root, quick=quick)
     if not any(outcome.interrupted for outcome in outcomes):
         outcomes += do(costs.expected(made, known), jobs, "runs", quiet=json_)
-    earlier = making.sensitivity(root, quick=quick)
-    told = machinery.merged(machinery.judge(found, quick=quick), earlier, every)
-    _write(told, root / ("sensitivity-quick" if quick else "sensitivity"), root, as_json=json_, ids=parameter or ())
+    judged = machinery.judge(found)
+    folder = findings.place(root, quick=quick)
+    told = findings.told(findings.merged(judged, _earlier(folder)), every, quick=quick)
+    written = findings.write(told, folder)
+    if json_:
+        print(json.dumps(told, indent=1))
+    else:
+        console = terminal.stdout()
+        console.print(_table(told, parameter or ()))
+        names = ", ".join(map(str, written))
+        console.print(
+            f"written: {names}; {_how_to_report(system, root, out, quick=quick)}", highlight=False, markup=False
+        )
     return _failures(outcomes)
 
 
-def _write(told: dict[str, Any], folder: Path, root: Path, *, as_json: bool, ids: Sequence[str]) -> None:
-    import polars as pl
+def _earlier(folder: Path) -> list[Finding]:
+    """What an earlier call found; nothing, with a warning, if that cannot be read."""
+    from backwater import findings
 
-    from backwater import sensitivity as machinery
-    from backwater import terminal
+    try:
+        return findings.read(folder)
+    except UsageError as error:
+        print(f"{error}; what it held is left out", file=sys.stderr)
+        return []
 
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(told, indent=1) + "\n"
-    (folder / "sensitivity.json").write_text(text, encoding="utf-8")
-    rows = machinery.rows(told)
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "sensitivity.parquet")
-    if as_json:
-        print(text, end="")
-        return
-    console = terminal.stdout()
-    console.print(_table(told, ids))
-    report = root / "quick" if told["quick"] else root
-    console.print(
-        f"written: {folder / 'sensitivity.json'}, {folder / 'sensitivity.parquet'}; "
-        f"`backwater report {report}` puts it into report.html",
-        highlight=False,
-        markup=False,
-    )
+
+def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) -> str:
+    """The command that puts the findings into a report that there is, or makes one."""
+    from backwater.manifest import FILE, Manifest
+
+    # The whole before its parts.
+    for file in (root / FILE, *sorted(root.glob(f"*/{FILE}"))):
+        try:
+            if Manifest.read(file.parent).quick == quick:
+                return f"`{shlex.join(['backwater', 'report', str(file.parent)])}` puts it into report.html"
+        except UsageError:
+            continue
+    words = ["backwater", "reproduce", system, *(["--quick"] if quick else []), *(["--out", str(out)] if out else [])]
+    return f"there is no report yet that it fits: `{shlex.join(words)}` makes one, with it"
 
 
 def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
@@ -119,10 +131,17 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
             ]
             first = (f"{entry['id']}: {entry['text']}", entry["default"]) if number == 0 else ("", "")
             only = f" ({reading['profiles'][0]})" if len(reading["profiles"]) == 1 else ""
-            looked = f"{reading['claims']} verdicts, {reading['seeds']}"
+            builds = [f"by {origin}, not this one" for origin in reading["other_builds"]]
+            looked = "; ".join([f"{reading['claims']} verdicts, {reading['seeds']}", *builds])
             told_flips = "\n".join([*flips, *reading["missing"]]) or "none"
             table.add_row(*map(escape, (*first, reading["name"] + only, told_flips, looked)))
         table.add_section()
+    if told["smaller"]:
+        table.caption = "\n".join(
+            escape(f"{figure} is smaller here than in its figure: {', '.join(changes)}")
+            for figure, changes in told["smaller"].items()
+        )
+        table.caption_justify = "left"
     return table
 
 

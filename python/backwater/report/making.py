@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from backwater import experiment, paper, timing
+from backwater import experiment, findings, paper, sensitivity, timing
+from backwater.errors import UsageError
 from backwater.report import facts as own
 from backwater.report.write import write
 from backwater.reproduce import evaluate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from backwater.manifest import Manifest
     from backwater.reproduce import Reproduced
-    from backwater.timing import Timing
+    from backwater.timing import Spent, Timing
+
+_T = TypeVar("_T")
 
 
-def make(
-    manifest: Manifest, folder: Path, root: Path, clock: Timing | None
-) -> tuple[list[Reproduced], list[Path], str | None]:
-    """Evaluate every figure and write the report to `folder`; also, with a clock, where the time went in a sentence.
+@dataclass(frozen=True)
+class Made:
+    """A report: what was judged, the files, with a clock where the time went in a sentence, and what was left out."""
 
-    `root` holds what the whole reproduction shares, such as the sensitivity runs.
+    figures: list[Reproduced]
+    written: list[Path]
+    time: str | None
+    warnings: list[str]
+
+
+def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> Made:
+    """Evaluate every figure and write the report to `folder`.
+
+    `root` holds what the whole reproduction shares, such as the sensitivity runs. What cannot be read of them is left
+    out, and said.
     """
     clock_of_call = clock or timing.Timing()
     with clock_of_call.phase("measuring and drawing"):
@@ -34,36 +47,35 @@ def make(
             for profile in figure.profiles(manifest.profiles)
         ]
     home = experiment.home(manifest.system)
-    spent = clock.write(folder) if clock is not None else _spent(folder)
+    warnings: list[str] = []
+    spent = clock.write(folder) if clock is not None else _or_warn(lambda: timing.read(folder), warnings)
     facts = [*own.about(), *_facts(manifest, found, spent)]
     with clock_of_call.phase("report"):
-        told = sensitivity(root, quick=manifest.quick)
+        told = _or_warn(lambda: sensitivity_of(manifest, root), warnings)
         written = write(found, folder, paper.load(home), facts, quick=manifest.quick, sensitivity=told)
     if clock is None:
-        return found, written, None
-    return found, [*written, folder / "timing.json"], timing.line(clock.write(folder))
+        return Made(found, written, None, warnings)
+    return Made(found, [*written, folder / timing.FILE], timing.line(clock.write(folder)), warnings)
 
 
-def sensitivity(root: Path, *, quick: bool) -> dict[str, Any] | None:
-    """What the sensitivity runs below `root` found, if there are any."""
-    file = root / ("sensitivity-quick" if quick else "sensitivity") / "sensitivity.json"
-    try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+def sensitivity_of(manifest: Manifest, root: Path) -> dict[str, Any] | None:
+    """What the sensitivity runs below `root` found, by the paper's file as it is now; None if there is nothing."""
+    found = findings.read(findings.place(root, quick=manifest.quick))
+    if not found:
         return None
-    return found
+    _, parameters = sensitivity.load(manifest.system)
+    return findings.told(found, parameters, quick=manifest.quick)
 
 
-def _spent(folder: Path) -> dict[str, Any] | None:
-    """The timing of the call that did the runs."""
+def _or_warn(read: Callable[[], _T], warnings: list[str]) -> _T | None:
     try:
-        found: dict[str, Any] = json.loads((folder / "timing.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read()
+    except UsageError as error:
+        warnings.append(f"left out of the report: {error}")
         return None
-    return found
 
 
-def _facts(manifest: Manifest, found: list[Reproduced], spent: dict[str, Any] | None) -> list[tuple[str, str]]:
+def _facts(manifest: Manifest, found: list[Reproduced], spent: Spent | None) -> list[tuple[str, str]]:
     versions = sorted(
         {str(run.meta["version"]) for item in found for runs in item.runs.values() for run in runs.values()}
     )
@@ -81,7 +93,7 @@ def _facts(manifest: Manifest, found: list[Reproduced], spent: dict[str, Any] | 
         ),
         ("reproduce", manifest.command),
     ]
-    if spent is not None and spent["runs"]:
+    if spent is not None and spent.runs:
         facts.append(("last call", timing.line(spent)))
     return facts
 

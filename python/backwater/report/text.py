@@ -76,10 +76,22 @@ def tally(figures: Sequence[Reproduced]) -> str:
     return f"{len(verdicts)} verdicts: {', '.join(counts)}"
 
 
+def missing(figures: Sequence[Reproduced]) -> list[str]:
+    """What a report lacks, one line for each figure, profile and seed."""
+    return [
+        f"missing runs of {item.figure.name} under {item.profile}, {text}" for item in figures for text in item.missing
+    ]
+
+
 def markdown(figures: Sequence[Reproduced], title: str) -> str:
     """The claims table as Markdown."""
     lines = [f"# {title}", "", tally(figures), "", _row(_HEADINGS), _row("---" for _ in _HEADINGS)]
     lines += [_row(_cells(judged)) for judged in every(figures)]
+    lacks = missing(figures)
+    lacks += [
+        f"{i.figure.name} under {i.profile} could not be measured or drawn: {i.failure}" for i in figures if i.failure
+    ]
+    lines += ["", "## Not complete", "", *(f"- {text}" for text in lacks)] if lacks else []
     return "\n".join(lines) + "\n"
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+VICTIMS = Path(__file__).parents[2] / "papers" / "tcd" / "scenarios" / "victims.toml"
 
 _FIGURE_2 = """
 profile = "authors"
@@ -135,6 +136,53 @@ def test_an_isolated_tree_has_one_root_and_its_branches_lie_up_the_chain_of_swit
     assert depths == {"P2 L0->T2": 1, "P0 T0->L0": 2, "P1 T1->L0": 2, "A0->T2": 1}
     # Whatever else a PAUSE was for, of these ports nearly all OFF time is for P3.
     assert all(row["weighted_ps"] > 0.99 * row["off_ps"] for row in found.values())
+
+
+#: One flow at the rate of its ports, and for a moment another to the same receiver.
+_FULL = """
+[[traffic]]
+name = "F2"
+kind = "long-lived"
+from = "S2"
+to = "R0"
+cc = { kind = "none" }
+[[traffic]]
+name = "G"
+kind = "bursts"
+from = "A0"
+to = "R0"
+size = "500KB"
+rounds = 1
+interval = "1ms"
+start = "1ms"
+"""
+_DETECTORS = [f"switch.detector.kind={kind}" for kind in ("red", "tcd", "np-ecn")]
+
+
+@pytest.mark.parametrize("detector", _DETECTORS)
+def test_a_queue_that_a_pause_has_piled_up_and_that_stays_makes_no_root(
+    runs: Callable[..., Blame], detector: str
+) -> None:
+    # P1 and P2 carry one flow from a 40 Gbps link to a 40 Gbps link: they can never be overloaded.
+    blame = runs("full", _FIGURE_2.format(until="8ms") + _FULL, detector)
+    assert "P2 L0->T2" in _branches(blame, "T2->R0")
+    assert _roots(blame) == ["T2->R0"]
+
+
+@pytest.mark.parametrize("detector", _DETECTORS)
+def test_p0_and_p2_are_no_roots_where_the_sources_links_keep_them_from_overload(
+    runs: Callable[..., Blame], detector: str
+) -> None:
+    # Two sources at 20 Gbps each are all that ever comes by P0 and P2.
+    short = [f"traffic.{name}.until=50ms" for name in ("victims", "culprits", "A")]
+    flags = [f"probe.{name}=true" for name in ("marks", "pauses", "blame")]
+    blame = runs("victims", VICTIMS.read_text(encoding="utf-8"), detector, *short, *flags)
+    assert {"P0 T0->L0", "P2 L0->T2"} <= set(blame.branches["branch"])
+    assert _roots(blame) == ["P3 T2->R1"]
+    # All that S0 sends goes to R0, which is never congested.
+    fed = set(blame.feeding["traffic"])
+    assert "victims" not in fed
+    assert blame.unexplained_ps == 0
 
 
 def test_in_figure_3_of_the_tcd_paper_f1_and_the_bursts_are_culprits_and_f0_and_f2_victims(isolated: Blame) -> None:

@@ -6,6 +6,7 @@ against it. docs/ground-truth.md defines every word.
 ::
 
     pauses, holds ─▶ gates.py     OFF intervals, held periods
+    crowds        ─▶ release.py   until when a port is held after its RESUME
                      chain.py     OFF intervals to roots
     crowds        ─▶ crowding.py  flows that feed the roots
     waits, flows  ─▶ losses.py    what each flow lost; victims

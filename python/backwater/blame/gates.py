@@ -1,4 +1,4 @@
-"""When a port was OFF, and how long it was held: OFF, and then busy with what had been held back."""
+"""When a port was OFF, and how long it was held: OFF, and then until the PAUSEs do not explain its queue any more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from backwater.blame import release
 from backwater.blame.tables import latest, queue_of, read
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ class Gates:
     """`off`: one row per OFF interval: `off` (its number), `queue`, `off_ps`, `on_ps`, `behind` (bytes held back).
 
     `held`: one row per held period: `queue`, `start`, `end`. `holds`: one row per PAUSE and egress queue it was for:
-    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the PAUSE was for).
+    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the PAUSE was for), `closed` (whether the
+    gate of the blocker was).
     """
 
     off: pl.DataFrame
@@ -34,7 +36,8 @@ def gates(results: Results, ports: pl.DataFrame) -> Gates:
     end_ps = int(results.meta["sim_time_ps"])
     off, holds = _off(results, end_ps), _holds(results)
     off = _behind(off, holds)
-    return Gates(off, _held(off, ports), holds)
+    ends = release.ends(results, _sent(off, ports), holds, end_ps)
+    return Gates(off, _held(ends), holds)
 
 
 def _off(results: Results, end_ps: int) -> pl.DataFrame:
@@ -58,9 +61,10 @@ def _off(results: Results, end_ps: int) -> pl.DataFrame:
 def _holds(results: Results) -> pl.DataFrame:
     held = ("held_node_index", "held_port_index", "priority")
     blocker = ("node_index", "blocker_index", "blocker_priority")
-    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes"])
+    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes", "closed"])
     return frame.select(
         "time_ps",
+        "closed",
         queue=queue_of(*held),
         blocker=queue_of(*blocker),
         share=pl.col("from_held_bytes"),
@@ -90,12 +94,18 @@ def _behind(off: pl.DataFrame, holds: pl.DataFrame) -> pl.DataFrame:
     return off.join(behind, on="off").sort("off")
 
 
-def _held(off: pl.DataFrame, ports: pl.DataFrame) -> pl.DataFrame:
-    """Held periods: OFF intervals, each as much longer as the port needs for what it held back, merged."""
+def _sent(off: pl.DataFrame, ports: pl.DataFrame) -> pl.DataFrame:
+    """Adds `sent_ps`: when the port can have sent on all that was held back."""
     sending = (pl.col("behind") * 8e12 / pl.col("rate_bps")).ceil().cast(pl.Int64)
-    spans = off.join(ports.select("queue", "rate_bps"), on="queue").select(
-        "queue", start="off_ps", end=pl.col("on_ps") + sending
+    known = off.join(ports.select("queue", "rate_bps"), on="queue", how="left").with_columns(
+        sent_ps=pl.col("on_ps") + sending
     )
+    return known.drop("rate_bps").sort("off")
+
+
+def _held(ends: pl.DataFrame) -> pl.DataFrame:
+    """Held periods: OFF intervals, each until its end after the RESUME, merged."""
+    spans = ends.select("queue", start="off_ps", end="end_ps")
     spans = spans.sort("queue", "start")
     before = pl.col("end").cum_max().shift(1).over("queue")
     begins = (pl.col("start") > before).fill_null(value=True)

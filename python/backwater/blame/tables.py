@@ -85,6 +85,19 @@ def latest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: str,
     )
 
 
+def earliest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: str) -> pl.DataFrame:
+    """Each row of `left` with the first row of `right` of the same `queue` that is not earlier."""
+    return left.sort(left_on).join_asof(
+        right.sort(right_on),
+        left_on=left_on,
+        right_on=right_on,
+        by="queue",
+        strategy="forward",
+        coalesce=False,
+        check_sortedness=False,
+    )
+
+
 def queues(results: Results) -> pl.DataFrame:
     """The egress queues: `queue`, `port` (its label), `rate_bps`, `paused_ps`, `at_host`."""
     ends = read(results, "flows", ["src_index", "dst_index"])

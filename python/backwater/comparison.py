@@ -172,10 +172,13 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         before = row["bin"]
     bases = {"alone": "FCT of the same flow alone in the empty network", "analytic": "(size / line rate + propagation)"}
     lines = [f"slowdown: FCT / {bases[base]}"]
+    if seeds > 1:
+        lines.append(f"flows: how many finished, all {seeds} seeds together")
     unfinished = table.filter(pl.col("bin") == "all sizes").select("scheme", "unfinished").rows()
     if any(count for _, count in unfinished):
         counts = ", ".join(f"{name} {quantity.count(count)}" for name, count in unfinished)
-        lines.append(f"flows that did not finish before the run ended have no FCT and are left out: {counts}")
+        together = " (all seeds together)" if seeds > 1 else ""
+        lines.append(f"flows that did not finish before the run ended have no FCT and are left out{together}: {counts}")
     made.caption, made.caption_justify = "\n".join(lines), "left"
     return made
 

@@ -85,6 +85,9 @@ def test_a_table_a_picture_and_parquet_are_left(one: str, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert "DCQCN" in shown
     assert "÷" in shown
+    # A mean of the slowdowns, but the sum of the flows: 2 seeds with 4 each.
+    assert "mean of 2 seeds" in shown
+    assert "flows: how many finished, all 2 seeds together" in shown
     table = pl.read_parquet("results/compare/two/compare.parquet")
     assert table.filter(pl.col("bin") == "all sizes")["flows"].to_list() == [8, 8]
     assert Path("results/compare/two/compare.png").read_bytes().startswith(b"\x89PNG")

@@ -157,7 +157,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict in one profile."""
+    """A claim with its verdict in one profile; `quick` for one of shrunk runs, of which the notes do not speak."""
 
     claim: Claim
     figure: str
@@ -165,6 +165,7 @@ class Judged:
     seeds: int
     measured: tuple[Measured, ...]
     verdict: Verdict
+    quick: bool = False
 
     @property
     def reason(self) -> str:
@@ -176,12 +177,14 @@ class Judged:
             return f"these runs do not show {', '.join(missing)}"
         if any(item.borderline for item in self.measured):
             note = "the bound lies within the confidence interval"
-            return f"{note}; {self.claim.notes[self.profile]}" if self._noted else note
-        return self.claim.notes[self.profile] if self._noted else ""
+            return f"{note}; {self._note}" if self._note else note
+        return self._note
 
     @property
-    def _noted(self) -> bool:
-        return self.verdict is not Verdict.HOLDS and self.profile in self.claim.notes
+    def _note(self) -> str:
+        if self.verdict is not Verdict.DIFFERS or self.profile not in self.claim.notes:
+            return ""
+        return f"{'in the full run: ' if self.quick else ''}{self.claim.notes[self.profile]}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for claims.json."""

@@ -1,5 +1,6 @@
 """Claims are judged by their bounds, and bounds are what they say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,15 @@ def test_what_the_text_leaves_open_stays_not_decidable_whatever_was_measured() -
 
 
 def test_a_figure_that_was_not_run_has_no_verdict() -> None:
-    assert judge(claim(), "fig", "ideal", []).verdict is Verdict.NOT_RUN
+    noted = claim(notes={"ideal": "pauses do not wobble"})
+    found = judge(noted, "fig", "ideal", [])
+    assert (found.verdict, found.reason, found.as_json()["reason"]) == (Verdict.NOT_RUN, "", "")
+
+
+def test_what_is_known_of_a_difference_is_of_the_full_run_not_of_a_quick_look() -> None:
+    noted = claim(notes={"ideal": "pauses do not wobble"})
+    found = replace(judge(noted, "fig", "ideal", [{"peak_kb": 1.0}]), quick=True)
+    assert found.reason == "in the full run: pauses do not wobble"
 
 
 def test_a_difference_carries_its_known_reason_in_its_profile_only() -> None:

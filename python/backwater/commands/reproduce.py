@@ -134,6 +134,8 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
         console = terminal.stdout()
         console.print(report.claims_table(made.figures))
         console.print(report.tally(made.figures), highlight=False)
+        texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"
+        console.print(f"what each claim says, its numbers, and why it differs: {texts}", highlight=False, markup=False)
         for line in missing:
             console.print(line, highlight=False, markup=False)
         console.print("written: " + ", ".join(map(str, made.written)), highlight=False, markup=False)

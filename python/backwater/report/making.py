@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from backwater import experiment, findings, paper, sensitivity, timing
@@ -46,6 +46,8 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
             for figure in figures
             for profile in figure.profiles(manifest.profiles)
         ]
+    if manifest.quick:
+        found = [replace(item, judged=tuple(replace(one, quick=True) for one in item.judged)) for item in found]
     home = experiment.home(manifest.system)
     warnings: list[str] = []
     spent = clock.write(folder) if clock is not None else _or_warn(lambda: timing.read(folder), warnings)

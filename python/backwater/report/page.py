@@ -14,6 +14,7 @@ from backwater.report.text import every, ours
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.experiment import Quick
     from backwater.paper import Paper
     from backwater.reproduce import Cell, Reproduced
 
@@ -112,12 +113,18 @@ def _figure(profiles: Sequence[Reproduced], shown: dict[tuple[str, str], str]) -
         "title": experiment.title,
         "about": experiment.about,
         "pictures": _pictures(profiles),
+        "quick": _shrunk(experiment.quick),
         "states": [_state(item) for item in profiles],
         "claims": [_claim(claim.id, profiles) for claim in figure.claims],
         "runs": [(item.profile, _runs(item)) for item in profiles if item.cells],
         "assumptions": own,
         "repeated": repeated,
     }
+
+
+def _shrunk(quick: Quick) -> dict[str, Any]:
+    """What a quick look changes of a figure."""
+    return {"seeds": quick.seeds, "set": quick.set, "skip": quick.skip}
 
 
 def _pictures(profiles: Sequence[Reproduced]) -> list[dict[str, str]]:

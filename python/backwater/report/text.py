@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from backwater.reproduce import Reproduced
 
 _RICH = {Verdict.HOLDS: "green", Verdict.DIFFERS: "red", Verdict.NOT_DECIDABLE: "yellow", Verdict.NOT_RUN: "dim"}
-#: What does not depend on the profile.
-_SHARED = ("claim", "what", "paper", "holds if")
 _HEADINGS = ("claim", "profile", "what", "paper", "ours (mean ± 95 %)", "holds if", "seeds", "verdict")
 
 
@@ -53,20 +51,29 @@ def every(figures: Iterable[Reproduced]) -> list[Judged]:
 
 
 def claims_table(figures: Sequence[Reproduced]) -> Table:
-    """The claims table for the terminal; what two profiles of a claim share is said once."""
+    """The claims table for the terminal: one line per claim and profile, without the prose."""
     table = Table(title="Claims", title_justify="left", header_style="bold")
-    for heading in _HEADINGS:
-        table.add_column(heading, overflow="fold", justify="right" if heading == "seeds" else "left")
-    before: Judged | None = None
+    for heading in ("claim", "profile", "ours (mean ± 95 %)", "holds if", "verdict"):
+        table.add_column(heading, no_wrap=True)
+    before = ""
     for judged in every(figures):
-        *cells, verdict = _cells(judged)
-        if before is not None and before.claim.id == judged.claim.id:
-            cells = ["" if heading in _SHARED else cell for heading, cell in zip(_HEADINGS, cells, strict=False)]
-        elif before is not None:
+        if before not in ("", judged.figure):
             table.add_section()
-        table.add_row(*cells, f"[{_RICH[judged.verdict]}]{escape_markup(verdict)}[/]")
-        before = judged
+        before = judged.figure
+        cells = (judged.claim.id, judged.profile, *_in_short(judged))
+        table.add_row(*map(escape_markup, cells), f"[{_RICH[judged.verdict]}]{judged.verdict}[/]")
     return table
+
+
+def _in_short(judged: Judged) -> tuple[str, str]:
+    """The number of a claim and its bound; of a claim with several numbers, how many lie within."""
+    if not judged.measured:
+        return "-", "-"
+    if len(judged.measured) == 1:
+        item = judged.measured[0]
+        return ours(item), item.check.bound.text
+    holding = sum(item.verdict is Verdict.HOLDS for item in judged.measured)
+    return f"{holding} of {len(judged.measured)} within", f"{len(judged.measured)} bounds"
 
 
 def tally(figures: Sequence[Reproduced]) -> str:

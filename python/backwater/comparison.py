@@ -200,8 +200,12 @@ def _interval(row: Mapping[str, Any], name: str, show: Any) -> str:
     if row["seeds"] < 2:
         return f"{number} {unit}".rstrip()
     width = (row[f"{name}_high"] - mean) * (float(number) / mean if mean else 1)
+    if width <= 1e-9 * abs(float(number)):
+        width = 0.0  # equal seeds, but for the rounding of their sum
     rounded = f"{width:.{len(number.partition('.')[2])}f}"
-    if float(rounded) == 0 < width:
+    if width == 0:
+        rounded = "0"
+    elif float(rounded) == 0:
         rounded = f"{width:.1g}"
     return f"{number} ± {rounded} {unit}".rstrip()
 

@@ -116,7 +116,8 @@ class Lines:
             self._worked += outcome.job.cost
             elapsed = time.monotonic() - self._start
             left = elapsed / self._worked * (self._work - self._worked)
-            rest = f", about {left:.0f} s left" if self._done < self._total else ""
+            words = f"about {left:.0f} s" if left >= 1 else "less than 1 s"
+            rest = f", {words} left" if self._done < self._total else ""
             now, ends = time.monotonic(), self._done == self._total
             if self._total > self._FEW and now - self._said < 1 and not ends and outcome.error is None:
                 return
@@ -142,8 +143,9 @@ def watching(jobs: Sequence[Job], *, quiet: bool = False) -> Iterator[Watcher | 
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("elapsed,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             TextColumn("[dim]{task.fields[detail]}"),
         )
         with Progress(*columns, console=console) as progress:

@@ -270,11 +270,11 @@ def _cut_short(results: Results) -> list[str]:
     """What a run that ended before its flows did cannot tell."""
     rows = measures.by_traffic(results).to_dicts()
     if not any(row["packets"] for row in rows):
-        return ["caveat: no packet arrived before the end of the run: see run.until and the traffic's start"]
+        return ["note: no packet arrived before the end of the run: see run.until and the traffic's start"]
     finished, finite = _finished(rows)
     if finished == finite:
         return []
-    return [f"caveat: {finite - finished} of {finite} finite flows had not finished when the run ended"]
+    return [f"note: {finite - finished} of {finite} finite flows had not finished when the run ended"]
 
 
 def _without_pauses(meta: Mapping[str, Any]) -> list[str]:

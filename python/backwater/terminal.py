@@ -1,8 +1,15 @@
-"""Where commands print: a rich console that does not squeeze tables when nobody sees the width."""
+"""Where commands print: a rich console that squeezes tables only as far as they stay readable."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.table import Column
 
 #: Columns that the widest table needs.
 _WIDE = 220
@@ -13,6 +20,42 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a table that cannot be narrowed to the terminal is printed as wide as in a pipe."""
+        if self.width < _WIDE and any(isinstance(item, Table) and not self._narrowed(item) for item in objects):
+            _Console(width=_WIDE, file=self.file, force_terminal=self.is_terminal).print(*objects, **options)
+        else:
+            super().print(*objects, **options)
+
+    def _narrowed(self, table: Table) -> bool:
+        """Set the widths of columns where a table is too wide; false if it must break more than lines of words.
+
+        What names a row, in the first column, stays in one piece, as do numbers, which stand to the right.
+        """
+        room = self.options.update(width=_WIDE)
+        ranges = [
+            self._range(column, whole=number == 0 or column.justify == "right")
+            for number, column in enumerate(table.columns)
+        ]
+        needed = Measurement.get(self, room, table).maximum
+        if needed <= self.width:
+            return True
+        spare = self.width - needed + sum(most - least for least, most in ranges)
+        if spare < 0:
+            return False
+        stretch = sum(most - least for least, most in ranges)
+        for column, (least, most) in zip(table.columns, ranges, strict=True):
+            column.width = least + spare * (most - least) // max(stretch, 1)
+        return True
+
+    def _range(self, column: Column, *, whole: bool) -> tuple[int, int]:
+        """The least and the largest width of a column; at the least, lines break between words, or in the heading."""
+        room = self.options.update(width=_WIDE)
+        heading = Measurement.get(self, room, column.header)
+        cells = [Measurement.get(self, room, cell) for cell in column.cells]
+        least = max([heading.minimum, *((cell.maximum if whole else cell.minimum) for cell in cells)])
+        return least, max([heading.maximum, *(cell.maximum for cell in cells)])
 
 
 def stdout() -> Console:

@@ -65,7 +65,7 @@ def compare(
     json_
         Print only JSON.
     """
-    from backwater import comparison, schemes
+    from backwater import comparison, quantity, schemes
     from backwater.comparison import Comparison
 
     if not scenarios:
@@ -79,8 +79,7 @@ def compare(
     comparison.check_traffic(found, next(iter(todo)))
     outcomes = _run(todo, jobs, quiet=json_)
     complete = comparison.complete(todo)
-    if complete:
-        _report(Comparison(complete, cuts, base, traffic), root, as_json=json_)
+    idle = _report(Comparison(complete, cuts, base, traffic), root, as_json=json_) if complete else []
     for outcome in outcomes:
         if outcome.error is not None and not outcome.interrupted:
             raise outcome.error
@@ -88,7 +87,20 @@ def compare(
         kept = len(next(iter(complete.values()))) if complete else 0
         print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
         return Exit.CAVEATS
+    if idle:
+        ends = next(iter(complete.values()))[0].meta["sim_time_ps"]
+        print(
+            f"no flow finished under {', '.join(idle)}, so there is nothing to compare: the runs end after "
+            f"{quantity.time(ends)}; let them run longer, as by --set run.until={_longer(ends)}",
+            file=sys.stderr,
+        )
+        return Exit.CAVEATS
     return Exit.CAVEATS if any(run.meta["caveats"] for runs in complete.values() for run in runs) else Exit.OK
+
+
+def _longer(ends: int) -> str:
+    """Ten times as long, as a scenario writes it."""
+    return f"{ends // 100_000}us" if ends >= 100_000 else "1us"
 
 
 def _edges(text: str) -> list[int]:
@@ -114,10 +126,14 @@ def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool
         return run_jobs(still, jobs, watcher)
 
 
-def _report(made: Comparison, root: Path, *, as_json: bool) -> None:
+def _report(made: Comparison, root: Path, *, as_json: bool) -> list[str]:
+    """Write and print it; returns the schemes under which no flow finished."""
+    import polars as pl
+
     from backwater import comparison, terminal
 
     table = made.table()
+    idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
     root.mkdir(parents=True, exist_ok=True)
     table.write_parquet(root / "compare.parquet")
     title = f"{' against '.join(made.runs)}{f', traffic {made.traffic}' if made.traffic else ''}"
@@ -131,7 +147,7 @@ def _report(made: Comparison, root: Path, *, as_json: bool) -> None:
         print(
             json.dumps({"base": made.base, "traffic": made.traffic, "rows": table.to_dicts(), "runs": runs}, indent=2)
         )
-        return
+        return idle
     console = terminal.stdout()
     for name, of_scheme in made.runs.items():
         for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
@@ -140,3 +156,4 @@ def _report(made: Comparison, root: Path, *, as_json: bool) -> None:
     console.print(
         f"written: {root / 'compare.parquet'}, {picture}; runs: {root / 'runs'}", highlight=False, markup=False
     )
+    return idle

@@ -169,7 +169,7 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
     every = [run for runs in groups.values() for run in runs]
     for run in every:
         for line in tables.run_lines(run):
-            if line.startswith(("caveat", "partial")):
+            if line.startswith(("caveat", "note", "partial")):
                 console.print(f"{run.folder}: {line}", highlight=False, markup=False)
     console.print(sweep.table(groups))
     for run in every:

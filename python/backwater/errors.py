@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class UsageError(Exception):
     """Something the user gave cannot be used; the message says what, and what would do."""
+
+
+def require_folder(folder: Path, option: str) -> None:
+    """Raise UsageError unless results can be written to `folder`, which is made where it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{option} {folder}: it is a file; name a folder") from None
+    except NotADirectoryError:
+        raise UsageError(f"{option} {folder}: a part of the path is a file; name a folder") from None
+    except OSError as error:
+        raise UsageError(f"{option} {folder}: the folder cannot be made ({error.strerror}); name another") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{option} {folder}: the folder cannot be written to; name another")
 
 
 class Exit(IntEnum):

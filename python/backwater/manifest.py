@@ -59,8 +59,16 @@ class Manifest:
                 Plan(cells=cells, seeds=seeds, blocked=blocked),
             )
         except (FileNotFoundError, NotADirectoryError):
-            raise UsageError(
-                f"{folder} is not the folder of a reproduction: it has no {FILE}; see backwater reproduce --help"
-            ) from None
+            raise UsageError(f"{folder} is not the folder of a report: {_instead(folder)}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{file} is damaged ({error}); run backwater reproduce again") from None
+
+
+def _instead(folder: Path) -> str:
+    """What to give in the place of a folder without a manifest."""
+    if folder.is_file():
+        return "it is a file"
+    parts = sorted(file.parent for file in folder.glob(f"*/{FILE}"))
+    if parts:
+        return f"it has no {FILE}; what was reproduced is in {', '.join(map(str, parts))}"
+    return f"it has no {FILE}; see backwater reproduce --help"

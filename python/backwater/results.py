@@ -41,6 +41,8 @@ class Results:
         file = self.folder / "run.json"
         try:
             self.meta: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except NotADirectoryError:
+            raise UsageError(f"{self.folder} is a file; give the results folder, such as results/incast-s1") from None
         except FileNotFoundError:
             raise UsageError(f"{self.folder} is not a results folder: it has no run.json") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:

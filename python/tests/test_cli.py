@@ -228,6 +228,22 @@ def test_an_interrupted_demo_ends_with_the_code_of_caveats(
     assert "interrupted" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["blame", "describe"])
+def test_a_file_in_the_place_of_a_results_folder_is_told_from_a_folder(
+    command: str, scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, scenario]) == Exit.BAD_INPUT
+    assert f"{scenario} is a file; give the results folder" in capsys.readouterr().err
+
+
+def test_blame_refuses_an_unusable_folder_before_it_prints(
+    tcd_run: Results, scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["blame", str(tcd_run.folder), "--out", scenario]) == Exit.BAD_INPUT
+    printed = capsys.readouterr()
+    assert (printed.out, f"--out {scenario}: it is a file" in printed.err) == ("", True)
+
+
 @pytest.mark.parametrize("text", ["{}", "[1]", "3"])
 def test_a_run_json_of_something_else_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     (tmp_path / "run.json").write_text(text)

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from backwater import cli
+from backwater import claims, cli
 from backwater.running import Scenario
 
 ROOT = Path(__file__).parents[2]
@@ -15,7 +15,7 @@ COMMANDS = re.findall(r"`(backwater [^`]*)`", README)
 
 
 def test_the_readme_shows_scenarios_and_commands() -> None:
-    assert len(SCENARIOS) == 2
+    assert len(SCENARIOS) == 3
     assert len(COMMANDS) > 5
 
 
@@ -50,3 +50,11 @@ def test_the_report_is_linked_with_its_own_version_and_date() -> None:
     assert f"<dd>version {link[2]}" in page
     assert f"<dt>date</dt><dd>{link[3]}" in page
     assert len(page) < 3_000_000, "a report in the repository is small"
+
+
+def test_the_committed_report_has_every_claim_of_the_paper() -> None:
+    page = (ROOT / "docs" / "reports" / "tcd.html").read_text(encoding="utf-8")
+    files = sorted((ROOT / "papers" / "tcd").glob("*/claims.toml"))
+    wanted = [claim.id for file in files for claim in claims.load(file)]
+    assert wanted
+    assert [name for name in wanted if f'<article class="claim" id="{name}">' not in page] == []

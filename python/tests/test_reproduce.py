@@ -112,6 +112,8 @@ def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(papers: Pat
     file.write_text(EXPERIMENT + '[quick]\nseeds = 3\nskip = ["ecn * 1.2"]\n')
     assert main(["reproduce", "demo", "--quick", "--profile", "ideal"]) == Exit.OK
     assert len(fake_core.ran) == 2 * 3
+    page = Path("results/reproduce/demo/ideal-quick/report.html").read_text()
+    assert "The runs are shrunk (--quick):</strong> without the runs <code>ecn * 1.2</code>, 3 seeds" in page
     file.write_text(EXPERIMENT + '[quick]\nskip = ["red"]\n')
     with pytest.raises(UsageError, match=r"quick.skip names no run with 'red'; the runs are tcd, ecn red 0.5"):
         experiment.load(file.parent)
@@ -349,11 +351,20 @@ def test_a_figure_that_fails_loses_neither_the_others_nor_the_report(
     assert fake_core.ran
 
 
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_a_report_that_was_made_of_a_part_only_is_found_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "demo", "--quick"]) == Exit.OK
+    assert main(["report", "results/reproduce/demo"]) == Exit.BAD_INPUT
+    part = Path("results/reproduce/demo/quick")
+    assert f"what was reproduced is in {part}" in capsys.readouterr().err
+    assert main(["report", str(part)]) == Exit.OK
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"format": 1}', "[1]"])
 @pytest.mark.usefixtures("papers")
 def test_a_report_of_a_folder_that_holds_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "nowhere"]) == Exit.BAD_INPUT
-    assert "is not the folder of a reproduction" in capsys.readouterr().err
+    assert "is not the folder of a report: it has no runs.json" in capsys.readouterr().err
     Path("runs.json").write_text(text)
     assert main(["report", "."]) == Exit.BAD_INPUT
     assert "runs.json is damaged" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def blame(
     """
     from backwater import quantity
     from backwater.blame import Blame, report
-    from backwater.errors import UsageError
+    from backwater.errors import UsageError, require_folder
     from backwater.results import Results
 
     try:
@@ -56,7 +56,10 @@ def blame(
         raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
     if plot is not None:
         _check(plot)
-    found = Blame(Results(results))
+    run = Results(results)
+    if out is not None:
+        require_folder(out, "--out")
+    found = Blame(run)
     if json_:
         print(json.dumps(report.values(found, bin_ps), indent=2))
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +77,7 @@ def compare(
     root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
+    require_folder(root, "--out")
     outcomes = _run(todo, jobs, quiet=json_)
     complete = comparison.complete(todo)
     idle = _report(Comparison(complete, cuts, base, traffic), root, as_json=json_) if complete else []

@@ -22,7 +22,8 @@ def report(
     Parameters
     ----------
     folder
-        Where the report of the reproduction is, such as results/reproduce/tcd.
+        Where `backwater reproduce` wrote its report: results/reproduce/tcd of the whole paper, of a part a folder in
+        there, such as results/reproduce/tcd/quick.
     json_
         Print only the verdicts, as JSON.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,7 @@ def reproduce(
     figures = experiment.discover(system, figure or ())
     profiles = PROFILES[profile]
     require_profiles(figures, profiles)
+    require_folder(root, "--out")
     timing, known = Timing(), costs.read(root, quick=quick)
     with timing.phase("planning"):
         first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,7 @@ def sensitivity(
     from backwater.commands.reproduce import PROFILES, do
 
     root = out or Path("results/reproduce") / system
+    require_folder(root, "--out")
     own, every = machinery.load(system)
     _, chosen = machinery.load(system, parameter or ())
     count = seeds if seeds is not None else None if quick else own

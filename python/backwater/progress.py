@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from backwater import quantity
 
@@ -140,13 +141,13 @@ def watching(jobs: Sequence[Job], *, quiet: bool = False) -> Iterator[Watcher | 
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("elapsed,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            TextColumn("[dim]{task.fields[detail]}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.percentage:>3.0f} %", table_column=Column(min_width=5)),
+            TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
+            TextColumn("elapsed,", table_column=Column(min_width=8)),
+            TimeRemainingColumn(table_column=Column(min_width=7, no_wrap=True)),
+            TextColumn("left", table_column=Column(min_width=4)),
+            TextColumn("[dim]{task.fields[detail]}", table_column=Column(overflow="ellipsis", no_wrap=True)),
         )
         with Progress(*columns, console=console) as progress:
             yield Bars(progress, jobs)

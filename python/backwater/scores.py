@@ -25,7 +25,10 @@ COLUMNS = (
 )
 #: The name of the row that they stand in.
 ROW = "all"
-NOTE = f"{ROW}: the marks of the whole run against the ground truth; - where there was nothing to take a share of"
+NOTE = (
+    f"{ROW}: the marks of the whole run against the ground truth; recall: packets from roots that left with CE; "
+    "- where there was nothing to take a share of"
+)
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ P3) and the hosts A0 to A14.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from backwater.blame import Blame, report, score_of
 from backwater.cli import main
 from backwater.errors import Exit
 from backwater.results import Results
+from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,6 +234,40 @@ def test_a_root_inside_another_tree_is_a_branch_until_that_one_lets_go(covered: 
     assert {"F0", "F2"} <= set(covered.feeding.filter(pl.col("root_port") == "P2 L0->T2")["traffic"])
 
 
+def test_f0_and_f2_are_held_back_until_p2_is_a_root_and_culprits_from_then_on(covered: Blame) -> None:
+    p2 = covered.roots.filter(pl.col("root_port") == "P2 L0->T2").to_dicts()[0]
+    rows = covered.flows.filter(pl.col("traffic").is_in(["F0", "F2"])).to_dicts()
+    assert [row["verdict"] for row in rows] == ["culprit", "culprit"]
+    for row in rows:
+        assert p2["first_ps"] <= row["culprit_from_ps"] < p2["first_ps"] + 10**8
+        # They start at 1.183 ms, and P3 holds them back from then on.
+        assert 10**9 < row["held_before_ps"] <= row["culprit_from_ps"] - 1_183_000_000
+    # In each bin they are culprits only if P2 is a root in it.
+    curves = covered.flow_curves(100_000_000)
+    assert curves is not None
+    own = curves.filter(pl.col("flow").is_in([row["flow"] for row in rows]) & pl.col("is_culprit"))
+    assert own["time_ps"].min() >= p2["first_ps"] // 10**8 * 10**8
+    assert any("held before that for" in str(column.header) for column in _columns(covered))
+
+
+def _columns(blame: Blame) -> list[Any]:
+    return [column for part in report.report(blame, 3) if isinstance(part, Table) for column in part.columns]
+
+
+def test_a_victim_without_an_end_is_shown_with_what_it_lost_at_its_source(isolated: Blame) -> None:
+    tables = [part for part in report.report(isolated, 3) if isinstance(part, Table)]
+    endless = next(table for table in tables if str(table.title).startswith("Victims without an end"))
+    headings = [str(column.header) for column in endless.columns]
+    assert headings[2:] == ["paced", "NIC held", "NIC queue", "behind gates", "held ports' queues", "other queues"]
+
+
+def test_a_flow_of_which_nothing_arrived_can_be_a_culprit(isolated: Blame) -> None:
+    score = isolated.score
+    assert score is not None
+    assert isolated.flows.filter(pl.col("verdict") == "culprit").height == score.culprits
+    assert score.culprits == isolated.feeding["flow"].n_unique()
+
+
 @pytest.mark.parametrize("scene", ["isolated", "overlapped", "covered"])
 def test_all_off_time_of_every_port_is_shared_out_among_roots(scene: str, request: pytest.FixtureRequest) -> None:
     blame: Blame = request.getfixturevalue(scene)
@@ -300,6 +336,59 @@ def test_what_a_flow_would_wait_alone_is_not_counted_as_lost(runs: Callable[...,
     assert (finished["rest_ps"] == 0).all()
 
 
+def test_a_port_is_not_credited_with_what_other_ports_marked(isolated: Blame, tmp_path: Path) -> None:
+    # Two copies of the run: in one P3 is as it was, in the other all that it marked had come marked from elsewhere.
+    shutil.copytree(isolated.results.folder, tmp_path / "r")
+    crowds = isolated.results.table("crowds").collect()
+    before = pl.when(pl.col("packets") > 1).then(pl.col("packets") - 1).otherwise(0)
+    none_here = crowds.with_columns(ce_before_packets=before.cast(pl.UInt64), ce_packets=before.cast(pl.UInt64))
+    none_here.write_parquet(tmp_path / "r" / "crowds.parquet")
+    copied = Blame(Results(tmp_path / "r"))
+    assert copied.score is not None
+    assert copied.score.recall is not None
+    assert copied.score.recall > 0.4
+    assert copied.score.own_recall == 0
+    assert copied.port_scores is not None
+    assert set(copied.port_scores["own_recall"].drop_nulls()) == {0.0}
+
+
+def test_p3s_own_recall_is_of_the_packets_that_came_unmarked(runs: Callable[..., Blame]) -> None:
+    # RED marks F1 at P2, while P2 is held, before P3 can.
+    blame = runs("figure-3", _figure_3(), "switch.detector.kind=red")
+    p3 = blame.crowding.filter(~pl.col("is_held") & (pl.col("queue") == blame.roots["root"][0]))
+    assert p3["ce_before_packets"].sum() > 100
+    ports = blame.port_scores
+    assert ports is not None
+    own = ports.filter(pl.col("port") == "P3 T2->R1").to_dicts()[0]
+    assert own["own_recall"] == own["recall"] == 1.0
+    # So that many CE marks it set itself above K, and no more.
+    assert own["ce_marks"] - own["early_marks"] == own["root_packets"] - p3["ce_before_packets"].sum()
+
+
+def test_marks_of_reds_ramp_below_k_are_early_and_neither_right_nor_wrong(runs: Callable[..., Blame]) -> None:
+    # 36 Gbps on 40 never make a queue of 1 MB, but one above the ramp's beginning at 1 KB, with short bursts together.
+    ramp = ["switch.detector.kind=red", "switch.detector.kmin=1KB", "switch.detector.kmax=1MB"]
+    blame = runs("ramp", _UNEVEN, *ramp, "switch.detector.pmax=1", "traffic.web.load=0.5", "switch.pfc.form=off")
+    score = blame.score
+    assert score is not None
+    assert score.early_marks > 100
+    # Detectors do not see the first 1030 B of a queue: K is 1 MB beyond them.
+    above = blame.results.table("marks").filter(pl.col("queue_bytes") > 1_001_030).collect().height
+    assert score.ce_marks - score.early_marks == above
+    assert score.precision == (1.0 if above else None)
+
+
+def test_np_ecns_verdict_on_a_flow_is_the_receivers(runs: Callable[..., Blame]) -> None:
+    # PCN marks some packets of F0 and F2, but never 95 % of a slot while they only wait behind P2.
+    multi = (Path(__file__).parents[2] / "scenarios/multi-congestion-points.toml").read_text(encoding="utf-8")
+    for fraction, column in (("0.95", "cnps_ce"), ("0", "ce_packets")):
+        judged = runs("multi", multi, "switch.detector.kind=np-ecn", f"cc.np-fraction={fraction}")
+        flows = judged.results.table("flows").collect()
+        assert judged.score is not None
+        assert judged.score.marked_flows == flows.filter(pl.col(column) > 0).height
+        assert flows.filter((pl.col("ce_packets") > 0) & (pl.col("cnps_ce") == 0)).height > 0
+
+
 def test_a_network_without_a_pause_has_no_branch_and_no_victim(runs: Callable[..., Blame]) -> None:
     blame = runs("uneven", _UNEVEN, "traffic.web.load=0.15")
     assert blame.results.meta["totals"]["pauses"] == 0
@@ -316,6 +405,14 @@ def test_the_curves_sum_up_to_the_score(covered: Blame) -> None:
     right = (curves["precision"] * curves["ce_marks"]).sum()
     assert right == pytest.approx(score.precision * score.ce_marks)
     assert (curves["recall"] * curves["root_packets"]).sum() == pytest.approx(score.recall * score.root_packets)
+    for scores in (covered.port_scores, covered.port_curves(250_000_000)):
+        assert scores is not None
+        totals = [scores[name].sum() for name in ("ce_marks", "early_marks", "root_packets")]
+        assert totals == [score.ce_marks, score.early_marks, score.root_packets]
+    flows = covered.flow_curves(250_000_000)
+    assert flows is not None
+    assert (flows["ce_marks"].sum(), flows["root_packets"].sum()) == (score.ce_marks, score.root_packets)
+    assert flows.filter("is_culprit")["flow"].n_unique() == score.culprits
     ports = covered.port_scores
     assert ports is not None
     assert (ports["ce_marks"].sum(), ports["root_packets"].sum()) == (score.ce_marks, score.root_packets)

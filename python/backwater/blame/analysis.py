@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from backwater.blame import chain, crowding, losses, scoring, tables
+from backwater.blame import chain, crowding, losses, overtime, scoring, tables
 from backwater.blame.gates import Gates, gates
 from backwater.errors import UsageError
 
@@ -97,7 +97,7 @@ class Blame:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow with its `verdict` and what it lost: see :func:`backwater.blame.losses.flows`."""
-        return losses.verdicts(losses.flows(self.results, self.waits), self.feeding)
+        return losses.verdicts(losses.flows(self.results, self.waits), self.feeding, self.waits)
 
     @cached_property
     def marks(self) -> pl.DataFrame | None:
@@ -109,8 +109,7 @@ class Blame:
         """The detector's score; None without the table of marks."""
         if self.marks is None:
             return None
-        received = tables.read(self.results, "flows", ["flow", "ce_packets"])
-        return scoring.score(self.marks, self.crowding, received)
+        return scoring.score(self.marks, self.crowding, scoring.received(self.results))
 
     @cached_property
     def port_scores(self) -> pl.DataFrame | None:
@@ -120,8 +119,18 @@ class Blame:
         return self._named(scoring.by_port(self.marks, self.crowding), "queue", "port")
 
     def curves(self, bin_ps: int) -> pl.DataFrame | None:
-        """Precision and recall over time."""
-        return None if self.marks is None else scoring.over_time(self.marks, self.crowding, bin_ps)
+        """The score over time, of packets and of flows: see :func:`backwater.blame.overtime.run`."""
+        return None if self.marks is None else overtime.run(self.marks, self.crowding, bin_ps)
+
+    def port_curves(self, bin_ps: int) -> pl.DataFrame | None:
+        """The score over time by port: see :func:`backwater.blame.overtime.ports`."""
+        if self.marks is None:
+            return None
+        return self._named(overtime.ports(self.marks, self.crowding, bin_ps), "queue", "port")
+
+    def flow_curves(self, bin_ps: int) -> pl.DataFrame | None:
+        """Over time which flow fed a root and which was marked: see :func:`backwater.blame.overtime.flows`."""
+        return None if self.marks is None else overtime.flows(self.marks, self.crowding, bin_ps)
 
     @property
     def unexplained_ps(self) -> int:

@@ -19,7 +19,7 @@ def crowds(results: Results, gates: Gates) -> pl.DataFrame:
     An interval in which a held period ends begins, if it counts as free, where that period ended.
     """
     columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "packets", "sent_bytes"]
-    frame = read(results, "crowds", [*columns, "ce_packets"]).with_columns(queue=queue_of())
+    frame = read(results, "crowds", [*columns, "ce_packets", "ce_before_packets"]).with_columns(queue=queue_of())
     frame = frame.drop("node_index", "port_index", "priority")
     middle = frame.with_columns(middle_ps=(pl.col("start_ps") + pl.col("end_ps")) // 2)
     judged = within(middle, gates.held, "middle_ps", "is_held").drop("middle_ps")
@@ -42,11 +42,14 @@ def crowded(crowding: pl.DataFrame) -> pl.DataFrame:
 
 
 def feeding(crowding: pl.DataFrame) -> pl.DataFrame:
-    """Per root and flow what it sent meanwhile: `root`, `flow`, `packets`, `sent_bytes`, `ce_packets`, `share`."""
+    """Per root and flow what it sent meanwhile.
+
+    Columns `root`, `flow`, `packets`, `sent_bytes`, `ce_packets`, `first_ps`, `share`.
+    """
     totals = (
         crowding.filter(~pl.col("is_held"))
         .group_by(pl.col("queue").alias("root"), "flow")
-        .agg(pl.col("packets", "sent_bytes", "ce_packets").sum())
+        .agg(pl.col("packets", "sent_bytes", "ce_packets").sum(), first_ps=pl.col("start_ps").min())
     )
     share = pl.col("sent_bytes") / pl.col("sent_bytes").sum().over("root")
     return totals.with_columns(share=share).sort("root", "sent_bytes", "flow", descending=[False, True, False])

@@ -62,13 +62,37 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
     return together.with_columns(rest_ps=pl.col("lost_ps") + pl.col("ideal_wait_ps") - parts).sort("flow")
 
 
-def verdicts(flow_table: pl.DataFrame, feeding: pl.DataFrame) -> pl.DataFrame:
+def verdicts(flow_table: pl.DataFrame, feeding: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     """Adds `verdict`: a culprit feeds a root; a victim does not, and yet waited for a held port; else unaffected.
 
-    A flow of which nothing has arrived yet has no part in anything: unseen.
+    Of another flow of which nothing has arrived yet, nothing can be said: unseen. Of culprits also `culprit_from_ps`,
+    when they first fed a root, and `held_before_ps`: for how long until then a followed packet was waiting for a held
+    port.
     """
-    culprit = pl.col("flow").is_in(feeding["flow"].unique().to_list())
+    first = feeding.group_by("flow").agg(culprit_from_ps=pl.col("first_ps").min())
+    known = flow_table.join(first, on="flow", how="left", maintain_order="left")
+    known = known.join(_held_before(waits, first), on="flow", how="left", maintain_order="left")
     held_up = (pl.col("waited_ps") > 0) | (pl.col("nic_held_ps") > 0)
-    verdict = pl.when(culprit).then(pl.lit("culprit")).when(held_up).then(pl.lit("victim"))
-    seen = pl.when(pl.col("packets") == 0).then(pl.lit("unseen")).otherwise(verdict.otherwise(pl.lit("unaffected")))
-    return flow_table.with_columns(verdict=seen)
+    verdict = (
+        pl.when(pl.col("culprit_from_ps").is_not_null())
+        .then(pl.lit("culprit"))
+        .when(pl.col("packets") == 0)
+        .then(pl.lit("unseen"))
+        .when(held_up)
+        .then(pl.lit("victim"))
+        .otherwise(pl.lit("unaffected"))
+    )
+    before = pl.when(pl.col("culprit_from_ps").is_not_null()).then(pl.col("held_before_ps").fill_null(0))
+    return known.with_columns(verdict=verdict, held_before_ps=before)
+
+
+def _held_before(waits: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
+    """Per flow `held_before_ps`: the time before it fed a root that waits for held ports cover, overlaps once."""
+    held = waits.filter(pl.col("gate_ps") + pl.col("backlog_ps") > 0).join(first, on="flow")
+    cut = held.filter(pl.col("start_ps") < pl.col("culprit_from_ps")).select(
+        "flow", "start_ps", end_ps=pl.min_horizontal("end_ps", "culprit_from_ps")
+    )
+    ordered = cut.sort("flow", "start_ps")
+    known = pl.col("end_ps").cum_max().shift(1).over("flow").fill_null(0)
+    new = (pl.col("end_ps") - pl.max_horizontal("start_ps", known)).clip(lower_bound=0)
+    return ordered.with_columns(new=new).group_by("flow").agg(held_before_ps=pl.col("new").sum())

@@ -1,4 +1,4 @@
-"""The picture of blame: a lane for each root and branch over time; under them the detector's precision and recall."""
+"""The picture of blame: a lane for each root and branch over time; under them how good the marks were."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
     curves = blame.curves(bin_ps)
     end_ms = int(blame.results.meta["sim_time_ps"]) / 1e9
     with plot.style():
-        made = plot.figure(8.6, 0.28 * max(3, len(lanes)) + (3.4 if curves is not None else 1.4))
-        ratios = [0.28 * max(3, len(lanes)), 1.7] if curves is not None else [1.0]
+        made = plot.figure(8.6, 0.28 * max(3, len(lanes)) + (5.1 if curves is not None else 1.4))
+        ratios = [0.28 * max(3, len(lanes)), 1.7, 1.7] if curves is not None else [1.0]
         rows = made.subplots(len(ratios), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": ratios})
         _bands(rows[0][0], blame, lanes)
         if curves is not None:
-            _curves(rows[1][0], blame, curves, bin_ps)
+            _curves(rows[1][0], blame, curves, bin_ps, ("precision", "recall"))
+            _curves(rows[2][0], blame, curves, bin_ps, ("flow_precision", "flow_recall"))
         rows[-1][0].set_xlabel("time [ms]")
         rows[0][0].set_xlim(0, end_ms)
         made.suptitle("Congestion roots and the ports they hold back", fontsize=12, fontweight="bold")
@@ -75,8 +76,11 @@ def _bands(axes: Axes, blame: Blame, lanes: Sequence[tuple[int, str]]) -> None:
         axes.text(0.5, 0.5, "no root and no PAUSE", transform=axes.transAxes, ha="center", va="center")
 
 
-def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int) -> None:
-    for name, colour, offset in (("precision", _PRECISION, 0.48), ("recall", _RECALL, 0.52)):
+def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int, names: tuple[str, str]) -> None:
+    """Precision and recall in percent; of flows, a flow counts in each bin for itself."""
+    whole = ("precision of CE marks", "recall: packets that left with CE")
+    kinds = whole if names[0] == "precision" else ("precision of flows", "recall of flows")
+    for name, kind, colour, offset in zip(names, kinds, (_PRECISION, _RECALL), (0.48, 0.52), strict=True):
         known = curves.filter(pl.col(name).is_not_null())
         middle = (known["time_ps"] + offset * bin_ps).to_numpy() / 1e9
         total = None if blame.score is None else getattr(blame.score, name)
@@ -85,8 +89,8 @@ def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int) -> None
             100 * known[name].to_numpy(),
             color=colour,
             marker="." if known.height < 40 else "",
-            linestyle="-" if name == "precision" else "--",
-            label=f"{name} of CE, all together {report.percent(total)}",
+            linestyle="-" if name.endswith("precision") else "--",
+            label=f"{kind}, whole run {report.percent(total)}",
         )
     axes.set_ylim(-4, 104)
     axes.set_ylabel("[%]")

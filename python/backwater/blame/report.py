@@ -175,8 +175,32 @@ def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
         yield _losses(title, finished, ["lost_ps", *parts], ["lost", *parts.values()], limit)
     others = victims.filter(pl.col("lost_ps").is_null()).sort("waited_ps", "flow", descending=[True, False])
     if others.height:
-        title = "Victims without an end: the wait of a packet on its way, on average"
-        yield _losses(title, others, list(WAITS), [_PARTS[name] for name in WAITS], limit)
+        yield _endless(others, limit)
+    later = blame.flows.filter((pl.col("verdict") == "culprit") & (pl.col("held_before_ps") > 0))
+    if later.height:
+        yield _later(later, limit)
+
+
+def _endless(rows: pl.DataFrame, limit: int) -> Table:
+    title = "Victims without an end: over the run at their source; per packet on its way, on average"
+    columns = [*SOURCE, *WAITS]
+    return _losses(title, rows, columns, [_PARTS[name] for name in columns], limit)
+
+
+def _later(rows: pl.DataFrame, limit: int) -> Table:
+    title = "Culprits that had been held back before they fed a root"
+    ordered = rows.sort("held_before_ps", "flow", descending=[True, False])
+    table = _table(title, "flow", "traffic", "culprit from", "held before that for", left=2)
+    for row in ordered.head(limit).to_dicts():
+        name = f"{row['flow']}: {row['src']} → {row['dst']}"
+        times = (_time(row[column]) for column in ("culprit_from_ps", "held_before_ps"))
+        table.add_row(name, row["traffic"], *times)
+    if ordered.height > limit:
+        mean = quantity.time(float(ordered.select(pl.col("held_before_ps").mean()).item()))
+        table.add_row(f"mean of all {quantity.count(ordered.height)}", "", "", mean, style="italic")
+    table.caption = "held: a followed packet of it waited for a held port"
+    table.caption_justify = "left"
+    return table
 
 
 def _plural(word: str, number: int) -> str:
@@ -195,32 +219,40 @@ def _losses(title: str, rows: pl.DataFrame, columns: Sequence[str], headings: Se
 
 
 def _port_scores(scores: pl.DataFrame, limit: int) -> Table:
-    headings = ("port", "CE marks", "of them right", "UE marks", "of them right", "packets from a root", "with CE")
-    table = _table("Marks by port: CE is right where the port was not held, UE where it was", *headings)
+    headings = ("port", "CE marks", "early", "of the rest right", "UE marks", "right", "packets from a root")
+    table = _table("Marks by port", *headings, "own recall", "left with CE")
     ordered = scores.sort(pl.col("ce_marks") + pl.col("root_packets") + pl.col("ue_marks"), descending=True)
     for row in ordered.head(2 * limit).to_dicts():
         table.add_row(
             row["port"] or "?",
             quantity.count(row["ce_marks"]),
+            quantity.count(row["early_marks"]),
             percent(row["precision"]),
             quantity.count(row["ue_marks"]),
             percent(row["ue_precision"]),
             quantity.count(row["root_packets"]),
+            percent(row["own_recall"]),
             percent(row["recall"]),
         )
     if ordered.height > 2 * limit:
-        table.add_row(f"{ordered.height - 2 * limit} more", *[""] * 6)
+        table.add_row(f"{ordered.height - 2 * limit} more", *[""] * 8)
+    table.caption = (
+        "CE is right where the port was not held, UE where it was; early: not held, but K or less in the queue\n"
+        "own recall: of the packets that came without CE, those that left with it"
+    )
+    table.caption_justify = "left"
     return table
 
 
 def score_line(score: Score) -> str:
-    """One line for a run, such as ``blame: precision 94.6 % of 40 858 CE marks, recall 100.0 % of ...``."""
-    ce, packets = quantity.count(score.ce_marks), quantity.count(score.root_packets)
-    marks = f"precision {percent(score.precision)} of {ce} CE marks"
-    roots = f"recall {percent(score.recall)} of {packets} packets from roots"
+    """One line for a run, such as ``blame: precision 94.6 % of 40 858 CE marks; recall: 100.0 % of ...``."""
+    ce, packets = quantity.count(score.ce_marks - score.early_marks), quantity.count(score.root_packets)
+    early = f" and {quantity.count(score.early_marks)} early" if score.early_marks else ""
+    marks = f"precision {percent(score.precision)} of {ce} CE marks{early}"
+    roots = f"recall: {percent(score.recall)} of {packets} packets from roots left with CE"
     flows = f"flows: precision {percent(score.flow_precision)}, recall {percent(score.flow_recall)}"
     undetermined = f"; UE right {percent(score.ue_precision)} of {quantity.count(score.ue_marks)}"
-    return f"blame: {marks}, {roots}; {flows}{undetermined if score.ue_marks else ''}"
+    return f"blame: {marks}; {roots}; {flows}{undetermined if score.ue_marks else ''}"
 
 
 def percent(share: float | None) -> str:
@@ -247,20 +279,23 @@ def frames(blame: Blame, bin_ps: int) -> dict[str, pl.DataFrame]:
         "feeding": blame.feeding.drop("root"),
         "flows": blame.flows,
     }
-    curves = blame.curves(bin_ps)
-    if blame.port_scores is not None and curves is not None:
+    curves, ports, flows = blame.curves(bin_ps), blame.port_curves(bin_ps), blame.flow_curves(bin_ps)
+    if blame.port_scores is not None and curves is not None and ports is not None and flows is not None:
         found |= {"port_scores": blame.port_scores.drop("queue"), "curves": curves}
+        found |= {"port_curves": ports.drop("queue"), "flow_curves": flows}
     return found
 
 
 def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
-    """The report as plain values; of the flows only the victims, the culprits by root and traffic entry."""
+    """The report as plain values; of the flows only victims and later culprits, culprits by root and traffic entry."""
     made = frames(blame, bin_ps)
     made["feeding"] = by_traffic(blame.feeding).drop("root")
     flows = made.pop("flows")
     made["victims"] = flows.filter(pl.col("verdict") == "victim").select(
         "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "ideal_wait_ps", "rest_ps"
     )
+    later = flows.filter((pl.col("verdict") == "culprit") & (pl.col("held_before_ps") > 0))
+    made["later_culprits"] = later.select("flow", "traffic", "src", "dst", "culprit_from_ps", "held_before_ps")
     return {
         "results": str(blame.results.folder),
         "notes": blame.notes,

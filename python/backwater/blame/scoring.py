@@ -1,7 +1,9 @@
 """How good a detector's marks are, judged by the ground truth.
 
-A CE mark that was set while the port was held is wrong, any other is right: precision. Of the packets that left the
-long queue of a root, those that carry CE were found: recall. A UE mark is right while the port is held.
+A CE mark that was set while the port was held is wrong; one that was set at another port is right if the queue was
+above K, otherwise early: RED's ramp begins below K. Precision: the right ones of the right and the wrong. Of the packets
+that left the long queue of a root, those that carry CE were found: recall; a port's own recall counts only what it could
+still mark. A UE mark is right while the port is held.
 """
 
 from __future__ import annotations
@@ -17,21 +19,36 @@ from backwater.blame.tables import queue_of, read
 if TYPE_CHECKING:
     from backwater.results import Results
 
+#: Of a frame of judged marks: the CE marks that are right, wrong and early.
+RIGHT = (pl.col("code") == "CE") & ~pl.col("is_held") & ~pl.col("is_early")
+WRONG = (pl.col("code") == "CE") & pl.col("is_held")
+EARLY = (pl.col("code") == "CE") & pl.col("is_early")
+_UE = pl.col("code") == "UE"
+#: Of sums over crowds: the share of packets that left with CE, and of those that came without it.
+RECALL = pl.col("ce_packets") / pl.col("packets")
+OWN_RECALL = (pl.col("ce_packets") - pl.col("ce_before_packets")) / (pl.col("packets") - pl.col("ce_before_packets"))
+#: What is summed up over crowds.
+SUMS = ("packets", "ce_packets", "ce_before_packets")
+
 
 @dataclass(frozen=True)
 class Score:
     """Shares from 0 to 1; None where there is nothing to take a share of."""
 
-    #: CE marks, and the share of them that was set at a port that was not held.
+    #: CE marks, those that were set at a port that was not held with K or less in its queue, and of all others the
+    #: share that was set at a port that was not held.
     ce_marks: int
+    early_marks: int
     precision: float | None
-    #: Data packets that left the long queue of a root, and the share of them that carried CE.
+    #: Data packets that left the long queue of a root, the share of them that left with CE, wherever it was set, and
+    #: of those that came without CE the share that left with it.
     root_packets: int
     recall: float | None
+    own_recall: float | None
     #: UE marks, and the share of them that was set at a held port.
     ue_marks: int
     ue_precision: float | None
-    #: Flows that received CE, the share of them that fed a root, and the share of those that fed a root which did.
+    #: Flows that count as marked, the share of them that fed a root, and the share of those that fed a root which do.
     marked_flows: int
     flow_precision: float | None
     culprits: int
@@ -43,24 +60,50 @@ class Score:
 
 
 def judged_marks(results: Results, gates: Gates) -> pl.DataFrame:
-    """The marks: `time_ps`, `queue`, `code`, `is_held`."""
-    columns = ["time_ps", "node_index", "port_index", "priority", "code"]
-    marks = read(results, "marks", columns).select("time_ps", "code", queue=queue_of())
-    return within(marks, gates.held, "time_ps", "is_held")
+    """The marks: `time_ps`, `queue`, `flow`, `code`, `is_held`, `is_early` (not held, and K or less in the queue)."""
+    place = ["node_index", "port_index", "priority"]
+    marks = read(results, "marks", ["time_ps", *place, "code", "flow", "queue_bytes"]).with_columns(queue=queue_of())
+    long = read(results, "crowds", [*place, "threshold_bytes"]).select("threshold_bytes", queue=queue_of()).unique()
+    # A queue that no crowd ever left was never above K.
+    known = marks.drop(place).join(long, on="queue", how="left", maintain_order="left")
+    judged = within(known, gates.held, "time_ps", "is_held")
+    short = (pl.col("queue_bytes") <= pl.col("threshold_bytes")).fill_null(value=True)
+    return judged.with_columns(is_early=~pl.col("is_held") & short).drop("queue_bytes", "threshold_bytes")
 
 
-def score(marks: pl.DataFrame, crowding: pl.DataFrame, received: pl.DataFrame) -> Score:
-    """The score of a run; `received` has `flow` and `ce_packets` of every flow."""
-    ce, ue = marks.filter(pl.col("code") == "CE"), marks.filter(pl.col("code") == "UE")
+def received(results: Results) -> pl.DataFrame:
+    """`flow` and `is_marked`: whether it was told of congestion.
+
+    It received CE; or, if its receiver reports CE only from a share of marked packets on (np-fraction), its sender got
+    a CNP for CE.
+    """
+    frame = read(results, "flows", ["flow", "traffic", "ce_packets", "cnps_ce"])
+    strict = pl.col("traffic").is_in(_judged_by_receiver(results.meta["scenario"]))
+    marked = pl.when(strict).then(pl.col("cnps_ce") > 0).otherwise(pl.col("ce_packets") > 0)
+    return frame.select("flow", is_marked=marked)
+
+
+def _judged_by_receiver(scenario: dict[str, Any]) -> list[str]:
+    """Traffic entries whose receivers send CNPs, and only from a share of marked packets on."""
+    controls = {entry["name"]: entry.get("cc", scenario["cc"]) for entry in scenario["traffic"]}
+    return [name for name, cc in controls.items() if cc["kind"] == "dcqcn" and cc["np-fraction"] > 0]
+
+
+def score(marks: pl.DataFrame, crowding: pl.DataFrame, told: pl.DataFrame) -> Score:
+    """The score of a run; `told` as from :func:`received`."""
+    right, wrong, early = (int(marks.select(kind.sum()).item()) for kind in (RIGHT, WRONG, EARLY))
+    ue = marks.filter(_UE)
     root = crowding.filter(~pl.col("is_held"))
-    packets, found = int(root["packets"].sum()), int(root["ce_packets"].sum())
-    marked, culprit = received["ce_packets"] > 0, received["flow"].is_in(root["flow"].unique().implode())
+    packets, found, before = (int(root[name].sum()) for name in SUMS)
+    marked, culprit = told["is_marked"], told["flow"].is_in(root["flow"].unique().implode())
     both = int((marked & culprit).sum())
     return Score(
-        ce_marks=ce.height,
-        precision=_share(ce.height - int(ce["is_held"].sum()), ce.height),
+        ce_marks=right + wrong + early,
+        early_marks=early,
+        precision=_share(right, right + wrong),
         root_packets=packets,
         recall=_share(found, packets),
+        own_recall=_share(found - before, packets - before),
         ue_marks=ue.height,
         ue_precision=_share(int(ue["is_held"].sum()), ue.height),
         marked_flows=int(marked.sum()),
@@ -71,39 +114,28 @@ def score(marks: pl.DataFrame, crowding: pl.DataFrame, received: pl.DataFrame) -
 
 
 def by_port(marks: pl.DataFrame, crowding: pl.DataFrame) -> pl.DataFrame:
-    """Per queue: `ce_marks`, `precision`, `root_packets`, `recall`, `ue_marks`, `ue_precision`."""
-    is_ce, held = pl.col("code") == "CE", pl.col("is_held")
-    marked = marks.group_by("queue").agg(
-        ce_marks=is_ce.sum(),
-        precision=(is_ce & ~held).sum() / is_ce.sum(),
-        ue_marks=(~is_ce).sum(),
-        ue_precision=(~is_ce & held).sum() / (~is_ce).sum(),
-    )
-    root = crowding.filter(~held).group_by("queue").agg(pl.col("packets", "ce_packets").sum())
-    found = root.select("queue", root_packets="packets", recall=pl.col("ce_packets") / pl.col("packets"))
-    joined = marked.join(found, on="queue", how="full", coalesce=True)
-    counts = pl.col("ce_marks", "ue_marks", "root_packets").fill_null(0)
-    return joined.with_columns(counts, pl.col("precision", "ue_precision").fill_nan(None)).sort("queue")
+    """The score per queue: columns as in :func:`shares`, with `queue`."""
+    return shares(marks, crowding.filter(~pl.col("is_held")), ["queue"])
 
 
-def over_time(marks: pl.DataFrame, crowding: pl.DataFrame, bin_ps: int) -> pl.DataFrame:
-    """Per bin of time that has something to share: `time_ps` (its start), `precision`, `recall`.
+def shares(marks: pl.DataFrame, root: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Per group that has something to share, from judged marks and the crowds of roots.
 
-    The crowds are known in intervals of at most 100 µs, which count where they begin.
+    Columns `ce_marks`, `early_marks`, `precision`, `ue_marks`, `ue_precision`, `root_packets`, `recall`, `own_recall`.
     """
-    ce = marks.filter(pl.col("code") == "CE").with_columns(_place("time_ps", bin_ps))
-    right = ce.group_by("time_ps").agg(precision=(~pl.col("is_held")).mean(), ce_marks=pl.len())
-    root = (
-        crowding.filter(~pl.col("is_held"))
-        .group_by(_place("start_ps", bin_ps))
-        .agg(pl.col("packets", "ce_packets").sum())
+    marked = marks.group_by(by).agg(
+        ce_marks=(RIGHT | WRONG | EARLY).sum(),
+        early_marks=EARLY.sum(),
+        precision=RIGHT.sum() / (RIGHT | WRONG).sum(),
+        ue_marks=_UE.sum(),
+        ue_precision=(_UE & pl.col("is_held")).sum() / _UE.sum(),
     )
-    found = root.select("time_ps", recall=pl.col("ce_packets") / pl.col("packets"), root_packets="packets")
-    return right.join(found, on="time_ps", how="full", coalesce=True).sort("time_ps")
-
-
-def _place(column: str, bin_ps: int) -> pl.Expr:
-    return (pl.col(column) // bin_ps * bin_ps).alias("time_ps")
+    sums = root.group_by(by).agg(pl.col(SUMS).sum())
+    found = sums.select(*by, root_packets="packets", recall=RECALL, own_recall=OWN_RECALL)
+    joined = marked.join(found, on=by, how="full", coalesce=True)
+    counts = pl.col("ce_marks", "early_marks", "ue_marks", "root_packets").fill_null(0)
+    known = pl.col("precision", "ue_precision", "own_recall").fill_nan(None)
+    return joined.with_columns(counts, known).sort(by)
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -1,9 +1,9 @@
 """How good a detector's marks are, judged by the ground truth.
 
 A CE mark that was set while the port was held is wrong; one that was set at another port is right if the queue was
-above K, otherwise early: RED's ramp begins below K. Precision: the right ones of the right and the wrong. Of the packets
-that left the long queue of a root, those that carry CE were found: recall; a port's own recall counts only what it could
-still mark. A UE mark is right while the port is held.
+above K, otherwise early: RED's ramp begins below K. Precision: the right ones of the right and the wrong. Of the
+packets that left the long queue of a root, those that carry CE were found: recall; a port's own recall counts only what
+it could still mark. A UE mark is right while the port is held.
 """
 
 from __future__ import annotations

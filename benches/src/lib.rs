@@ -6,7 +6,9 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_fabric::{
+    AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+};
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
 use backwater_traffic::{Cdf, Flow, Group, Pacing};
@@ -47,6 +49,9 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         }],
         pair_of: Vec::new(),
         switch: SwitchSpec {
+            queueing: Queueing::Output,
+            switching: Switching::StoreAndForward,
+            credits: None,
             buffer: Bytes::new(BUFFER),
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,

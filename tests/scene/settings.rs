@@ -3,7 +3,9 @@ use backwater_control::detector::{Detector, Red, Tcd};
 use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Spec, SwitchSpec};
+use backwater_fabric::{
+    AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+};
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate};
@@ -29,6 +31,9 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         }],
         pair_of: Vec::new(),
         switch: SwitchSpec {
+            queueing: Queueing::Output,
+            switching: Switching::StoreAndForward,
+            credits: None,
             buffer: Bytes::new(18_000_000),
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,

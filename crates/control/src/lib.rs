@@ -15,6 +15,7 @@
 //! apart from registers (one per port, priority or flow, small).
 #![cfg_attr(not(test), no_std)]
 
+pub mod arbitration;
 mod code;
 pub mod detector;
 mod error;

@@ -38,7 +38,10 @@ mod world;
 pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
-pub use spec::{AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, SegmentSpec, Spec, SwitchSpec};
+pub use spec::{
+    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec,
+    SwitchSpec, Switching,
+};
 pub use violation::Violation;
 
 /// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).

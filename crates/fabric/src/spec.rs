@@ -1,6 +1,7 @@
 //! Everything a run needs to know, already resolved and checked: what `scenario` builds and [`crate::Simulation`] runs.
+use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{Form, Threshold};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::{Network, Routes};
@@ -78,25 +79,61 @@ pub struct AckSpec {
 }
 
 /// Which queue of an egress port sends next. The control priority always goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arbiter {
     /// The highest priority number that may send.
     Strict,
     /// One packet of each priority that may send, in turn.
     RoundRobin,
+    /// By the virtual-lane arbitration tables of InfiniBand: by weights, the high table before the low one.
+    Weighted {
+        /// Served first.
+        high: Vec<VlEntry>,
+        /// Served when no VL of the high table may send, or when the limit has been reached.
+        low: Vec<VlEntry>,
+        /// What the high table may send while a packet of the low one waits, in units of 4096 B; 255: anything.
+        high_limit: u8,
+    },
 }
 
-/// An output-queued switch with a shared packet memory.
+/// Where packets wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// One queue per egress port and priority.
+    Output,
+    /// Virtual output queues: one per ingress port, egress port and priority. An egress port serves the ingress ports in turn.
+    VirtualOutput,
+}
+
+/// When a switch begins to forward a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// When it has come in completely.
+    StoreAndForward,
+    /// When its first `header` bytes have come in; completely, if it comes from a link slower than another one of the switch.
+    CutThrough {
+        /// What must be there to choose the egress port, at least 1 B.
+        header: Bytes,
+    },
+}
+
+/// A switch: queueing, switching and flow control can be combined freely.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
-    /// Packet memory.
+    /// Where packets wait.
+    pub queueing: Queueing,
+    /// When they are forwarded.
+    pub switching: Switching,
+    /// Packet memory, shared by all ports. Not looked at under credits, which divide the memory.
     pub buffer: Bytes,
     /// Scheduling.
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in the ns-3 RoCE simulators).
     pub control_priority: u8,
-    /// Priority flow control; `None`: a full buffer stops the run.
+    /// Priority flow control. Without it and without `credits` a full buffer stops the run.
     pub pfc: Option<PfcSpec>,
+    /// Credit-based flow control, instead of `pfc`; hosts take part.
+    pub credits: Option<CreditSpec>,
     /// `detectors[node][port]` for switches, empty for hosts.
     pub detectors: Vec<Vec<Detector>>,
 }
@@ -111,6 +148,24 @@ pub struct PfcSpec {
     /// Size of a PFC frame on the wire.
     pub frame: Bytes,
     /// Bit `p`: priority `p` is lossless.
+    pub priorities: u8,
+}
+
+/// Credit-based flow control (InfiniBand) per link and virtual lane.
+#[derive(Clone, Debug)]
+pub struct CreditSpec {
+    /// Buffer of each ingress port, of switches and of hosts, for each priority.
+    pub buffer: Bytes,
+    /// When credits go back.
+    pub returned: CreditReturn,
+    /// Size of an update on the wire.
+    pub frame: Bytes,
+    /// Periodic returns: whether an update is sent even if nothing has changed since the last one.
+    pub unchanged: bool,
+    /// Share of the updates that are lost on the wire, in millionths: a fault to be injected. Needs `unchanged`, or a lost
+    /// update may never be made up for.
+    pub loss_ppm: u32,
+    /// Bit `p`: priority `p` is under flow control. The others are not, and not limited.
     pub priorities: u8,
 }
 

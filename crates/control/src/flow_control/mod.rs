@@ -1,8 +1,10 @@
-//! Link side: when is the upstream port paused, and how much buffer does that take?
+//! Link side: may this port send now, and how much buffer does that take?
+mod cbfc;
 mod headroom;
 mod pfc;
 mod threshold;
 
+pub use cbfc::{BLOCK, CreditReceiver, CreditReturn, CreditSender, blocks};
 pub use headroom::{Headroom, Term, headroom, headroom_hpcc};
 pub use pfc::{Decision, Form};
 pub use threshold::{Admission, Ingress, Level, Threshold};

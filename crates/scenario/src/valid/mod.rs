@@ -12,7 +12,7 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{Arbiter, PacketSpec, Spec, SwitchSpec};
+use backwater_fabric::{Arbiter, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
@@ -103,6 +103,9 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let (network, routes, flows) = (network?, routes?, flows?);
     let probe = probe::probe(context, &network, &flows);
     let switch = SwitchSpec {
+        queueing: Queueing::Output,
+        switching: Switching::StoreAndForward,
+        credits: None,
         buffer: settings.switch.buffer.0,
         arbiter: match settings.switch.arbiter {
             settings::Arbiter::Strict => Arbiter::Strict,

@@ -1,0 +1,4 @@
+//! Egress port: which of the virtual lanes that may send goes next?
+mod vl;
+
+pub use vl::{VlArbiter, VlEntry};

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from backwater.results import Results
 
 
-#: The settings under which figures run if they do not say otherwise.
-PROFILES = ("authors", "ideal")
+#: The settings that figures can run under: two readings of Ethernet with PFC, and InfiniBand with credits.
+PROFILES = ("authors", "ideal", "infiniband")
+#: Those under which they run if they do not say otherwise.
+ETHERNET = ("authors", "ideal")
 
 
 class RunSpec(BaseModel):
@@ -123,7 +125,7 @@ class Experiment(BaseModel):
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
-    profiles: tuple[str, ...] = Field(PROFILES, min_length=1, description="Under which profiles its runs are done.")
+    profiles: tuple[str, ...] = Field(ETHERNET, min_length=1, description="Under which profiles its runs are done.")
     quick: Quick = Field(Quick(set=(), seeds=1, skip=()), description="What a quick look changes.")
     sensitivity: Reduced = Field(
         Reduced(set=(), skip=()), description="What `backwater sensitivity` changes, under every reading alike."

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_figure_runs_only_under_the_profiles_that_it_names(papers: Path, fake_
     assert len(fake_core.ran) == 3 * 2
     assert all('profile="ideal"' in overrides for overrides, _ in fake_core.ran)
     file.write_text(EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["idael"]'))
-    with pytest.raises(UsageError, match="no profile 'idael'; the profiles are authors, ideal"):
+    with pytest.raises(UsageError, match="no profile 'idael'; the profiles are authors, ideal, infiniband"):
         experiment.load(file.parent)
 
 
@@ -405,3 +406,22 @@ def test_a_page_loads_nothing_from_elsewhere(papers: Path, fake_core: FakeCore) 
     assert "<script" not in page
     assert "@import" not in page
     assert fake_core.ran
+
+
+def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, fake_core: FakeCore) -> None:
+    one = papers / "demo" / "fig03"
+    other = papers / "demo" / "fig03-ib"
+    shutil.copytree(one, other)
+    experiment_text = EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["infiniband"]')
+    (other / "experiment.toml").write_text(experiment_text)
+    assert main(["reproduce", "demo", "--seeds", "1"]) == Exit.OK
+    assert sum('profile="infiniband"' in overrides for overrides, _ in fake_core.ran) == 3
+    page = Path("results/reproduce/demo/1-seeds/report.html").read_text()
+    places = re.findall(r'<article class="claim" id="([^"]+)"', page)
+    assert places == ["X-F3a", "X-F3b", "X-F3a-fig03-ib", "X-F3b-fig03-ib"]
+    assert all(f'<a href="#{place}">' in page for place in places)
+    verdicts = json.loads(Path("results/reproduce/demo/1-seeds/claims.json").read_text())
+    assert [(v["id"], v["profile"]) for v in verdicts if v["figure"] == "fig03-ib"] == [
+        ("X-F3a", "infiniband"),
+        ("X-F3b", "infiniband"),
+    ]

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from backwater.running import Outcome
     from backwater.timing import Timing
 
-PROFILES = {"authors": ("authors",), "ideal": ("ideal",), "both": ("authors", "ideal")}
+#: What `--profile` stands for.
+PROFILES = {
+    "authors": ("authors",),
+    "ideal": ("ideal",),
+    "infiniband": ("infiniband",),
+    "all": ("authors", "ideal", "infiniband"),
+}
 
 
 def reproduce(
@@ -31,7 +37,7 @@ def reproduce(
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    profile: Literal["authors", "ideal", "both"] = "both",
+    profile: Literal["authors", "ideal", "infiniband", "all"] = "all",
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -53,8 +59,8 @@ def reproduce(
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        The settings: authors (as their simulator ran), ideal (as the paper's text reads), or both; both if not given.
-        A figure may run under one of them only.
+        The settings: authors (as their simulator ran), ideal (as the paper's text reads), infiniband, or all; all if
+        not given. A figure runs only under those that it is about.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
@@ -102,7 +108,7 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
     """The folder, below the one for all, of a report on a part: so that none overwrites another's verdicts."""
     parts = [
         *sorted(set(figure or ())),
-        *([] if profile == "both" else [profile]),
+        *([] if profile == "all" else [profile]),
         *([f"{seeds}-seeds"] if seeds is not None else []),
         *(["quick"] if quick else []),
     ]

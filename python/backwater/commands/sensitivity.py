@@ -29,7 +29,7 @@ def sensitivity(
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    profile: Literal["authors", "ideal", "both"] = "both",
+    profile: Literal["authors", "ideal", "infiniband", "all"] = "all",
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -51,7 +51,7 @@ def sensitivity(
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        Under which settings: authors, ideal, or both; both if not given.
+        Under which settings: authors, ideal, infiniband, or all; all if not given.
     out
         Where the results of the reproduction are; results/reproduce/SYSTEM if not given.
     json_

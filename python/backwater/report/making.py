@@ -103,4 +103,5 @@ def _facts(manifest: Manifest, found: list[Reproduced], spent: Spent | None) -> 
 _PROFILES = {
     "authors": "the settings of the authors' simulator",
     "ideal": "the paper's text read literally",
+    "infiniband": "credits instead of PAUSEs, virtual output queues, cut-through, FECN and IB CC",
 }

@@ -41,6 +41,7 @@ def html(
     names = list(dict.fromkeys(item.figure.name for item in figures))
     profiles = list(dict.fromkeys(item.profile for item in figures))
     shown: dict[tuple[str, str], str] = {}
+    anchors = _anchors(figures)
     return environment.get_template("report.html").render(
         paper=paper,
         facts=facts,
@@ -48,8 +49,8 @@ def html(
         profiles=profiles,
         signs=[(str(verdict), SIGNS[verdict], _slug(verdict)) for verdict in Verdict],
         tally=[(profile, _tally(figures, profile)) for profile in profiles],
-        overview=_overview(figures, profiles),
-        figures=[_figure([item for item in figures if item.figure.name == name], shown) for name in names],
+        overview=_overview(figures, profiles, anchors),
+        figures=[_figure([item for item in figures if item.figure.name == name], shown, anchors) for name in names],
         missing=[(_named(item), item.missing, item.failure) for item in figures if item.missing or item.failure],
         sensitivity=sensitivity,
     )
@@ -72,7 +73,19 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {"word": str(verdict), "sign": SIGNS[verdict], "slug": _slug(verdict)}
 
 
-def _overview(figures: Sequence[Reproduced], profiles: Sequence[str]) -> list[dict[str, Any]]:
+def _anchors(figures: Sequence[Reproduced]) -> dict[tuple[str, str], str]:
+    """Per figure and claim its place on the page: the claim's id, with the figure where an earlier one has that id."""
+    found: dict[tuple[str, str], str] = {}
+    for item in figures:
+        for claim in item.figure.claims:
+            key = (item.figure.name, claim.id)
+            found.setdefault(key, f"{claim.id}-{item.figure.name}" if claim.id in found.values() else claim.id)
+    return found
+
+
+def _overview(
+    figures: Sequence[Reproduced], profiles: Sequence[str], anchors: Mapping[tuple[str, str], str]
+) -> list[dict[str, Any]]:
     """One row per claim, with its verdict in each profile."""
     by_claim: dict[tuple[str, str], dict[str, Judged]] = {}
     for judged in every(figures):
@@ -87,7 +100,8 @@ def _overview(figures: Sequence[Reproduced], profiles: Sequence[str]) -> list[di
             else None
             for profile in profiles
         ]
-        rows.append({"id": claim, "figure": figure, "text": first.claim.text, "verdicts": verdicts})
+        anchor = anchors[figure, claim]
+        rows.append({"id": claim, "anchor": anchor, "figure": figure, "text": first.claim.text, "verdicts": verdicts})
     return rows
 
 
@@ -95,7 +109,9 @@ def _seeds_note(judged: Judged) -> str:
     return "borderline" if any(item.borderline for item in judged.measured) else ""
 
 
-def _figure(profiles: Sequence[Reproduced], shown: dict[tuple[str, str], str]) -> dict[str, Any]:
+def _figure(
+    profiles: Sequence[Reproduced], shown: dict[tuple[str, str], str], anchors: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
     """Everything that the page says of one figure; `shown` remembers what stands in an earlier one."""
     figure = profiles[0].figure
     experiment = figure.experiment
@@ -115,7 +131,7 @@ def _figure(profiles: Sequence[Reproduced], shown: dict[tuple[str, str], str]) -
         "pictures": _pictures(profiles),
         "quick": _shrunk(experiment.quick),
         "states": [_state(item) for item in profiles],
-        "claims": [_claim(claim.id, profiles) for claim in figure.claims],
+        "claims": [_claim(claim.id, profiles) | {"anchor": anchors[figure.name, claim.id]} for claim in figure.claims],
         "runs": [(item.profile, _runs(item)) for item in profiles if item.cells],
         "assumptions": own,
         "repeated": repeated,

@@ -6,10 +6,11 @@
 //!
 //! | family | question | files |
 //! |---|---|---|
-//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `tcd`, `max_ton` |
-//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely` |
+//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
-//! | [`flow_control`] | link: when is the upstream port paused, and how much buffer does that take? | `pfc`, `threshold`, `headroom` |
+//! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `cbfc`, `feasibility` |
+//! | [`arbitration`] | egress port: which of the virtual lanes that may send goes next? | `vl` |
 //!
 //! Arithmetic is deterministic: integers, or floats with `+ - * /` only. Parameters (shared, `Copy`) are kept
 //! apart from registers (one per port, priority or flow, small).

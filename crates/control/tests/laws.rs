@@ -1,9 +1,10 @@
 //! Laws that hold for any detector, controller and notification point under any sequence of events.
-use backwater_control::detector::{Departure, Detector, NpEcn, Red, Registers, Tcd, Trend};
+use backwater_control::detector::{Departure, Detector, Fecn, NpEcn, Red, Registers, Tcd, Trend};
 use backwater_control::flow_control::{Admission, Ingress, Threshold};
 use backwater_control::notify::{Action, Mode, Notify, NotifyConfig};
 use backwater_control::reaction::{
-    DcqcnConfig, DcqcnHpccConfig, OnUe, Reaction, ReactionConfig, Timely, TimelyConfig, TimelyOnUe,
+    CctShape, DcqcnConfig, DcqcnHpccConfig, IbCcConfig, IbCcOnUe, OnUe, Reaction, ReactionConfig, Timely,
+    TimelyConfig, TimelyOnUe,
 };
 use backwater_control::{CodePoint, PortState};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -49,6 +50,9 @@ fn detector() -> impl Strategy<Value = Detector> {
         Just(Detector::Red(Red::standard())),
         Just(Detector::Red(Red::hpcc(Rate::from_gbps(100)))),
         Just(Detector::NpEcn(NpEcn { red: Red::standard() })),
+        Just(Detector::Fecn(Fecn::standard())),
+        Just(Detector::Fecn(Fecn { marking_rate: 3, packet_size: Bytes::new(1_000), ..Fecn::standard() })),
+        Just(Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), mtu))),
         Just(Detector::Tcd(Tcd::authors())),
         Just(tcd(Trend::Rise)),
         Just(tcd(Trend::NoFall)),
@@ -74,7 +78,7 @@ proptest! {
                 PortEvent::Dequeue { after, queue, code, draw, held } => {
                     now += after;
                     last_hold = if held { now } else { last_hold };
-                    let departure = Departure { now, queue, code, last_hold };
+                    let departure = Departure { now, queue, code, last_hold, size: 1_000, candidate: false };
                     let marked = detector.on_dequeue(&mut registers, &departure, || draw);
                     prop_assert!(marked >= code);
                     if matches!(code, CodePoint::NotCapable | CodePoint::Congestion) {
@@ -163,6 +167,23 @@ fn timely(line: Rate) -> impl Strategy<Value = ReactionConfig> {
     )
 }
 
+fn ib_cc() -> impl Strategy<Value = ReactionConfig> {
+    let shape = prop_oneof![Just(CctShape::Quadratic), Just(CctShape::Linear)];
+    let hold = prop_oneof![Just(IbCcOnUe::Hold), Just(IbCcOnUe::Ignore)];
+    let timer = (1..1_000_000_000_u64).prop_map(Span::from_ps);
+    (1..300_u16, 0..100_u16, 1..300_u16, timer, shape, 0.001..100.0_f64, hold).prop_map(
+        |(increase, min, width, timer, shape, top, on_ue)| {
+            ReactionConfig::IbCc(IbCcConfig { increase, limit: min + width, min, timer, shape, top, on_ue })
+        },
+    )
+}
+
+/// The rate at the last entry of the table that is used.
+fn slowest(config: &IbCcConfig, line: Rate) -> Rate {
+    let rate = line.as_bps() as f64 / (1.0 + config.delay(config.limit));
+    Rate::from_bps((rate as u64).max(1))
+}
+
 fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
     let line = prop_oneof![Just(40_000_000_000), Just(25_000_000_001), 1..400_000_000_000_u64];
     line.prop_map(Rate::from_bps).prop_flat_map(|line| {
@@ -171,6 +192,7 @@ fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
             2 => dcqcn(),
             2 => dcqcn_hpcc(line),
             2 => timely(line),
+            2 => ib_cc(),
         ];
         (config, Just(line))
     })
@@ -201,6 +223,7 @@ proptest! {
             ReactionConfig::Dcqcn(config) => config.min_rate.min(line),
             ReactionConfig::DcqcnHpcc(config) => config.min_rate.min(line),
             ReactionConfig::Timely(config) => config.min_rate.min(line),
+            ReactionConfig::IbCc(config) => slowest(config, line),
         };
         let (mut flow, mut now) = (Reaction::new(&config, line), Time::ZERO);
         for event in events {
@@ -293,7 +316,7 @@ proptest! {
         let (mut one, mut other, mut now) = (Registers::default(), Registers::default(), Time::ZERO);
         for (after, queue, code, draw) in departures {
             now += after;
-            let departure = Departure { now, queue, code, last_hold: Time::ZERO };
+            let departure = Departure { now, queue, code, last_hold: Time::ZERO, size: 1_000, candidate: false };
             let marked = Detector::Red(red).on_dequeue(&mut one, &departure, || draw);
             prop_assert_eq!(np_ecn.on_dequeue(&mut other, &departure, || draw), marked);
             prop_assert_eq!(one, other);
@@ -317,7 +340,7 @@ proptest! {
                     // Every other queue is short enough.
                     let queue = if draw % 2 == 0 { queue % detector.calm().saturating_add(1).max(1) } else { queue };
                     let before = registers;
-                    let departure = Departure { now, queue, code, last_hold: Time::ZERO };
+                    let departure = Departure { now, queue, code, last_hold: Time::ZERO, size: 1_000, candidate: false };
                     let marked = detector.on_dequeue(&mut registers, &departure, || draw);
                     if before.is_settled(now) && queue <= detector.calm() {
                         prop_assert_eq!((marked, registers), (code, before));

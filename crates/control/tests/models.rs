@@ -66,7 +66,7 @@ proptest! {
                 model.resume = Some((micros, counted));
                 continue;
             }
-            let departure = Departure { now, queue, code: CodePoint::from_bits(code), last_hold: Time::ZERO };
+            let departure = Departure { now, queue, code: CodePoint::from_bits(code), last_hold: Time::ZERO, size: 1_000, candidate: false };
             let marked = detector.on_dequeue(&mut registers, &departure, || draw << 8);
             let expected = model.dequeue(micros, counted, code, red.hits(counted, || draw << 8));
             let state = [PortState::NonCongestion, PortState::Judging, PortState::Undetermined, PortState::Congestion]

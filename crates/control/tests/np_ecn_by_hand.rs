@@ -37,7 +37,14 @@ impl Port {
     fn dequeue(&mut self, packets: usize, queue: u64) -> Vec<bool> {
         let one = |_| {
             self.now += Span::from_ns(200);
-            let departure = Departure { now: self.now, queue, code: Capable, last_hold: Time::ZERO };
+            let departure = Departure {
+                now: self.now,
+                queue,
+                code: Capable,
+                last_hold: Time::ZERO,
+                size: 1_000,
+                candidate: false,
+            };
             let code = self.detector.on_dequeue(&mut self.registers, &departure, || unreachable!());
             code == Congestion
         };
@@ -114,7 +121,14 @@ fn while_a_paused_packet_is_queued_every_dequeue_has_to_be_seen() {
 fn with_a_threshold_of_zero_it_is_pcn_which_marks_whatever_leaves_packets_behind() {
     let (detector, mut registers) = (np_ecn(step(0)), Registers::default());
     let mut marks = |queue| {
-        let departure = Departure { now: Time::ZERO, queue, code: Capable, last_hold: Time::ZERO };
+        let departure = Departure {
+            now: Time::ZERO,
+            queue,
+            code: Capable,
+            last_hold: Time::ZERO,
+            size: 1_000,
+            candidate: false,
+        };
         detector.on_dequeue(&mut registers, &departure, || unreachable!()) == Congestion
     };
     assert_eq!([1_000, 0].map(&mut marks), [true, false]);
@@ -158,7 +172,7 @@ proptest! {
                         prop_assert_eq!(expected, code, "a settled port need not look");
                         continue;
                     }
-                    let departure = Departure { now, queue, code, last_hold: Time::ZERO };
+                    let departure = Departure { now, queue, code, last_hold: Time::ZERO, size: 1_000, candidate: false };
                     prop_assert_eq!(detector.on_dequeue(&mut registers, &departure, || draw), expected);
                 }
             }

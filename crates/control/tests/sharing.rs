@@ -125,7 +125,14 @@ impl Loop {
         self.busy_until = now + LINE.serialize(Bytes::new(u64::from(self.unit)));
         flow.delivered += u64::from(self.unit);
         let queue = self.queue.len() as u64 * u64::from(self.unit);
-        let departure = Departure { now, queue, code: CodePoint::Capable, last_hold: Time::ZERO };
+        let departure = Departure {
+            now,
+            queue,
+            code: CodePoint::Capable,
+            last_hold: Time::ZERO,
+            size: 1_000,
+            candidate: false,
+        };
         let random = &mut self.random;
         let code = self.detector.on_dequeue(&mut self.registers, &departure, || {
             *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

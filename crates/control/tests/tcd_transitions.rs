@@ -33,7 +33,8 @@ impl Port {
         self.detector.on_resume(&mut self.registers, at, queue, || unreachable!());
     }
     fn code(&mut self, now: Time, queue: u64, code: CodePoint, draw: u32) -> CodePoint {
-        let departure = Departure { now, queue, code, last_hold: self.last_hold };
+        let departure =
+            Departure { now, queue, code, last_hold: self.last_hold, size: 1_000, candidate: false };
         self.detector.on_dequeue(&mut self.registers, &departure, || draw)
     }
     /// Dequeues a 01 packet; its new code point and the port's new state.

@@ -34,6 +34,8 @@ impl Switch {
             queue: u64::from(queue.bytes),
             code: packet.code,
             last_hold: Time::from_ps(last_hold),
+            size: u32::from(packet.size),
+            candidate: false,
         };
         let random = &mut self.random[out as usize];
         let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());

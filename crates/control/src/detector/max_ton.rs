@@ -1,6 +1,6 @@
 //! max(Ton): how long a port that is paused on and off can stay ON, and therefore when TCD believes it released.
 //!
-//! Reference: TCD (SIGCOMM 2021), Eqns (1) to (3) and §4.3.
+//! Reference: TCD (SIGCOMM 2021), Eqns (1) to (4), §4.3 for PFC and §4.4 for credits.
 //!
 //! ```text
 //!   ingress queue        τ   time of the feedback loop
@@ -8,6 +8,8 @@
 //!             ╱    ╲     ε = (Ri − Rd)/C, Rd ≤ C/2:
 //!   B0 ─ ─ ─╱─ ─ ─ ─╲    max(Ton) = [2(B1 − B0) + τ·C] / (2·ε·C) + τ                  (3)
 //!           ON    OFF    τ = 2·MTU/C + 2·tp
+//!
+//!   credits:               Ton = Rd·Tc / Ri < Tc,  hence max(Ton) = Tc                (4)
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
@@ -142,6 +144,16 @@ pub fn fluid_toff(gap: Bytes, tau: Span, input: Rate, drain: Rate) -> Option<Spa
     fluid(gap, tau, growth, drain.as_bps())
 }
 
+/// Eqn (4): the ON period under credits that come back every `tc`, of a flow that arrives at `input` and drains at
+/// `drain`: Rd·Tc/Ri, rounded up. The whole `tc` if it drains as fast as it comes.
+pub const fn credits_on_period(tc: Span, input: Rate, drain: Rate) -> Span {
+    if drain.as_bps() >= input.as_bps() {
+        return tc;
+    }
+    let on = tc.as_ps() as u128 * drain.as_bps() as u128;
+    Span::from_ps(on.div_ceil(input.as_bps() as u128) as u64)
+}
+
 /// (gap + τ·overshoot) / slope + τ, rounded up.
 fn fluid(gap: Bytes, tau: Span, overshoot: Rate, slope: u64) -> Option<Span> {
     if slope == 0 {
@@ -209,6 +221,19 @@ mod tests {
         assert_eq!(fluid_ton(MTU, tau, Rate::from_gbps(20), Rate::from_gbps(20)), None);
         assert_eq!(fluid_ton(MTU, tau, Rate::from_gbps(5), Rate::from_gbps(20)), None);
         assert_eq!(fluid_toff(MTU, tau, Rate::from_gbps(5), Rate::ZERO), None);
+    }
+
+    #[test]
+    fn under_credits_a_flow_is_on_for_the_share_of_tc_that_it_drains() {
+        let (tc, input) = (Span::from_us(50), Rate::from_gbps(32));
+        // A quarter of the rate: 12.5 µs of 50.
+        assert_eq!(credits_on_period(tc, input, Rate::from_gbps(8)), Span::from_ns(12_500));
+        assert_eq!(credits_on_period(tc, input, input), tc);
+        assert_eq!(credits_on_period(tc, input, Rate::ZERO), Span::ZERO);
+        assert_eq!(credits_on_period(tc, Rate::ZERO, Rate::ZERO), tc);
+        // ε = 0.05, Rd = C/2: a little less than Tc, the bound that TCD uses.
+        let slow = credits_on_period(tc, Rate::from_mbps(17_600), Rate::from_gbps(16));
+        assert_eq!(slow, Span::from_ps(45_454_546));
     }
 
     #[test]

@@ -2,17 +2,23 @@
 //!
 //! A detector is asked once per dequeued packet, after the packet was taken out of the queue's counter. Its
 //! parameters are shared by all ports that use them; what it remembers is one [`Registers`] per egress port and
-//! priority, and nothing else.
+//! priority, and nothing else. FECN alone wants to see arrivals as well, and its caller keeps one bit per packet.
+//!
+//! A virtual lane (VL) of InfiniBand is a priority here, and flow control is PFC or credits: a gate opens or closes.
 use backwater_units::Time;
 
 use crate::{CodePoint, ConfigError, PortState};
 
+mod fecn;
 mod max_ton;
 mod np_ecn;
 mod red;
 mod tcd;
 
-pub use max_ton::{MaxTon, Step, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau};
+pub use fecn::Fecn;
+pub use max_ton::{
+    MaxTon, Step, credits_on_period, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau,
+};
 pub use np_ecn::NpEcn;
 pub use red::Red;
 pub use tcd::{Tcd, Trend};
@@ -26,6 +32,7 @@ pub struct Registers {
     /// End of the period T whose trend is being watched.
     window_end: Time,
     /// What was queued when the last OFF period ended. TCD: in bytes. NP-ECN: in packets, less those that left since.
+    /// FECN, which does not look at OFF periods: eligible packets still to pass unmarked.
     at_resume: u32,
     /// Bytes queued at the start of the period T.
     queue_at_sample: u32,
@@ -40,7 +47,8 @@ impl Registers {
     }
 
     /// Whether the port is in the non-congestion state and in no ON-OFF pattern. Then a dequeue that leaves at most
-    /// [`Detector::calm`] bytes marks nothing and changes nothing: it need not be shown to the detector.
+    /// [`Detector::calm`] bytes marks nothing and changes nothing, unless the packet is a candidate: it need not be shown
+    /// to the detector.
     #[inline]
     pub fn is_settled(&self, now: Time) -> bool {
         now >= self.release && matches!(self.state, PortState::NonCongestion)
@@ -56,9 +64,15 @@ pub struct Departure {
     pub queue: u64,
     /// The packet's code point.
     pub code: CodePoint,
-    /// Last instant at which this switch held a PAUSE over an upstream port of this priority; `now` if it does,
-    /// [`Time::ZERO`] if it never did. Read only if [`Detector::wants_last_hold`].
+    /// Last instant at which this switch held back an upstream port in this priority; `now` if it does, [`Time::ZERO`] if
+    /// it never did. By PFC: a PAUSE was in force. By credits: an update left the port less than it needs until the next
+    /// one. Read only if [`Detector::wants_last_hold`].
     pub last_hold: Time,
+    /// The packet's bytes on the wire. Read by FECN only.
+    pub size: u32,
+    /// Whether the packet was a candidate when it arrived ([`Detector::on_arrival`]) and was never found at the head of its
+    /// queue without enough credit. Read by FECN only.
+    pub candidate: bool,
 }
 
 /// The detectors, with their parameters.
@@ -72,17 +86,36 @@ pub enum Detector {
     NpEcn(NpEcn),
     /// Ternary congestion detection.
     Tcd(Tcd),
+    /// InfiniBand's own: by queue length at the arrival, but not for packets that lacked credit.
+    Fecn(Fecn),
 }
 
 impl Detector {
-    /// The gate of the port opened: a RESUME arrived while paused, or the pause ran out. `queue` is the egress
-    /// queue in bytes before anything leaves it, `packets` counts what is in it and is called only if that is asked. A
-    /// RESUME at an open gate is no such event; nor is PAUSE one, since TCD measures from the end of an OFF period
-    /// (§4.1).
+    /// A packet's header reached the input buffer while `queue` bytes, without the packet, waited for its output port and
+    /// VL. True if the packet is a candidate for a mark: then the caller remembers that, takes it back whenever it finds
+    /// the packet at the head of its queue without enough credit, and shows its departure even if the port is settled.
+    #[inline]
+    pub const fn on_arrival(&self, queue: u64) -> bool {
+        match self {
+            Self::Fecn(fecn) => fecn.on_arrival(queue),
+            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Tcd(_) => false,
+        }
+    }
+
+    /// Whether [`Self::on_arrival`] can be true at all.
+    #[inline]
+    pub const fn wants_arrivals(&self) -> bool {
+        matches!(self, Self::Fecn(_))
+    }
+
+    /// The gate of the port opened: a RESUME arrived while paused, the pause ran out, or an update made room for a packet
+    /// that had found too few credits. `queue` is the egress queue in bytes before anything leaves it, `packets` counts
+    /// what is in it and is called only if that is asked. A RESUME or an update at an open gate is no such event; nor is
+    /// the closing one, since TCD measures from the end of an OFF period (§4.1).
     #[inline]
     pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64, packets: impl FnOnce() -> u32) {
         match self {
-            Self::None | Self::Red(_) => {}
+            Self::None | Self::Red(_) | Self::Fecn(_) => {}
             Self::NpEcn(_) => NpEcn::on_resume(registers, packets()),
             Self::Tcd(tcd) => tcd.on_resume(registers, now, queue),
         }
@@ -102,13 +135,15 @@ impl Detector {
             Self::Red(red) => red.on_dequeue(registers, departure, draw),
             Self::NpEcn(np_ecn) => np_ecn.on_dequeue(registers, departure, draw),
             Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
+            Self::Fecn(fecn) => fecn.on_dequeue(registers, departure),
         }
     }
 
-    /// The longest queue that is never marked and never congested while [`Registers::is_settled`].
+    /// The longest queue that is never marked and never congested while [`Registers::is_settled`]. FECN does not look at
+    /// the queue at a departure: it is calm about all packets that are no candidates.
     pub fn calm(&self) -> u64 {
         match self {
-            Self::None => u64::MAX,
+            Self::None | Self::Fecn(_) => u64::MAX,
             Self::Red(red) => red.calm(),
             Self::NpEcn(np_ecn) => np_ecn.red.calm(),
             Self::Tcd(tcd) => tcd.red.calm(),
@@ -124,7 +159,7 @@ impl Detector {
     /// Refuses parameters outside the ranges in which the algorithm is defined.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
-            Self::None => Ok(()),
+            Self::None | Self::Fecn(_) => Ok(()),
             Self::Red(red) => red.validate(),
             Self::NpEcn(np_ecn) => np_ecn.validate(),
             Self::Tcd(tcd) => tcd.validate(),

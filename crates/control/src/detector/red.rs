@@ -50,6 +50,11 @@ impl Red {
         Ok(red)
     }
 
+    /// Every packet above `threshold`, none below or at it, every byte counted: no draw is ever made.
+    pub const fn step(threshold: Bytes) -> Self {
+        Self { kmin: threshold.get(), kmax: threshold.get(), guaranteed: 0, pmax: 1.0, slope: 0.0 }
+    }
+
     fn of(kmin: u64, kmax: u64, pmax: f64, guaranteed: u64) -> Self {
         let slope = pmax * DRAWS / (kmax - kmin) as f64;
         Self { kmin, kmax, guaranteed, pmax, slope }
@@ -168,6 +173,16 @@ mod tests {
         let red = Red::standard();
         assert!(red.hits(102_500, || 21_474_836));
         assert!(!red.hits(102_500, || 21_474_837));
+    }
+
+    #[test]
+    fn a_step_marks_above_the_threshold_and_never_draws() {
+        let step = Red::step(Bytes::from_kb(50));
+        assert!(!step.hits(50_000, || unreachable!()));
+        assert!(step.hits(50_001, || unreachable!()));
+        assert_eq!((step.above(50_000), step.above(50_001), step.calm()), (false, true, 50_000));
+        let fifty = Bytes::from_kb(50);
+        assert_eq!(Red::new(fifty, fifty, 1.0, Bytes::new(0)), Ok(step));
     }
 
     #[test]

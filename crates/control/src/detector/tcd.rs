@@ -2,7 +2,9 @@
 //! judged again only once it has been ON for longer than max(Ton).
 //!
 //! Reference: Zhang, Liu, Meng, Ren: Congestion Detection in Lossless Networks (SIGCOMM 2021), §4 and Figs. 6 and
-//! 9; the rules of [`Trend::Authors`] are those of the authors' ns-3 release (2022).
+//! 9; the rules of [`Trend::Authors`] are those of the authors' ns-3 release (2022). Flow control is PFC (§4.3) or
+//! credits (§4.4): an OFF period begins when a PAUSE takes effect or a waiting packet finds too few credits, and ends with
+//! the RESUME or the update that lets a waiting packet go.
 //!
 //! ```text
 //!                      ┌────────── dequeue within max(Ton) of OFF's end ──────────┐
@@ -21,8 +23,11 @@
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
 //! | max(Ton) | ps | 97 µs (authors), 100.4 µs (Eqn 3 at 40G, 4 µs) | authors' release; paper §4.3 |
+//! | | | Tc (credits) | paper §4.4, Eqn 4 |
 //! | T | ps | max(Ton) | paper §4.3 |
+//! | | | max(4 Tc, 160 µs) (credits) | see below; paper §4.4: Tc |
 //! | K | B | RED as without TCD | paper §4.2 ("same as in the lossy network") |
+//! | | | a step at 50 KB (credits) | paper §3.1: the threshold of FECN |
 //! | low | B | 2 060 (authors), 1 MTU | authors' release: 2 units of 1030 B; the paper gives no value |
 //! | δ | B | 900 (authors), 2 MTU | authors' release: 0.9 MTU; the paper gives no value |
 //! | clock | ps | 1 µs (authors), 1 ps | authors' release keeps whole microseconds |
@@ -31,6 +36,12 @@
 //! holds OFF's end: the same test, one compare. A port that was never paused is always released, at any time; in the
 //! authors' release its last OFF counts as ended at time 0, which is the same, as its traffic starts at 2 s. UE is
 //! marked over 01 only (see [`CodePoint`]).
+//!
+//! Under credits T is not Tc ([`Tcd::credits`]). The queue of a port that is fed by a port under credits goes up and down
+//! with the period Tc: it grows while the upstream port is ON and drains while that is OFF. Two samples that are one Tc
+//! apart lie at the same phase of that wave if the two periods are equal, but an update waits up to one packet for the
+//! wire and the upstream OFF ends later or earlier by that much; a draining queue then looks as if it rose by more than
+//! δ and is marked CE. Over four periods the drain outweighs that, and 160 µs keep the sum large for short Tc.
 use backwater_units::{Bytes, Span, Time};
 
 use super::{Departure, Red, Registers};
@@ -49,7 +60,7 @@ pub enum Trend {
     /// The prose's "otherwise": congested unless the queue shrank in a period T, and if it exceeds K.
     NoFall,
     /// `Rise`, or a queue that is flat (within δ) because this switch itself held back an upstream port within
-    /// the last T. Not in the paper: under ideal PFC a congested port is pinned at the upstream ports' ceiling.
+    /// the last T. Not in the paper: under ideal PFC or credits a congested port is pinned at the upstream ports' ceiling.
     RiseBp,
 }
 
@@ -97,6 +108,13 @@ impl Tcd {
             delta: mtu * 2,
             clock: Span::from_ps(1),
         }
+    }
+
+    /// Credits that come back every `tc` (paper §4.4): max(Ton) = Tc, K a step at `threshold`, T = max(4 Tc, 160 µs) and the
+    /// policy `RiseBp`; low 1 MTU, δ 2 MTU, exact clocks.
+    pub fn credits(tc: Span, threshold: Bytes, mtu: Bytes) -> Self {
+        let period = Span::from_ps(tc.as_ps().saturating_mul(4)).max(Span::from_us(160));
+        Self { red: Red::step(threshold), period, ..Self::flowchart(Trend::RiseBp, tc, mtu) }
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {

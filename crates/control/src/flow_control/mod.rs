@@ -1,10 +1,12 @@
 //! Link side: may this port send now, and how much buffer does that take?
 mod cbfc;
+mod feasibility;
 mod headroom;
 mod pfc;
 mod threshold;
 
 pub use cbfc::{BLOCK, CreditReceiver, CreditReturn, CreditSender, blocks};
+pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, Term, headroom, headroom_hpcc};
 pub use pfc::{Decision, Form};
 pub use threshold::{Admission, Ingress, Level, Threshold};

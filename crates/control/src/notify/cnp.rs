@@ -1,19 +1,21 @@
 //! When a receiver sends a congestion notification packet (CNP), and which of UE and CE it carries.
 //!
 //! Reference: DCQCN (SIGCOMM 2015) §3.1, the NP algorithm; TCD (SIGCOMM 2021) §5.2.1 (CE wins over UE); the grid
-//! is that of ns3-rdma and of the TCD authors' ns-3 release.
+//! is that of ns3-rdma and of the TCD authors' ns-3 release. Each mark: the backward notification (BECN) of the InfiniBand
+//! Architecture Specification vol. 1, Annex A10, as in the authors' flit-level model.
 //!
 //! ```text
 //!   Grid        │first packet    │               │               │    slots for ever; one CNP at the end of a
 //!               └ slot 50 µs ────┴───────────────┴───────────────┘    slot in which a marked packet came
 //!   FirstMark       ▼ marked: CNP at once  ▼ marked          ▼ CNP
 //!                   └──────── 50 µs ───────────────┘ CNP     at least 50 µs between two
+//!   EachMark        ▼ CE: CNP(CE)   ▼ UE: CNP(UE)   ▼ ▼ ▼      one for each, at once, none summed up
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | interval | ps | 50 µs | DCQCN paper; TCD authors' configuration |
-//! | mode | – | grid | TCD authors' release; first-mark is the DCQCN paper |
-//! | fraction | 1 | 0 (0.95 with NP-ECN) | DCQCN paper: any mark counts / PCN (NSDI 2020), TCD §7 |
+//! | interval | ps | 50 µs; none with each-mark | DCQCN paper; TCD authors' configuration |
+//! | mode | – | grid; each-mark on InfiniBand | TCD authors' release; first-mark is the DCQCN paper |
+//! | fraction | 1 | 0 (0.95 with NP-ECN); none with each-mark | DCQCN paper: any mark counts / PCN (NSDI 2020), TCD §7 |
 //!
 //! CE is reported for a slot if at least one packet and at least the share `fraction` of all the flow's packets of that
 //! slot carried it, else UE if one carried that, else nothing. Slots are
@@ -23,6 +25,9 @@
 //! - first-mark: as long as the interval. A slot begins with a CNP, or else with the first packet after the end of
 //!   the one before. It is evaluated at its first mark, unless a CNP left less than the interval ago; if that sends
 //!   nothing, and for every later mark, at its end.
+//!
+//! With each-mark there are no slots: every marked packet is answered at once with its own code point. An interval or a
+//! fraction has no meaning then and is refused.
 //!
 //! Known deviations: the grid's evaluations of slots without a mark send nothing and are therefore not armed. The
 //! fraction is rounded to a millionth, so that 19 of 20 packets are 95 % exactly.
@@ -37,16 +42,18 @@ pub enum Mode {
     Grid,
     /// At the first marked packet, then not before `interval` has passed.
     FirstMark,
+    /// At every marked packet, with the packet's own code point (BECN).
+    EachMark,
 }
 
 /// Parameters of the notification point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NotifyConfig {
-    /// Least time between two CNPs of a flow.
+    /// Least time between two CNPs of a flow; zero with [`Mode::EachMark`].
     pub interval: Span,
     /// When they leave.
     pub mode: Mode,
-    /// Least share of a slot's packets that must carry CE for CE to be reported; 0: any.
+    /// Least share of a slot's packets that must carry CE for CE to be reported; 0: any. Zero with [`Mode::EachMark`].
     pub fraction: f64,
 }
 
@@ -62,8 +69,28 @@ impl NotifyConfig {
     pub const fn standard() -> Self {
         Self { interval: Span::from_us(50), mode: Mode::FirstMark, fraction: 0.0 }
     }
-    /// Refuses an interval of zero and a fraction that is none.
+    /// InfiniBand: one CNP (BECN) for every marked packet, nothing summed up (authors' flit-level model).
+    pub const fn each_mark() -> Self {
+        Self { interval: Span::ZERO, mode: Mode::EachMark, fraction: 0.0 }
+    }
+    /// Refuses an interval of zero and a fraction that is none; with [`Mode::EachMark`], either of them at all.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.mode == Mode::EachMark {
+            require(
+                self.interval == Span::ZERO,
+                "cnp-interval",
+                self.interval,
+                "0ps with np = \"each-mark\"",
+                "leave it out: every marked packet is answered at once",
+            )?;
+            return require(
+                self.fraction == 0.0,
+                "np-fraction",
+                self.fraction,
+                "0 with np = \"each-mark\"",
+                "leave it out, or use np = \"grid\": a share needs a period to be a share of",
+            );
+        }
         require(
             self.interval > Span::ZERO,
             "cnp-interval",
@@ -119,6 +146,9 @@ impl Notify {
     /// A data packet of the flow arrived.
     #[inline]
     pub fn on_packet(&mut self, config: &NotifyConfig, now: Time, code: CodePoint) -> Action {
+        if config.mode == Mode::EachMark {
+            return if code.is_marked() { Action::Send(code) } else { Action::Nothing };
+        }
         let first = self.anchor == Time::MAX;
         if first {
             self.anchor = now;
@@ -137,7 +167,7 @@ impl Notify {
             self.slot_end = match config.mode {
                 Mode::FirstMark => now.saturating_add(config.interval),
                 Mode::Grid if first => now,
-                Mode::Grid => self.grid_end(config, now),
+                Mode::Grid | Mode::EachMark => self.grid_end(config, now),
             };
         }
         self.packets = self.packets.saturating_add(1);
@@ -165,7 +195,7 @@ impl Notify {
         self.armed = true;
         Action::Arm(match config.mode {
             Mode::FirstMark => self.anchor.max(self.slot_end),
-            Mode::Grid => self.grid_end(config, now),
+            Mode::Grid | Mode::EachMark => self.grid_end(config, now),
         })
     }
 
@@ -249,8 +279,33 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_never_marked_arms_no_timer() {
-        let (config, mut np) = (NotifyConfig::authors(), Notify::default());
-        assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable) == Action::Nothing));
-        assert_eq!(np.on_packet(&config, us(1000), CodePoint::NotCapable), Action::Nothing);
+        for config in [NotifyConfig::authors(), NotifyConfig::each_mark()] {
+            let mut np = Notify::default();
+            assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable) == Action::Nothing));
+            assert_eq!(np.on_packet(&config, us(1000), CodePoint::NotCapable), Action::Nothing);
+        }
+    }
+
+    #[test]
+    fn on_infiniband_every_marked_packet_is_answered_at_once_with_its_own_code_point() {
+        let (config, mut np) = (NotifyConfig::each_mark(), Notify::default());
+        let codes = [Capable, Congestion, Undetermined, Undetermined, Capable, Congestion, Congestion];
+        let sent = codes.map(|code| np.on_packet(&config, us(5), code));
+        let expected = codes.map(|code| if code == Capable { Action::Nothing } else { Action::Send(code) });
+        assert_eq!(sent, expected);
+        assert_eq!(np, Notify::default());
+    }
+
+    #[test]
+    fn an_answer_to_every_mark_has_no_interval_and_no_share() {
+        let each = NotifyConfig::each_mark();
+        assert_eq!(each.validate(), Ok(()));
+        let refused = |config: NotifyConfig| config.validate().unwrap_err().parameter;
+        assert_eq!(refused(NotifyConfig { interval: Span::from_us(50), ..each }), "cnp-interval");
+        assert_eq!(refused(NotifyConfig { fraction: 0.95, ..each }), "np-fraction");
+        assert_eq!(
+            refused(NotifyConfig { interval: Span::ZERO, ..NotifyConfig::standard() }),
+            "cnp-interval"
+        );
     }
 }

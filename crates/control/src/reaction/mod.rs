@@ -8,11 +8,13 @@ use crate::{CodePoint, ConfigError};
 
 mod dcqcn;
 mod dcqcn_hpcc;
+mod ib_cc;
 mod pacer;
 mod timely;
 
 pub use dcqcn::{Dcqcn, DcqcnConfig};
 pub use dcqcn_hpcc::{DcqcnHpcc, DcqcnHpccConfig};
+pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
 pub use pacer::Pacer;
 pub use timely::{Timely, TimelyConfig, TimelyOnUe};
 
@@ -40,6 +42,8 @@ pub enum ReactionConfig {
     DcqcnHpcc(DcqcnHpccConfig),
     /// TIMELY in its author's form.
     Timely(TimelyConfig),
+    /// InfiniBand's congestion control.
+    IbCc(IbCcConfig),
 }
 
 impl ReactionConfig {
@@ -50,6 +54,7 @@ impl ReactionConfig {
             Self::Dcqcn(config) => config.validate(),
             Self::DcqcnHpcc(config) => config.validate(),
             Self::Timely(config) => config.validate(),
+            Self::IbCc(config) => config.validate(),
         }
     }
 }
@@ -65,16 +70,20 @@ pub enum Reaction {
     DcqcnHpcc(DcqcnHpcc),
     /// See [`Timely`].
     Timely(Timely),
+    /// See [`IbCc`].
+    IbCc(IbCc),
 }
 
 impl Reaction {
-    /// A new flow on a host link of rate `line` (above zero); every controller here starts at line rate.
+    /// A new flow on a host link of rate `line` (above zero); every controller here starts at line rate, InfiniBand's at
+    /// the delay of its least index.
     pub fn new(config: &ReactionConfig, line: Rate) -> Self {
         match config {
             ReactionConfig::LineRate => Self::LineRate(Pacer::new(line)),
             ReactionConfig::Dcqcn(config) => Self::Dcqcn(Dcqcn::new(config, line)),
             ReactionConfig::DcqcnHpcc(config) => Self::DcqcnHpcc(DcqcnHpcc::new(config, line)),
             ReactionConfig::Timely(_) => Self::Timely(Timely::new(line)),
+            ReactionConfig::IbCc(config) => Self::IbCc(IbCc::new(config, line)),
         }
     }
 
@@ -85,6 +94,7 @@ impl Reaction {
         match (self, config) {
             (Self::Dcqcn(dcqcn), ReactionConfig::Dcqcn(config)) => dcqcn.advance(config, now),
             (Self::DcqcnHpcc(dcqcn), ReactionConfig::DcqcnHpcc(config)) => dcqcn.advance(config, now),
+            (Self::IbCc(ib), ReactionConfig::IbCc(config)) => ib.advance(config, now),
             _ => false,
         }
     }
@@ -96,6 +106,7 @@ impl Reaction {
             Self::LineRate(_) | Self::Timely(_) => Time::MAX,
             Self::Dcqcn(dcqcn) => dcqcn.next_timer(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.next_timer(),
+            Self::IbCc(ib) => ib.next_timer(),
         }
     }
 
@@ -115,6 +126,7 @@ impl Reaction {
             (Self::DcqcnHpcc(dcqcn), ReactionConfig::DcqcnHpcc(config)) => {
                 dcqcn.on_notification(config, now, code)
             }
+            (Self::IbCc(ib), ReactionConfig::IbCc(config)) => ib.on_cnp(config, now, code),
             _ => false,
         }
     }
@@ -150,6 +162,7 @@ impl Reaction {
             Self::Dcqcn(dcqcn) => dcqcn.rate(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.rate(),
             Self::Timely(timely) => timely.rate(),
+            Self::IbCc(ib) => ib.rate(),
         }
     }
 
@@ -162,6 +175,7 @@ impl Reaction {
             Self::Dcqcn(dcqcn) => dcqcn.gap(wire_bytes),
             Self::DcqcnHpcc(dcqcn) => dcqcn.gap(wire_bytes),
             Self::Timely(timely) => timely.gap(wire_bytes),
+            Self::IbCc(ib) => ib.gap(wire_bytes),
         }
     }
 }
@@ -188,6 +202,7 @@ mod tests {
         assert!(size_of::<Dcqcn>() <= 128);
         assert!(size_of::<DcqcnHpcc>() <= 128);
         assert!(size_of::<Timely>() <= 128);
+        assert!(size_of::<IbCc>() <= 64);
     }
 
     #[test]

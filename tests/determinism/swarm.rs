@@ -124,7 +124,7 @@ impl Case {
         let mut spec = ideal(network, flows);
         spec.seed = self.seed;
         spec.packet.header = Bytes::new(self.header);
-        spec.switch.arbiter = self.arbiter;
+        spec.switch.arbiter = self.arbiter.clone();
         spec.switch.detectors = per_port(&spec.network, |_| self.detector);
         let buffer = 2_000_000;
         spec.switch.buffer = Bytes::new(buffer);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use backwater_topology::{Network, read};
-use backwater_traffic::{Flow, Pacing};
+use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Bytes, Time};
 
 /// Times in the files count from the beginning of its run; its flows start at 2 s.
@@ -57,6 +57,7 @@ pub(crate) fn case(name: &str) -> Case {
             start: listed.start,
             priority: listed.priority,
             pacing: Pacing::Controlled,
+            connection: OWN_CONNECTION,
         })
         .collect();
     let answers = answers(&file("fct.txt"), &network, &flows);

@@ -1,6 +1,6 @@
 //! Flows in few words.
 use backwater_engine::{stream, uniform};
-use backwater_traffic::{Flow, Pacing};
+use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Bytes, Time};
 
 /// A flow of priority 3 between two hosts (host indices). `u64::MAX` bytes never end.
@@ -10,7 +10,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time, pacing: Pacing) -> Flow
 
 /// A flow of any priority.
 pub fn flow_of_priority(priority: u8, src: u32, dst: u32, bytes: u64, start: Time, pacing: Pacing) -> Flow {
-    Flow { group: 0, src, dst, size: Bytes::new(bytes), start, priority, pacing }
+    Flow { group: 0, src, dst, size: Bytes::new(bytes), start, priority, pacing, connection: OWN_CONNECTION }
 }
 
 /// `count` packets of `bytes` from hosts `1 ..= sources`, each drawn anew, to host 0: a Poisson process with

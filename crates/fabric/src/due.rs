@@ -33,6 +33,12 @@ impl DueHeap {
         self.sink();
     }
 
+    /// The first queue pair goes on under another number.
+    pub(crate) fn replace_first_by(&mut self, due: u64, pair: u32) {
+        self.entries[0] = (due, pair);
+        self.sink();
+    }
+
     /// The first queue pair has nothing more to send.
     pub(crate) fn remove_first(&mut self) {
         self.entries.swap_remove(0);

@@ -1,4 +1,6 @@
 //! A switch's forwarding table, laid out for the packet path.
+use std::sync::Arc;
+
 use backwater_topology::{Routes, flow_hash};
 
 use crate::packet::{Kind, Packet};
@@ -12,10 +14,12 @@ pub(crate) struct Forwarding {
     cells: Vec<u16>,
     groups: Vec<Vec<u16>>,
     salt: u32,
+    /// [`crate::world::World::path_keys`].
+    path_keys: Arc<[u32]>,
 }
 
 impl Forwarding {
-    pub(crate) fn new(node: u32, hosts: u32, routes: &Routes, salt: u32) -> Self {
+    pub(crate) fn new(node: u32, hosts: u32, routes: &Routes, salt: u32, path_keys: Arc<[u32]>) -> Self {
         let mut groups: Vec<Vec<u16>> = Vec::new();
         let cells = (0..hosts)
             .map(|host| match routes.next_ports(node, host) {
@@ -26,7 +30,7 @@ impl Forwarding {
                 }) as u16,
             })
             .collect();
-        Self { cells, groups, salt }
+        Self { cells, groups, salt, path_keys }
     }
 
     /// The egress port of a packet: per-flow ECMP by multiply-shift, as [`Routes::choose`] does it.
@@ -37,7 +41,8 @@ impl Forwarding {
             return cell & !DIRECT;
         }
         let group = &self.groups[usize::from(cell)];
-        let hash = flow_hash(packet.flow, packet.kind != Kind::Data, self.salt);
+        let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
+        let hash = flow_hash(key, packet.kind != Kind::Data, self.salt);
         group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
     }
 }

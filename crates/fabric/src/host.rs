@@ -2,13 +2,15 @@
 use backwater_control::CodePoint;
 use backwater_control::notify::Action;
 use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
+use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Time};
 
 use crate::batch::Batch;
+use crate::connection::{self, Connection};
 use crate::due::DueHeap;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
-use crate::pair::{Receiver, Sender, Verdict};
+use crate::pair::{After, Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
 use crate::record::RateRecord;
 use crate::spec::Spec;
@@ -22,6 +24,7 @@ pub(crate) struct Host {
     pub(crate) ports: Ports,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
+    connections: Vec<Connection>,
     /// (start, sender) in order of start; those before `started` run.
     starts: Vec<(u64, u32)>,
     started: usize,
@@ -50,14 +53,20 @@ impl Node for Host {
             }
             Kind::Data => self.on_data(packet, world, post),
             Kind::Ack => {
-                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
-                if sender.acknowledged(packet.seq, packet.echo, now, world) {
+                let slot = world.sender_slot[packet.flow as usize];
+                let sender = &mut self.senders[slot as usize];
+                if sender.acknowledged(packet.seq, now) {
                     post.complete();
+                }
+                if packet.echo.is_marked() || sender.measures() {
+                    self.informed(slot, packet, world);
                 }
             }
             Kind::Cnp => {
-                let sender = &mut self.senders[world.sender_slot[packet.flow as usize] as usize];
-                sender.notified(packet.echo, now, world);
+                let slot = world.sender_slot[packet.flow as usize];
+                self.senders[slot as usize].count(packet.echo);
+                let holder = self.holder(slot);
+                self.senders[holder as usize].notified(packet.echo, now, world);
             }
         }
     }
@@ -78,11 +87,13 @@ impl Node for Host {
                 }
             }
             Purpose::Notify => {
-                let receiver = &mut self.receivers[timer.argument as usize];
+                let receiver = &self.receivers[timer.argument as usize];
                 let config = world.pairs[usize::from(receiver.kind)].notify.as_ref();
                 let config = config.expect("CNP timers are set only with a notification point");
-                let (flow, kind) = (receiver.flow, receiver.kind);
-                if let Some(code) = receiver.notify.on_timer(config, Time::from_ps(timer.time)) {
+                let (flow, kind, notes) = (receiver.flow, receiver.kind, receiver.notes);
+                if let Some(code) =
+                    self.receivers[notes as usize].notify.on_timer(config, Time::from_ps(timer.time))
+                {
                     self.send_cnp(flow, kind, code, timer.time, world, post);
                 }
             }
@@ -97,13 +108,14 @@ impl Host {
         let host = spec.network.host_index(node).expect("a host");
         let line = ports.egress[usize::from(NIC)].rate();
         let flow = |index: &u32| &world.flows[*index as usize];
-        let senders: Vec<Sender> =
+        let mut senders: Vec<Sender> =
             ends.sent[host as usize].iter().map(|i| Sender::new(*i, flow(i), line, world)).collect();
         let receivers =
             ends.received[host as usize].iter().map(|i| Receiver::new(*i, flow(i), world)).collect();
         let mut starts: Vec<(u64, u32)> =
             (0..).zip(&senders).map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i)).collect();
         starts.sort_unstable();
+        let connections = connection::of_host(&starts, &mut senders, world);
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();
@@ -113,6 +125,7 @@ impl Host {
             ports,
             senders,
             receivers,
+            connections,
             starts,
             started: 0,
             watched,
@@ -136,11 +149,50 @@ impl Host {
             let sender = &mut self.senders[pair as usize];
             let class = sender.class;
             sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
-            self.due[usize::from(class)].push(now, pair);
-            self.sending |= 1 << class;
             self.started += 1;
+            let ready = match sender.connection {
+                OWN_CONNECTION => Some((now, pair)),
+                connection => {
+                    self.connections[connection as usize].start();
+                    self.next_message(connection, class, now, world)
+                }
+            };
+            if let Some((due, pair)) = ready {
+                self.due[usize::from(class)].push(due, pair);
+                self.sending |= 1 << class;
+            }
         }
         self.send_next(now, world, post);
+    }
+
+    /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
+    #[cold]
+    fn next_message(&mut self, connection: u32, class: u8, now: u64, world: &World) -> Option<(u64, u32)> {
+        let connection = &mut self.connections[connection as usize];
+        let (before, next) = connection.begin()?;
+        Sender::hand_over(&mut self.senders, before, next);
+        let sender = &mut self.senders[next as usize];
+        sender.lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
+        Some((connection.due.max(world.flows[sender.flow as usize].start.as_ps()), next))
+    }
+
+    /// The sender that has the reaction point of this one's connection.
+    #[inline]
+    fn holder(&self, slot: u32) -> u32 {
+        match self.senders[slot as usize].connection {
+            OWN_CONNECTION => slot,
+            connection => self.connections[connection as usize].holder(),
+        }
+    }
+
+    /// An ACK tells the reaction point something.
+    #[inline(never)]
+    fn informed(&mut self, slot: u32, ack: &Packet, world: &World) {
+        let sender = &mut self.senders[slot as usize];
+        sender.count(ack.echo);
+        let rtt = sender.round_trip(ack.seq, ack.time);
+        let holder = self.holder(slot);
+        self.senders[holder as usize].informed(ack.echo, rtt, ack.time, world);
     }
 
     #[inline]
@@ -157,10 +209,11 @@ impl Host {
                 if last {
                     post.complete();
                 }
-                let (seq, kind) = (receiver.packets, receiver.kind);
+                let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
                 let pair = &world.pairs[usize::from(kind)];
                 if let Some(config) = &pair.notify {
-                    match receiver.notify.on_packet(config, Time::from_ps(now), packet.code) {
+                    let notify = &mut self.receivers[notes as usize].notify;
+                    match notify.on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
                         Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
@@ -265,17 +318,29 @@ impl Host {
         };
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
         sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
-        let heap = &mut self.due[usize::from(class)];
-        if let Some(next) = sender.sent(due, now, size, wire_time, world) {
-            heap.replace_first(next);
-        } else {
-            heap.remove_first();
-            if heap.first().is_none() {
-                self.sending &= !(1 << class);
+        let connection = sender.connection;
+        match sender.sent(due, now, size, wire_time, world) {
+            After::Due(next) => self.due[usize::from(class)].replace_first(next),
+            After::Nothing => self.silence_first(class),
+            After::Message(next) => {
+                self.connections[connection as usize].sent(next, now + wire_time);
+                match self.next_message(connection, class, now, world) {
+                    Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
+                    None => self.silence_first(class),
+                }
             }
         }
         self.count_sent(&packet);
         self.ports.transmit(NIC, &packet, packet.code, now, post);
+    }
+
+    /// The queue pair that was due first has nothing more to send.
+    fn silence_first(&mut self, class: u8) {
+        let heap = &mut self.due[usize::from(class)];
+        heap.remove_first();
+        if heap.first().is_none() {
+            self.sending &= !(1 << class);
+        }
     }
 
     #[inline]
@@ -311,12 +376,12 @@ impl Host {
     #[cold]
     fn sample_rates<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         for &slot in &self.watched {
-            let sender = &self.senders[slot as usize];
+            let (sender, holder) = (&self.senders[slot as usize], &self.senders[self.holder(slot) as usize]);
             let start = world.flows[sender.flow as usize].start.as_ps();
             let mut at = self.ports.next_sample;
             while at <= now {
                 if at >= start {
-                    let (time, rate) = (Time::from_ps(at), sender.rate(at, world));
+                    let (time, rate) = (Time::from_ps(at), holder.rate(at, world));
                     self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
                     post.recorded(1);
                 }

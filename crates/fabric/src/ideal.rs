@@ -19,7 +19,8 @@ pub(crate) fn analytic_fct(index: u32, flow: &Flow, network: &Network, world: &W
 
 /// The links of a flow's path.
 fn links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Vec<&'a Port> {
-    let hash_of = |node| flow_hash(index, false, salt(world.seed, node));
+    let key = world.path_key(index);
+    let hash_of = |node| flow_hash(key, false, salt(world.seed, node));
     let path = world.routes.path(network, flow.src, flow.dst, hash_of);
     path.into_iter().map(|(node, port)| &network.ports(node)[usize::from(port)]).collect()
 }

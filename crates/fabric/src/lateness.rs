@@ -1,5 +1,5 @@
-//! Where the time of a flow goes at its source: paced by its reaction point, behind the NIC's closed gate, behind the
-//! NIC's other flows.
+//! Where the time of a flow goes at its source: behind earlier messages of its connection, paced by its reaction point,
+//! behind the NIC's closed gate, behind the NIC's other flows.
 
 /// The times of one flow, in picoseconds. From its start to the start of its last packet they add up, together with the
 /// time on the wire of all packets but the last.
@@ -9,6 +9,8 @@ pub(crate) struct Lateness {
     free_at: u64,
     /// What the NIC's gate had been closed in all when that packet left.
     closed: u64,
+    /// Spent waiting for earlier messages of the connection to leave.
+    pub(crate) behind: u64,
     /// Spent waiting for the packet to become due.
     pub(crate) paced: u64,
     /// Spent, though due, while the gate was closed.
@@ -22,6 +24,15 @@ impl Lateness {
     pub(crate) fn start(&mut self, now: u64, closed: u64) {
         self.free_at = now;
         self.closed = closed;
+    }
+
+    /// The message before it on the connection is off the wire at `free_at`; the gate has been closed for `closed` in all.
+    pub(crate) fn follow(&mut self, free_at: u64, closed: u64) {
+        if free_at > self.free_at {
+            self.behind = free_at - self.free_at;
+            self.free_at = free_at;
+            self.closed = closed;
+        }
     }
 
     /// A packet that was due at `due` leaves `now` and takes `wire` to do so.
@@ -53,5 +64,18 @@ mod tests {
         flow.sent(120, 200, 10, 27); // due long ago, but the one before it had to leave first
         assert_eq!((flow.paced, flow.held, flow.queued), (40, 20, 10));
         assert_eq!(100 + flow.paced + flow.held + flow.queued + 3 * 10, 200);
+    }
+
+    #[test]
+    fn the_wait_for_the_message_before_it_is_a_part_of_its_own() {
+        let mut flow = Lateness::default();
+        flow.start(100, 0);
+        flow.follow(130, 5); // the wire was busy with the message before until 130
+        flow.sent(150, 160, 10, 5); // 20 paced, 10 behind another flow
+        assert_eq!((flow.behind, flow.paced, flow.held, flow.queued), (30, 20, 0, 10));
+        let mut later = Lateness::default();
+        later.start(200, 0);
+        later.follow(130, 5);
+        assert_eq!(later.behind, 0, "it came when the connection was idle");
     }
 }

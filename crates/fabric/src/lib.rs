@@ -9,6 +9,7 @@
 //! come from `backwater-control`; this crate gives them clocks, queues and frames.
 mod audit;
 mod batch;
+mod connection;
 mod due;
 mod egress;
 mod explain;

@@ -1,10 +1,10 @@
-//! The two ends of a flow: the sending and the receiving half of its queue pair.
+//! The two ends of a flow: the sending and the receiving half of its queue pair, or of its turn on a connection.
 use backwater_control::CodePoint;
 use backwater_control::notify::{AckConfig, AckEcho, Notify};
 use backwater_control::reaction::{Reaction, ReactionConfig};
 use backwater_engine::{Stream, stream, uniform};
-use backwater_traffic::{Flow, Pacing};
-use backwater_units::{Bytes, Rate, Time};
+use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
+use backwater_units::{Bytes, Rate, Span, Time};
 
 use crate::lateness::Lateness;
 use crate::segments::{Next, Segments};
@@ -22,6 +22,16 @@ enum Spacing {
     Constant { rate: Rate, jitter_ppm: u32, catch_up: bool, random: Stream },
 }
 
+/// When a queue pair may send again.
+pub(crate) enum After {
+    /// Its next packet is due then.
+    Due(u64),
+    /// It has sent everything.
+    Nothing,
+    /// The flow has been sent; the first packet of the connection's next message is not due before that.
+    Message(u64),
+}
+
 /// The sending half.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
@@ -29,6 +39,8 @@ pub(crate) struct Sender {
     pub(crate) class: u8,
     /// Its kind among the world's.
     kind: u16,
+    /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
+    pub(crate) connection: u32,
     dst: u32,
     sent: u32,
     packets: u32,
@@ -63,6 +75,7 @@ impl Sender {
             flow: index,
             class: world.class_of(flow),
             kind,
+            connection: OWN_CONNECTION,
             dst: flow.dst,
             sent: 0,
             packets,
@@ -88,16 +101,9 @@ impl Sender {
     }
 
     /// The next packet, of `size` bytes, was due at `due`, starts to leave `now` and takes `wire_time` for it. When the one
-    /// after it is due; `None` after the last one.
+    /// after it is due.
     #[inline]
-    pub(crate) fn sent(
-        &mut self,
-        due: u64,
-        now: u64,
-        size: u16,
-        wire_time: u64,
-        world: &World,
-    ) -> Option<u64> {
+    pub(crate) fn sent(&mut self, due: u64, now: u64, size: u16, wire_time: u64, world: &World) -> After {
         self.sent += 1;
         let last = self.sent == self.packets;
         let wire = u32::from(size);
@@ -105,39 +111,26 @@ impl Sender {
         if let Some(segments) = &mut self.segments {
             next = segments.on_sent(self.sent, last, now, wire, wire_time);
         }
-        if last {
-            return None;
+        if !last {
+            return After::Due(self.spacing.next_due(self.kind, &next, due, now, wire, wire_time, world));
         }
-        match &mut self.spacing {
-            Spacing::Reaction(reaction) => {
-                let time = Time::from_ps(now);
-                let config = &world.pairs[usize::from(self.kind)].reaction;
-                reaction.advance(config, time);
-                reaction.on_sent(config, time, wire);
-                // The gap stands, whatever the rate does before it is over: so in ns3-rdma, in the TCD authors' release and
-                // in the HPCC simulator's DCQCN (its ChangeRate, which moves it, serves other controllers).
-                Some(match next {
-                    Next::AtOnce => now + wire_time,
-                    Next::Paced { since, bytes } => {
-                        (since + reaction.gap(bytes).as_ps()).max(now + wire_time)
-                    }
-                })
-            }
-            Spacing::Constant { rate, jitter_ppm, catch_up, random } => {
-                let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
-                let gap = jittered(exact, *jitter_ppm, random);
-                Some(if *catch_up { due + gap } else { now + gap })
-            }
+        if self.connection == OWN_CONNECTION {
+            return After::Nothing;
+        }
+        After::Message(self.spacing.next_due(self.kind, &next, due, now, wire, wire_time, world))
+    }
+
+    /// The reaction point of a connection goes on to its next message.
+    pub(crate) fn hand_over(senders: &mut [Self], from: u32, to: u32) {
+        if let Ok([from, to]) = senders.get_disjoint_mut([from as usize, to as usize]) {
+            std::mem::swap(&mut from.spacing, &mut to.spacing);
         }
     }
 
     /// An ACK for the first `packets` packets; true if it is the last one.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) -> bool {
+    pub(crate) fn acknowledged(&mut self, packets: u32, now: u64) -> bool {
         self.acked = self.acked.max(packets);
-        if echo.is_marked() || self.segments.is_some() {
-            self.informed(packets, echo, now, world);
-        }
         if self.acked == self.packets && self.acked_at == u64::MAX {
             self.acked_at = now;
             return true;
@@ -145,11 +138,19 @@ impl Sender {
         false
     }
 
+    /// Whether its ACKs tell the reaction point round-trip times.
+    #[inline]
+    pub(crate) const fn measures(&self) -> bool {
+        self.segments.is_some()
+    }
+
+    /// An ACK for the first `packets` packets: the round-trip time of a segment, if it completes one.
+    pub(crate) fn round_trip(&mut self, packets: u32, now: u64) -> Option<Span> {
+        self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
+    }
+
     /// An ACK tells the reaction point something: a mark, or a round-trip time.
-    #[inline(never)]
-    fn informed(&mut self, packets: u32, echo: CodePoint, now: u64, world: &World) {
-        self.count(echo);
-        let rtt = self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now));
+    pub(crate) fn informed(&mut self, echo: CodePoint, rtt: Option<Span>, now: u64, world: &World) {
         if let Spacing::Reaction(reaction) = &mut self.spacing {
             let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
             reaction.advance(config, time);
@@ -160,9 +161,8 @@ impl Sender {
         }
     }
 
-    /// A congestion notification.
+    /// A congestion notification for the reaction point.
     pub(crate) fn notified(&mut self, code: CodePoint, now: u64, world: &World) {
-        self.count(code);
         if let Spacing::Reaction(reaction) = &mut self.spacing {
             let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(self.kind)].reaction);
             reaction.advance(config, time);
@@ -170,7 +170,8 @@ impl Sender {
         }
     }
 
-    fn count(&mut self, code: CodePoint) {
+    /// Counts a notification about this flow.
+    pub(crate) fn count(&mut self, code: CodePoint) {
         match code {
             CodePoint::Congestion => self.cnps_ce += 1,
             CodePoint::Undetermined => self.cnps_ue += 1,
@@ -187,6 +188,44 @@ impl Sender {
                 copy.rate()
             }
             Spacing::Constant { rate, .. } => *rate,
+        }
+    }
+}
+
+impl Spacing {
+    /// When the packet after the present one, of `wire` bytes, is due; see [`Sender::sent`].
+    #[inline]
+    #[allow(clippy::too_many_arguments, reason = "what is known when a packet leaves")]
+    fn next_due(
+        &mut self,
+        kind: u16,
+        next: &Next,
+        due: u64,
+        now: u64,
+        wire: u32,
+        wire_time: u64,
+        world: &World,
+    ) -> u64 {
+        match self {
+            Self::Reaction(reaction) => {
+                let time = Time::from_ps(now);
+                let config = &world.pairs[usize::from(kind)].reaction;
+                reaction.advance(config, time);
+                reaction.on_sent(config, time, wire);
+                // The gap stands, whatever the rate does before it is over: so in ns3-rdma, in the TCD authors' release and
+                // in the HPCC simulator's DCQCN (its ChangeRate, which moves it, serves other controllers).
+                match *next {
+                    Next::AtOnce => now + wire_time,
+                    Next::Paced { since, bytes } => {
+                        (since + reaction.gap(bytes).as_ps()).max(now + wire_time)
+                    }
+                }
+            }
+            Self::Constant { rate, jitter_ppm, catch_up, random } => {
+                let exact = rate.serialize(Bytes::new(u64::from(wire))).as_ps();
+                let gap = jittered(exact, *jitter_ppm, random);
+                if *catch_up { due + gap } else { now + gap }
+            }
         }
     }
 }
@@ -213,6 +252,8 @@ pub(crate) struct Receiver {
     pub(crate) ce_packets: u32,
     pub(crate) ue_packets: u32,
     pub(crate) notify: Notify,
+    /// The receiver at this host whose notification point counts: that of the connection's first message, or itself.
+    pub(crate) notes: u32,
     echo: AckEcho,
 }
 
@@ -237,6 +278,7 @@ impl Receiver {
             ce_packets: 0,
             ue_packets: 0,
             notify: Notify::default(),
+            notes: world.receiver_slot[world.path_key(index) as usize],
             echo: AckEcho::default(),
         }
     }

@@ -204,6 +204,10 @@ pub struct FlowRecord {
     pub cnps_ce: u64,
     /// CNPs the sender got that carried UE.
     pub cnps_ue: u64,
+    /// Its connection, if it shares a queue pair with other flows.
+    pub connection: Option<u32>,
+    /// Time at the source, waiting for earlier messages of the connection to leave.
+    pub behind: Span,
     /// Time at the source, waiting for the pace of the reaction point (or of the application).
     pub paced: Span,
     /// Time at the source, due but behind the NIC's closed gate.

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
-use backwater_traffic::Flow;
+use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::explain::explain;
@@ -185,6 +185,8 @@ impl Simulation {
                 ue_packets: 0,
                 cnps_ce: 0,
                 cnps_ue: 0,
+                connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
+                behind: Span::ZERO,
                 paced: Span::ZERO,
                 nic_held: Span::ZERO,
                 nic_queue: Span::ZERO,
@@ -200,6 +202,7 @@ impl Simulation {
                 record.acked = Time::from_ps(sender.acked_at);
                 record.cnps_ce = u64::from(sender.cnps_ce);
                 record.cnps_ue = u64::from(sender.cnps_ue);
+                record.behind = Span::from_ps(sender.lateness.behind);
                 record.paced = Span::from_ps(sender.lateness.paced);
                 record.nic_held = Span::from_ps(sender.lateness.held);
                 record.nic_queue = Span::from_ps(sender.lateness.queued);

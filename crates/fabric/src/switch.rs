@@ -119,6 +119,7 @@ impl Switch {
                 spec.network.hosts().len() as u32,
                 &spec.routes,
                 salt(world.seed, node),
+                world.path_keys.clone(),
             ),
             random: (0..count as u64)
                 .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))

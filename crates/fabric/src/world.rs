@@ -1,8 +1,11 @@
 //! What all nodes share and none changes: settings, flows, routes.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
 use backwater_topology::Routes;
-use backwater_traffic::Flow;
+use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::Span;
 
 use crate::spec::{Arbiter, PairSpec, Spec};
@@ -107,6 +110,8 @@ pub(crate) struct World {
     pub(crate) sender_slot: Vec<u32>,
     /// Index of each flow's receiver state at its destination host.
     pub(crate) receiver_slot: Vec<u32>,
+    /// The flow that each flow's path is chosen by, the first of its connection; empty if there are no connections.
+    pub(crate) path_keys: Arc<[u32]>,
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
@@ -159,6 +164,7 @@ impl World {
             flows: spec.flows.clone(),
             sender_slot,
             receiver_slot,
+            path_keys: path_keys(&spec.flows),
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
@@ -184,10 +190,27 @@ impl World {
         self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
     }
 
+    /// The flow that a flow's path is chosen by: its connection is one flow to the switches.
+    pub(crate) fn path_key(&self, flow: u32) -> u32 {
+        self.path_keys.get(flow as usize).copied().unwrap_or(flow)
+    }
+
     /// Packets of a flow; endless flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
         packets(flow, self.payload)
     }
+}
+
+fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
+    if flows.iter().all(|flow| flow.connection == OWN_CONNECTION) {
+        return Arc::default();
+    }
+    let mut first = BTreeMap::new();
+    let keys = (0..).zip(flows).map(|(index, flow)| match flow.connection {
+        OWN_CONNECTION => index,
+        connection => *first.entry(connection).or_insert(index),
+    });
+    keys.collect()
 }
 
 fn packets(flow: &Flow, payload: u16) -> u32 {

@@ -23,7 +23,10 @@ pub enum Pacing {
     },
 }
 
-/// One flow between two hosts.
+/// The [`Flow::connection`] of a flow that has a queue pair of its own.
+pub const OWN_CONNECTION: u32 = u32::MAX;
+
+/// One flow between two hosts, or one message of several that a queue pair sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The traffic entry it belongs to.
@@ -40,9 +43,19 @@ pub struct Flow {
     pub priority: u8,
     /// What spaces its packets.
     pub pacing: Pacing,
+    /// Flows with the same number are messages of one connection: they share a queue pair, which sends one after the other
+    /// in the order of their starts. They have the same source, destination, priority, pacing and entry.
+    /// [`OWN_CONNECTION`]: a queue pair for this flow alone.
+    pub connection: u32,
 }
 
 impl Flow {
+    /// The same flow as a message of a connection.
+    #[must_use]
+    pub fn on(self, connection: u32) -> Self {
+        Self { connection, ..self }
+    }
+
     /// Whether the flow never finishes.
     pub fn is_endless(&self) -> bool {
         self.size == Bytes::MAX
@@ -63,9 +76,18 @@ pub struct Group {
 }
 
 impl Group {
-    /// A flow of this entry.
+    /// A flow of this entry with a queue pair of its own.
     pub fn flow(&self, src: u32, dst: u32, size: Bytes, start: Time) -> Flow {
-        Flow { group: self.id, src, dst, size, start, priority: self.priority, pacing: self.pacing }
+        Flow {
+            group: self.id,
+            src,
+            dst,
+            size,
+            start,
+            priority: self.priority,
+            pacing: self.pacing,
+            connection: OWN_CONNECTION,
+        }
     }
 }
 

@@ -23,6 +23,7 @@ _WORTH = 0.01
 #: How many flows of a traffic entry are named.
 _LARGEST = 3
 _PARTS = {
+    "connection_wait_ps": "connection",
     "paced_ps": "paced",
     "nic_held_ps": "NIC held",
     "nic_queue_ps": "NIC queue",
@@ -169,7 +170,7 @@ def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
     finished = victims.filter(pl.col("lost_ps").is_not_null()).sort("lost_ps", "flow", descending=[True, False])
     if finished.height:
         title = "Victims that finished: what they lost against an empty network, and where"
-        parts = {**_PARTS, "ideal_wait_ps": "less alone"}
+        parts = {**_parts(finished), "ideal_wait_ps": "less alone"}
         if (finished["rest_ps"] != 0).any():
             parts["rest_ps"] = "rest"
         yield _losses(title, finished, ["lost_ps", *parts], ["lost", *parts.values()], limit)
@@ -183,8 +184,13 @@ def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
 
 def _endless(rows: pl.DataFrame, limit: int) -> Table:
     title = "Victims without an end: over the run at their source; per packet on its way, on average"
-    columns = [*SOURCE, *WAITS]
-    return _losses(title, rows, columns, [_PARTS[name] for name in columns], limit)
+    parts = _parts(rows)
+    return _losses(title, rows, list(parts), list(parts.values()), limit)
+
+
+def _parts(rows: pl.DataFrame) -> dict[str, str]:
+    """The columns to show, with their heads; most runs have no connections."""
+    return {name: head for name, head in _PARTS.items() if name != "connection_wait_ps" or (rows[name] != 0).any()}
 
 
 def _later(rows: pl.DataFrame, limit: int) -> Table:

@@ -44,6 +44,12 @@ impl Table for FlowRecord {
         column("dst_index", "index", "Node index of the receiving host.", Take::U32(|r| r.dst)),
         priority(|r| r.priority),
         column(
+            "connection",
+            "index",
+            "Number of the connection whose queue pair sends it, one message after the other; null if it has its own.",
+            Take::MaybeU64(|r| r.connection.map(u64::from)),
+        ),
+        column(
             "size_bytes",
             "bytes",
             "Payload to send; null if endless.",
@@ -98,6 +104,12 @@ impl Table for FlowRecord {
         column("ue_packets", "count", "Packets that arrived with UE.", Take::U64(|r| r.ue_packets)),
         column("cnps_ce", "count", "CNPs for CE that the sender got.", Take::U64(|r| r.cnps_ce)),
         column("cnps_ue", "count", "CNPs for UE that the sender got.", Take::U64(|r| r.cnps_ue)),
+        column(
+            "connection_wait_ps",
+            "ps",
+            "Time at the source that it waited for earlier messages of its connection to leave.",
+            Take::U64(|r| r.behind.as_ps()),
+        ),
         column(
             "paced_ps",
             "ps",

@@ -25,6 +25,8 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         ue_packets: 1,
         cnps_ce: 2,
         cnps_ue: 1,
+        connection: None,
+        behind: Span::ZERO,
         paced: Span::ZERO,
         nic_held: Span::ZERO,
         nic_queue: Span::ZERO,

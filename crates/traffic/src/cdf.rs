@@ -1,4 +1,4 @@
-//! Flow-size distributions: two published tables, a file reader, and the exact inverse.
+//! Flow-size distributions: published tables and sets of sizes, a file reader, and the exact inverse.
 use backwater_engine::Stream;
 use backwater_units::Bytes;
 use rand_core::Rng;
@@ -55,7 +55,8 @@ pub enum CdfError {
     },
 }
 
-/// A cumulative distribution of flow sizes, linear between its points.
+/// A cumulative distribution of flow sizes, linear between its points. Two points of one size are a step: that size itself
+/// has a probability. A distribution of steps only is discrete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cdf {
     /// Size in bytes and cumulative probability in billionths of a percent; both never decrease, the last
@@ -74,7 +75,51 @@ const HADOOP: &str = "0 0\n100 1\n200 2\n300 5\n350 15\n400 20\n500 30\n600 40\n
                       7000 70\n30000 72\n50000 82\n80000 87\n120000 90\n300000 95\n1000000 97.5\n\
                       2000000 99\n10000000 100";
 
+/// One kibibyte: the TCD paper's "KB" and "MB" of messages are powers of two (our reading: 512 KB, 1, 2 and 4 MB are
+/// called typical sizes, as those of I/O requests are).
+const KIB: u64 = 1024;
+
+/// The TCD paper's MPI messages (§5.2.2): from 2 KB to 32 KB, more than half of them 2 KB. How the others are spread is
+/// our reading. Sizes and parts of 20.
+const MPI: [(u64, u64); 5] = [(2 * KIB, 11), (4 * KIB, 3), (8 * KIB, 2), (16 * KIB, 2), (32 * KIB, 2)];
+
+/// The TCD paper's I/O messages (§5.2.2): "sizes randomly from" these four.
+const IO: [(u64, u64); 4] = [(512 * KIB, 1), (1024 * KIB, 1), (2048 * KIB, 1), (4096 * KIB, 1)];
+
 impl Cdf {
+    /// MPI messages of the TCD paper (§5.2.2): 2 KiB (55 %), 4 KiB (15 %), 8, 16 and 32 KiB (10 % each); mean 7475 B. The
+    /// paper gives the range and that over half have 2 KB; the rest is our reading.
+    pub fn mpi() -> Self {
+        Self::discrete(&MPI)
+    }
+
+    /// I/O messages of the TCD paper (§5.2.2): 512 KiB, 1, 2 and 4 MiB, equally likely; mean 1.97 MB.
+    pub fn io() -> Self {
+        Self::discrete(&IO)
+    }
+
+    /// The TCD paper's mix of messages (§5.2.2): 10 % as [`Cdf::io`], 90 % as [`Cdf::mpi`]; mean 203 KB.
+    pub fn mpi_io() -> Self {
+        // 10 % in 4 parts and 90 % in 20 parts are multiples of 1/400.
+        let mpi = MPI.map(|(size, parts)| (size, 18 * parts));
+        let io = IO.map(|(size, parts)| (size, 10 * parts));
+        Self::discrete(&[&mpi[..], &io[..]].concat())
+    }
+
+    /// Only these sizes, ascending, each with a probability in proportion to its weight.
+    fn discrete(sizes: &[(u64, u64)]) -> Self {
+        let total: u64 = sizes.iter().map(|&(_, weight)| weight).sum();
+        let mut sum = 0;
+        let mut points = Vec::with_capacity(2 * sizes.len());
+        for &(size, weight) in sizes {
+            points.push((size, WHOLE / total * sum));
+            sum += weight;
+            points.push((size, WHOLE / total * sum));
+        }
+        debug_assert!(WHOLE.is_multiple_of(total), "the last step must end at 100 %");
+        Self { points }
+    }
+
     /// Web search: 90 % of the flows below 5 MB, mean 1.71 MB.
     pub fn web_search() -> Self {
         Self::parse(WEB_SEARCH).expect("the built-in table is valid")
@@ -86,7 +131,8 @@ impl Cdf {
     }
 
     /// Reads `bytes percent` lines, the format of the HPCC and `SimAI` traffic generators. Blank lines and
-    /// lines that begin with `#` are skipped.
+    /// lines that begin with `#` are skipped. A size in two lines is a step: `2048 0`, `2048 55`, `4096 55`, `4096 100` are
+    /// 55 % of 2048 B and 45 % of 4096 B.
     pub fn parse(text: &str) -> Result<Self, CdfError> {
         let mut points: Vec<(u64, u64)> = Vec::new();
         for (index, text) in text.lines().map(str::trim).enumerate() {
@@ -188,6 +234,8 @@ fn decimal_billionths(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::stream::POISSON;
     use backwater_engine::stream;
@@ -218,6 +266,45 @@ mod tests {
         assert_eq!(cdf.percentile(50.0), Bytes::new(1000));
         assert_eq!(cdf.percentile(80.0), Bytes::new(7000));
         assert!((cdf.mean() - (0.6 * 1000.0 + 0.4 * 7000.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_the_papers_messages_a_tenth_is_io_and_over_half_of_the_others_have_2_kib() {
+        let cdf = Cdf::mpi_io();
+        let (mut random, mut counts) = (stream(1, POISSON, 0), BTreeMap::new());
+        for _ in 0..100_000 {
+            *counts.entry(cdf.draw(&mut random).get() / 1024).or_insert(0u32) += 1;
+        }
+        let expected = [
+            (2, 49_500),
+            (4, 13_500),
+            (8, 9_000),
+            (16, 9_000),
+            (32, 9_000),
+            (512, 2_500),
+            (1024, 2_500),
+            (2048, 2_500),
+            (4096, 2_500),
+        ];
+        assert_eq!(counts.len(), expected.len(), "no size between these: {counts:?}");
+        // standard deviation at most 158: five of them
+        assert!(expected.iter().all(|(size, n)| counts[size].abs_diff(*n) < 790), "{counts:?}");
+    }
+
+    #[test]
+    fn the_mean_of_a_discrete_distribution_is_that_of_its_sizes() {
+        // KiB: .55·2 + .15·4 + .1·(8 + 16 + 32) = 7.3; (512 + 1024 + 2048 + 4096)/4 = 1920
+        assert!((Cdf::mpi().mean() - 7.3 * 1024.0).abs() < 1e-6);
+        assert!((Cdf::io().mean() - 1920.0 * 1024.0).abs() < 1e-6);
+        assert!((Cdf::mpi_io().mean() - (0.9 * 7.3 + 0.1 * 1920.0) * 1024.0).abs() < 1e-6);
+        assert_eq!((Cdf::mpi().max(), Cdf::mpi_io().max()), (Bytes::new(32_768), Bytes::new(4_194_304)));
+    }
+
+    #[test]
+    fn a_file_of_steps_is_a_discrete_distribution() {
+        let file =
+            "2048 0\n2048 55\n4096 55\n4096 70\n8192 70\n8192 80\n16384 80\n16384 90\n32768 90\n32768 100";
+        assert_eq!(Cdf::parse(file).unwrap(), Cdf::mpi());
     }
 
     #[test]

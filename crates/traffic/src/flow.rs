@@ -1,4 +1,6 @@
 //! What a flow is, what the flows of one traffic entry share, and the order in which a run numbers them.
+use std::collections::BTreeMap;
+
 use backwater_units::{Bytes, Rate, Time};
 
 /// The largest finite flow, 1 PB: 5.6 hours at 400 Gbps. It keeps every byte and packet count far from 64 bits.
@@ -99,6 +101,17 @@ pub fn pairs(from: &[u32], to: &[u32]) -> Vec<(u32, u32)> {
         .collect()
 }
 
+/// Makes the flows of one source, destination and priority the messages of one connection. Connections are numbered from
+/// `first` in the order of their first flows; returns the next number.
+pub fn connect(flows: &mut [Flow], first: u32) -> u32 {
+    let mut numbers = BTreeMap::new();
+    for flow in flows {
+        let next = first + numbers.len() as u32;
+        flow.connection = *numbers.entry((flow.src, flow.dst, flow.priority)).or_insert(next);
+    }
+    first + numbers.len() as u32
+}
+
 /// Puts flows into the order in which a run numbers them: by start, source, destination and entry; flows equal
 /// in all four keep the order in which they were generated.
 pub fn sort(flows: &mut [Flow]) {
@@ -120,6 +133,14 @@ mod tests {
             vec![flow(1, 2, 5, 1), flow(0, 2, 5, 2), flow(0, 2, 5, 3), flow(0, 1, 5, 4), flow(7, 3, 4, 5)];
         sort(&mut flows);
         assert_eq!(flows.iter().map(|f| f.size.get()).collect::<Vec<_>>(), [5, 4, 2, 3, 1]);
+    }
+
+    #[test]
+    fn flows_between_two_hosts_share_a_connection_and_others_do_not() {
+        let mut flows = [flow(0, 1, 0, 1), flow(0, 2, 0, 1), flow(0, 1, 5, 1), flow(0, 1, 9, 1)];
+        flows[3].priority = 4;
+        assert_eq!(connect(&mut flows, 10), 13);
+        assert_eq!(flows.map(|f| f.connection), [10, 11, 10, 12]);
     }
 
     #[test]

@@ -13,6 +13,11 @@ pub(crate) const PERMUTATION: u64 = 0x7472_0004;
 /// Which hosts take part in an incast.
 pub(crate) const INCAST: u64 = 0x7472_0005;
 
+/// Which hosts are I/O servers and clients, MPI servers and clients.
+pub(crate) const PLACEMENT: u64 = 0x7472_0006;
+/// Servers, sizes and times of the messages of one client.
+pub(crate) const MESSAGES: u64 = 0x7472_0007;
+
 /// The number of the stream of one host in one traffic entry.
 pub(crate) fn entity(group: u16, host: u32) -> u64 {
     (u64::from(group) << 32) | u64::from(host)
@@ -26,6 +31,15 @@ pub(crate) fn below(random: &mut Stream, bound: u32) -> u32 {
         if wide as u32 >= bound.wrapping_neg() % bound {
             return (wide >> 32) as u32;
         }
+    }
+}
+
+/// The first `count` of `list` become a uniform choice from it without replacement, in random order.
+pub(crate) fn choose(random: &mut Stream, list: &mut [u32], count: usize) {
+    // The first steps of a Fisher–Yates shuffle.
+    for place in 0..count.min(list.len()) {
+        let left = (list.len() - place) as u32;
+        list.swap(place, place + below(random, left) as usize);
     }
 }
 

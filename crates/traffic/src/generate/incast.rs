@@ -3,7 +3,7 @@ use backwater_engine::stream;
 use backwater_units::Bytes;
 
 use crate::flow::{Flow, Group};
-use crate::stream::{INCAST, below, entity};
+use crate::stream::{INCAST, choose, entity};
 
 /// `fan_in` of the hosts `from` send `size` to `to`, all at the start of the entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,13 +24,8 @@ impl Incast {
         let mut senders: Vec<u32> = self.from.iter().copied().filter(|&host| host != self.to).collect();
         if let Some(fan_in) = self.fan_in {
             let mut random = stream(seed, INCAST, entity(group.id, self.to));
-            let chosen = senders.len().min(fan_in as usize);
-            // The first steps of a Fisher–Yates shuffle choose without replacement.
-            for place in 0..chosen {
-                let left = (senders.len() - place) as u32;
-                senders.swap(place, place + below(&mut random, left) as usize);
-            }
-            senders.truncate(chosen);
+            choose(&mut random, &mut senders, fan_in as usize);
+            senders.truncate(fan_in as usize);
             senders.sort_unstable();
         }
         let flow = |&src: &u32| group.flow(src, self.to, self.size, group.start);

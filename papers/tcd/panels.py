@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from backwater import measures, plot
 from backwater.measures import Series
 
@@ -20,11 +20,26 @@ if TYPE_CHECKING:
 
 #: Bin of the sending rate, as in the authors' release up to the release of P2.
 RATE_BIN_PS = 10 * US
-#: Until when the figures are drawn, after the start of the bursts.
-SHOWN_MS = 3.0
 
 
-def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, marks: bool) -> None:
+@dataclass(frozen=True)
+class Network:
+    """What differs between the paper's pictures of Ethernet and of InfiniBand."""
+
+    #: What marks packets without TCD.
+    marking: str
+    #: Until when the figures are drawn, after the start of the bursts.
+    shown_ms: float
+    #: Data rate of a link.
+    line_gbps: int
+    rate_ticks_gbps: tuple[int, ...]
+
+
+ETHERNET = Network("ECN", 3.0, 40, (0, 10, 20, 30, 40))
+INFINIBAND = Network("FECN", 6.0, 32, (0, 8, 16, 24, 32))
+
+
+def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, marks: bool, network: Network) -> None:
     """Per scene a column: P2's queue, on demand the CE marks that it set by flow, its sending rate."""
     heights = [3, 1, 2] if marks else [3, 2]
     with plot.style():
@@ -38,13 +53,13 @@ def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, 
         )
         for column, (name, scene) in enumerate(scenes.items()):
             queue, rate = grid[0][column], grid[-1][column]
-            draw_queue(queue, scene, "P2", plot.SCHEME_COLOURS["ECN"])
+            draw_queue(queue, scene, "P2", plot.SCHEME_COLOURS[network.marking])
             if marks:
                 draw_marks(grid[1][column], scene, "P2", "CE")
-            draw_rate(rate, scene, "P2")
+            draw_rate(rate, scene, "P2", network)
             queue.set_title(name)
             rate.set_xlabel("time since the first burst [ms]")
-        grid[0][0].set_xlim(0, SHOWN_MS)
+        grid[0][0].set_xlim(0, network.shown_ms)
         made.suptitle(title, fontsize=11, fontweight="bold")
         plot.save(made, file)
 
@@ -76,11 +91,11 @@ def draw_marks(axes: Axes, scene: Scene, port: str, code: str) -> None:
     axes.grid(visible=False)
 
 
-def draw_rate(axes: Axes, scene: Scene, port: str) -> None:
+def draw_rate(axes: Axes, scene: Scene, port: str, network: Network) -> None:
     """The sending rate of a port in bins of 10 µs."""
     rate = since(measures.send_rate(scene.run, port, PRIORITY, RATE_BIN_PS), scene.bursts_ps)
     middle = Series(rate.time_ps - RATE_BIN_PS // 2, rate.value)
     plot.line(axes, middle, unit=1e9, origin_ps=scene.bursts_ps, color=plot.BLACK, linewidth=0.8)
     axes.set_ylabel(f"{port} sends [Gbps]")
-    axes.set_yticks(np.arange(0, 41, 10))
-    axes.set_ylim(0, 43)
+    axes.set_yticks(network.rate_ticks_gbps)
+    axes.set_ylim(0, 1.075 * network.line_gbps)

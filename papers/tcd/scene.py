@@ -118,18 +118,24 @@ def since(series: Series, time_ps: int) -> Series:
     return measures.Series(series.time_ps[keep], series.value[keep])
 
 
-def f1_falls_ps(run: Results) -> int:
-    """When the rate that DCQCN allows F1 first is below 15 Gbps."""
+def f1_falls_ps(run: Results, below_bps: float = F1_WHEN_OTHERS_START_BPS) -> int:
+    """When the rate that congestion control allows F1 first is below 15 Gbps."""
     rate = since(measures.allowed_rate(run, "F1"), Scene(run).bursts_ps)
-    below = np.flatnonzero(rate.value < F1_WHEN_OTHERS_START_BPS)
+    below = np.flatnonzero(rate.value < below_bps)
     if not len(below):
-        raise ValueError("F1's rate does not fall below 15 Gbps, so F0 and F2 have no start")
+        raise ValueError(f"F1's rate does not fall below {below_bps / 1e9:.0f} Gbps, so F0 and F2 have no start")
     return int(rate.time_ps[below[0]])
 
 
 def settle(first: Mapping[str, Results]) -> dict[str, str]:
     """When F0 and F2 start in each run that `first` is the lone version of: ``{<name>-start}``."""
     return {f"{name}-start": f"{f1_falls_ps(run)}ps" for name, run in first.items()}
+
+
+def settle_twice(first: Mapping[str, Results]) -> dict[str, str]:
+    """As :func:`settle`, and when F1 falls below 15/40 of 32 Gbps: ``{<name>-start-12g}``."""
+    scaled = {f"{name}-start-12g": f"{f1_falls_ps(run, 12e9)}ps" for name, run in first.items()}
+    return settle(first) | scaled
 
 
 def detector_bytes(run: Results, key: str) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from backwater.results import Results
 
-#: The traffic entry of S0: no flow of it ever meets a congested port.
+#: The traffic entries of S0 begin with this: no flow of them ever meets a congested port.
 VICTIMS = "victims"
 #: Bins of flow size by name, in bytes, low <= size < high. The paper's text names two of their ends, 10 KB and 1 MB.
 BINS: dict[str, tuple[float, float]] = {
@@ -32,7 +32,8 @@ BURSTS_KB = (10, 25, 50, 75, 100, 150, 200, 250)
 
 def finished(run: Results) -> pl.DataFrame:
     """The victims' flows that finished."""
-    named = run.flows.filter(pl.col("traffic").cast(pl.String) == VICTIMS, pl.col("fct_ps").is_not_null())
+    ours = pl.col("traffic").cast(pl.String).str.starts_with(VICTIMS)
+    named = run.flows.filter(ours, pl.col("fct_ps").is_not_null())
     return named.select("size_bytes", "fct_ps", "ce_packets", "ue_packets").collect()
 
 
@@ -43,9 +44,9 @@ def mean_fct_us(run: Results, low: float = 0, high: float = math.inf) -> float:
     return float(mean) / US if isinstance(mean, int | float) else math.nan
 
 
-def by_bin(run: Results) -> dict[str, float]:
+def by_bin(run: Results, bins: Mapping[str, tuple[float, float]] = BINS) -> dict[str, float]:
     """Mean FCT of the victims in each bin of size, in microseconds."""
-    return {name: mean_fct_us(run, *ends) for name, ends in BINS.items()}
+    return {name: mean_fct_us(run, *ends) for name, ends in bins.items()}
 
 
 def percent_marked(run: Results) -> dict[str, float]:

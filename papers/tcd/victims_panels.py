@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backwater import plot
@@ -19,44 +20,70 @@ if TYPE_CHECKING:
 
     Seeds = Sequence[Mapping[str, Results]]
 
-#: What the axis calls the bins.
-BIN_LABELS = ("< 10 KB", "10 to 100 KB", "100 KB to 1 MB", "≥ 1 MB")
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of victims: how their time and they themselves are called, bins of size, how an axis calls those."""
+
+    time: str
+    thing: str
+    bins: Mapping[str, tuple[float, float]]
+    labels: Sequence[str]
 
 
-def draw_bins(seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str) -> None:
+FCT = Shown("FCT", "flow", BINS, ("< 10 KB", "10 to 100 KB", "100 KB to 1 MB", "≥ 1 MB"))
+
+
+def draw_bins(
+    seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str, shown: Shown = FCT
+) -> None:
     """Mean FCT in each bin of size, a bar per run; `schemes` gives its label and colour by the run's name.
 
     The mean over the seeds with its 95 % confidence interval. Above the second bar stands how many times shorter it is
     than the first.
     """
-    names = list(schemes)
-    width = 0.8 / len(names)
+    means = {}
+    for name in schemes:
+        per_seed = [by_bin(runs[name], shown.bins) for runs in seeds]
+        means[name] = [estimate([found[size] for found in per_seed]) for size in shown.bins]
     with plot.style():
-        made = plot.figure(7.4, 3.8)
+        made = plot.figure(max(7.4, 1.4 * len(shown.bins)), 3.8)
         axes = made.add_subplot()
-        for index, (name, (label, colour)) in enumerate(schemes.items()):
-            per_seed = [by_bin(runs[name]) for runs in seeds]
-            found = [estimate([means[size] for means in per_seed]) for size in BINS]
-            at = [place + (index - (len(names) - 1) / 2) * width for place in range(len(BINS))]
-            faint = 1.0 if index < 2 else 0.45
-            axes.bar(at, [value.mean for value in found], width * 0.92, color=colour, alpha=faint, label=label)
-            _whiskers(axes, at, found)
-            if index == 1:
-                first = [estimate([by_bin(runs[names[0]])[size] for runs in seeds]) for size in BINS]
-                for place, value, before in zip(at, found, first, strict=True):
-                    text = f"{before.mean / value.mean:.2f}×"
-                    axes.annotate(text, (place, value.high), (0, 3), textcoords="offset points", ha="center", size=8)
-        axes.set_yscale("log")
-        axes.set_xticks(range(len(BINS)), BIN_LABELS)
-        axes.set_xlabel("flow size")
-        axes.set_ylabel("mean FCT of the victims [µs]")
-        axes.margins(y=0.12)
-        axes.legend(loc="upper left")
+        draw_grouped(axes, means, schemes, shown.labels)
+        axes.set_xlabel(f"{shown.thing} size")
+        axes.set_ylabel(f"mean {shown.time} of the victims [µs]")
         made.suptitle(title, fontsize=11, fontweight="bold")
         plot.save(made, file)
 
 
-def draw_bursts(seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str) -> None:
+def draw_grouped(
+    axes: Axes,
+    means: Mapping[str, Sequence[Estimate]],
+    schemes: Mapping[str, tuple[str, str]],
+    labels: Sequence[str],
+) -> None:
+    """Groups of bars, one bar per run; above the second of a group how many times smaller it is than the first."""
+    width = 0.8 / len(means)
+    first = next(iter(means.values()))
+    for index, (name, found) in enumerate(means.items()):
+        label, colour = schemes[name]
+        at = [place + (index - (len(means) - 1) / 2) * width for place in range(len(labels))]
+        faint = 1.0 if index < 2 else 0.45
+        axes.bar(at, [value.mean for value in found], width * 0.92, color=colour, alpha=faint, label=label)
+        _whiskers(axes, at, found)
+        if index == 1:
+            for place, value, before in zip(at, found, first, strict=True):
+                text = f"{before.mean / value.mean:.2f}×"
+                axes.annotate(text, (place, value.high), (0, 3), textcoords="offset points", ha="center", size=8)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(labels)), labels)
+    axes.margins(y=0.12)
+    axes.legend(loc="upper left")
+
+
+def draw_bursts(
+    seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str, shown: Shown = FCT
+) -> None:
     """Mean FCT of the victims over the size of the bursts, and below it what TCD marks them."""
     with plot.style():
         made = plot.figure(6.8, 5.0)
@@ -71,9 +98,9 @@ def draw_bursts(seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path
                 "UE, no CE" if code == "UE" else "CE",
             )
         times.set_yscale("log")
-        times.set_ylabel("mean FCT of the victims [µs]")
+        times.set_ylabel(f"mean {shown.time} of the victims [µs]")
         times.legend()
-        marks.set_ylabel("victims' flows\nthat TCD marks [%]")
+        marks.set_ylabel(f"victims' {shown.thing}s\nthat TCD marks [%]")
         marks.set_ylim(0)
         marks.set_xlim(0)
         marks.set_xlabel("size of a burst, of each of A0 to A14 [KB]")

@@ -143,7 +143,7 @@ def allowed_rate(results: Results, traffic: str) -> Series:
 
 
 def off_intervals(results: Results, port: str, priority: int) -> list[Interval]:
-    """When PFC held a port."""
+    """When flow control held a port: paused, or without credits for what waits."""
     frame = _at(results.pauses, results, port, priority).select("time_ps", "paused").collect()
     return [
         interval

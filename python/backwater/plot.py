@@ -40,12 +40,14 @@ SCHEME_COLOURS = {
     "DCQCN+TCD": PURPLE,
     "TIMELY": ORANGE,
     "TIMELY+TCD": GREEN,
+    "IB CC": GREY,
+    "IB CC+TCD": PURPLE,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
 #: One colour per mark.
 MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
-#: A port that PFC holds.
+#: A port that flow control holds: paused, or without credits.
 OFF_COLOUR = BLACK
 #: For anything else that is counted off: flows, ports, sizes.
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK)
@@ -149,7 +151,7 @@ def state_legend() -> Iterator[tuple[Any, str]]:
 
     for state in STATES:
         yield Patch(facecolor=STATE_COLOURS[state]), state
-    yield Patch(facecolor=OFF_COLOUR), "OFF (paused)"
+    yield Patch(facecolor=OFF_COLOUR), "OFF (held)"
     for mark, colour in MARK_COLOURS.items():
         yield (
             Line2D([], [], color=colour, marker="|", linestyle="none", markersize=8, markeredgewidth=1.5),

@@ -129,7 +129,7 @@ class Results:
 
     @property
     def pauses(self) -> pl.LazyFrame:
-        """One row per closing or opening of a PFC gate."""
+        """One row per closing or opening of a gate, by PFC or for want of credits."""
         return self.table("pauses")
 
     @property

@@ -1,0 +1,30 @@
+"""Figure 3 (b, d): one congestion point. Queue, marks and sending rate of P2 under FECN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.tcd.panels import INFINIBAND, draw_queue_and_rate
+from papers.tcd.scene import Scene
+from papers.tcd.scene import settle_twice as settle
+from papers.tcd.spreading import one_point
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+
+__all__ = ["draw", "metrics", "settle"]
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    scene = Scene(runs["fecn"])
+    return one_point(scene.run) | {"ce_f2_at_p1": scene.marks("P1", "CE", "F2")}
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    scene = Scene(seeds[0]["fecn"])
+    title = "Figure 3 (b, d): one congestion point (P3), P2 under FECN"
+    draw_queue_and_rate({"FECN": scene}, file, title=title, marks=True, network=INFINIBAND)

@@ -1,0 +1,35 @@
+"""Figure 4 (b, d): two congestion points. P2's queue does not tell them from one while it lacks credits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.tcd.panels import INFINIBAND, draw_queue_and_rate
+from papers.tcd.scene import Scene
+from papers.tcd.scene import settle_twice as settle
+from papers.tcd.spreading import two_points
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+__all__ = ["draw", "metrics", "settle"]
+
+ONE = "fecn of Figure 3"
+#: Where the paper finds both queues the same, in milliseconds after the start of the bursts.
+SAME_MS = (2.6, 4.0)
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return two_points(runs["fecn"], runs[ONE], SAME_MS)
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    scenes = {
+        "two congestion points (Figure 4)": Scene(seeds[0]["fecn"]),
+        "one congestion point (Figure 3)": Scene(seeds[0][ONE]),
+    }
+    title = "Figure 4 (b, d): P2 under FECN, beside Figure 3"
+    draw_queue_and_rate(scenes, file, title=title, marks=False, network=INFINIBAND)

@@ -1,0 +1,33 @@
+"""Figure 17 (a): the victims' mean MCT by size, IB CC with FECN against IB CC with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+
+from papers.tcd.messages import MCT, compare_messages
+from papers.tcd.victims_panels import draw_bins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+FECN, TCD = plot.SCHEME_COLOURS["IB CC"], plot.SCHEME_COLOURS["IB CC+TCD"]
+#: Label and colour of each run.
+SCHEMES = {
+    "fecn": ("IB CC", FECN),
+    "tcd": ("IB CC+TCD", TCD),
+    "fecn harsher": ("IB CC, the step of TCD", FECN),
+    "tcd gentler": ("IB CC+TCD, the step of IB CC", TCD),
+}
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return compare_messages(runs)
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_bins(seeds, SCHEMES, file, title="Figure 17(a): victims' messages by size, IB CC", shown=MCT)

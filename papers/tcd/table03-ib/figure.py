@@ -1,0 +1,34 @@
+"""Table 3 on InfiniBand: the share of victims that get a CE mark, under FECN and under TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.tcd.marked import Rows, draw_table, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+ROWS = Rows(
+    plain="fecn",
+    paper={"fecn": 13.5, "tcd": 0.0},
+    labels={
+        "fecn": "FECN",
+        "tcd": "TCD",
+        "tcd T=Tc": "TCD,\nT = Tc",
+        "tcd rise": "TCD,\nflowchart",
+    },
+    loads=(0.4, 0.6, 0.8, 1.0),
+    things="messages",
+)
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return measure(runs, ROWS)
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    draw_table(seeds, file, ROWS)

@@ -1,6 +1,7 @@
 //! What must hold in every run, whatever is sent: nothing is lost or reordered, every PAUSE ends, a fabric that can not go
 //! on says so.
 mod conservation;
+mod credits;
 mod deadlock;
 mod mixed;
 mod pauses;

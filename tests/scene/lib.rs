@@ -10,7 +10,7 @@ use backwater_units::{Span, Time};
 
 pub use alone::{Hop, arrivals, exact, whole_ns};
 pub use networks::{chain, host, per_port, ring, with_links};
-pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, red, tcd};
+pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use traffic::{flow, flow_of_priority, poisson_packets};
 
 /// The engine that users get, on one thread.

@@ -1,14 +1,15 @@
 //! Complete settings of three worlds: the TCD paper's text, its authors' release, the HPCC simulator.
 use backwater_control::detector::{Detector, Red, Tcd};
-use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hpcc};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec,
+    Switching,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
-use backwater_units::{Bytes, Rate};
+use backwater_units::{Bytes, Rate, Span};
 
 use crate::per_port;
 
@@ -51,6 +52,28 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         routes,
         flows,
     }
+}
+
+/// An InfiniBand fabric with the TCD paper's values: 2048 B packets, virtual output queues, cut-through, 280 KB per ingress
+/// port, updates every 50 µs of 8 B. No detector, no congestion control.
+///
+/// # Panics
+/// If two hosts cannot reach each other.
+pub fn infiniband(network: Network, flows: Vec<Flow>) -> Spec {
+    let mut spec = ideal(network, flows);
+    spec.packet.payload = Bytes::new(2048);
+    spec.switch.queueing = Queueing::VirtualOutput;
+    spec.switch.switching = Switching::CutThrough { header: Bytes::new(20) };
+    spec.switch.pfc = None;
+    spec.switch.credits = Some(CreditSpec {
+        buffer: Bytes::new(280_000),
+        returned: CreditReturn::Periodic(Span::from_us(50)),
+        frame: Bytes::new(8),
+        unchanged: false,
+        loss_ppm: 0,
+        priorities: 0x7f,
+    });
+    spec
 }
 
 /// The settings of the TCD authors' release, with DCQCN and `detector`.

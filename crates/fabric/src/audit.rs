@@ -1,5 +1,8 @@
 //! Invariants checked at the end of every run: what came in and has not gone out is still there.
+use backwater_control::flow_control::blocks;
+
 use crate::node::FabricNode;
+use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -9,7 +12,11 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
     let mut held = 0;
     for (at, queue) in ports.queues.iter().enumerate() {
         let (mut bytes, mut packets) = (0, 0);
-        for packet in ports.pool.iter(queue.fifo) {
+        let waiting: Box<dyn Iterator<Item = &Packet>> = match node {
+            FabricNode::Host(_) => Box::new(ports.pool.iter(queue.fifo)),
+            FabricNode::Switch(switch) => Box::new(switch.waiting(at)),
+        };
+        for packet in waiting {
             bytes += u64::from(packet.size);
             packets += 1;
         }
@@ -35,12 +42,26 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
     let ports = &switch.ports;
     let mut by_ingress = vec![0u64; switch.memory.accounts.len()];
     let mut used = 0;
-    for queue in &ports.queues {
-        for packet in ports.pool.iter(queue.fifo) {
+    let mut blocks_held = vec![0u32; switch.memory.accounts.len()];
+    for at in 0..ports.queues.len() {
+        for packet in switch.waiting(at) {
+            let ingress = ports.at(packet.port, packet.class);
             used += u64::from(packet.size);
-            if world.lossless & (1 << packet.class) != 0 {
-                by_ingress[ports.at(packet.port, packet.class)] += u64::from(packet.size);
+            if (world.lossless | switch.memory.credited) & (1 << packet.class) != 0 {
+                by_ingress[ingress] += u64::from(packet.size);
+                blocks_held[ingress] += blocks(u32::from(packet.size));
             }
+        }
+    }
+    for (at, mut waiting) in blocks_held.into_iter().enumerate() {
+        let (port, class) = ((at / ports.classes) as u16, (at % ports.classes) as u8);
+        let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else { continue };
+        waiting += credits.on_their_way(port, class);
+        let (held, buffer) = credits.held(at);
+        if held != waiting || held > buffer {
+            return Err(format!(
+                "ingress port {port}, class {class} counts {held} of {buffer} blocks, {waiting} are there"
+            ));
         }
     }
     if used != switch.memory.used {

@@ -32,11 +32,12 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> bool {
-        let alone = window.is_whole()
+        let alone = self.crossbar.is_none()
+            && window.is_whole()
             && arrivals.len() < 1 << INDEX
             && self.ports.next_timer() >= window.end
             && self.ports.next_sample >= window.end
-            && self.ports.egress.iter().all(|egress| egress.paused == 0 && !egress.pfc_pending());
+            && self.ports.egress.iter().all(|egress| egress.paused == 0 && !egress.owes_frame());
         if !alone {
             return false;
         }

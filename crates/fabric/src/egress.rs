@@ -10,6 +10,9 @@ pub(crate) struct Egress {
     /// When the frame on the wire has left completely.
     pub(crate) busy_until: u64,
     delay: u64,
+    /// How much of a frame must be in before the peer may forward it, in picoseconds on this link; more than any frame takes
+    /// if the peer stores it first.
+    cut: u64,
     rate: Rate,
     /// Picoseconds per byte where that is whole, else 0.
     ps_per_byte: u32,
@@ -28,6 +31,8 @@ pub(crate) struct Egress {
     /// Classes that the next PFC frame pauses and resumes upstream.
     pub(crate) pfc_pause: u8,
     pub(crate) pfc_resume: u8,
+    /// Classes of which a credit update is to be sent upstream.
+    pub(crate) credit_due: u8,
     /// Class served last, for round robin.
     pub(crate) turn: u8,
 }
@@ -37,6 +42,7 @@ impl Egress {
         Self {
             busy_until: 0,
             delay: port.delay.as_ps(),
+            cut: u64::MAX,
             rate: port.rate,
             ps_per_byte: port.rate.exact_ps_per_byte().unwrap_or(0),
             peer: port.peer,
@@ -48,13 +54,26 @@ impl Egress {
             paused: 0,
             pfc_pause: 0,
             pfc_resume: 0,
+            credit_due: 0,
             turn: 0,
         }
     }
 
-    /// Occupies the wire from `now` for a frame of `size` bytes; returns when the frame has arrived at the peer.
+    /// The peer forwards frames when their first `header` bytes are in.
+    pub(crate) fn cut_through(&mut self, header: Bytes) {
+        self.cut = self.rate.serialize(header).as_ps();
+    }
+
+    /// Occupies the wire from `now` for a frame of `size` bytes; returns when the peer may forward the frame.
     #[inline]
     pub(crate) fn occupy(&mut self, now: u64, size: u16) -> u64 {
+        let wire = self.wire_time(size);
+        self.busy_until = now + wire;
+        now + wire.min(self.cut) + self.delay
+    }
+
+    /// The same for a frame of the link itself: returns when it has arrived completely.
+    pub(crate) fn occupy_whole(&mut self, now: u64, size: u16) -> u64 {
         self.busy_until = now + self.wire_time(size);
         self.busy_until + self.delay
     }
@@ -75,9 +94,10 @@ impl Egress {
         self.rate.serialize(Bytes::new(u64::from(size))).as_ps()
     }
 
+    /// Whether a frame of the flow control is to be sent.
     #[inline]
-    pub(crate) const fn pfc_pending(&self) -> bool {
-        self.pfc_pause | self.pfc_resume != 0
+    pub(crate) const fn owes_frame(&self) -> bool {
+        self.pfc_pause | self.pfc_resume | self.credit_due != 0
     }
 
     pub(crate) const fn rate(&self) -> Rate {

@@ -42,6 +42,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                 ),
             }
         }
+        What::Blocks(held, buffer) => Violation::CreditOverflow { time, node: name, from, held, buffer },
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }
 }

@@ -9,7 +9,7 @@ use crate::ports::{Ports, Purpose};
 use crate::record::PauseRecord;
 use crate::world::World;
 
-/// Gate and accounts of an egress queue that change only when it is paused, marked or judged anew.
+/// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gate {
     /// Timed pauses: when the pause runs out.
@@ -32,12 +32,27 @@ impl Ports {
         let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
         let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
         let size = world.pfc.as_ref().expect("only switches with PFC send PFC frames").frame;
-        self.transmit(port, &Packet::pfc(pause, resume, size), CodePoint::NotCapable, now, post);
+        self.transmit_whole(port, &Packet::pfc(pause, resume, size), now, post);
+    }
+
+    /// Puts a frame of the link's flow control on the wire of an idle port.
+    pub(crate) fn transmit_whole<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        frame: &Packet,
+        now: u64,
+        post: &mut P,
+    ) {
+        let egress = &mut self.egress[port as usize];
+        let (time, peer_port) = (egress.occupy_whole(now, frame.size), egress.peer_port);
+        post.send(egress.place, time, frame, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+        });
     }
 
     /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
     pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
-        self.pfc_frames += 1;
         let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
         let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
         let mut opened = 0;
@@ -53,7 +68,14 @@ impl Ports {
         opened
     }
 
-    fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn close_gate<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
         let at = self.at(port, class);
         if let Some(Form::Timed { pause, .. }) = world.pfc.map(|pfc| pfc.form) {
             let gate = &mut self.gates[at];
@@ -73,7 +95,7 @@ impl Ports {
         }
     }
 
-    fn open_gate<P: Post<Packet>>(
+    pub(crate) fn open_gate<P: Post<Packet>>(
         &mut self,
         port: u16,
         class: u8,
@@ -130,6 +152,11 @@ impl Ports {
         self.gates[at].armed = false;
         self.open_gate(port, class, now, true, world, post);
         true
+    }
+
+    /// Since when a gate that is closed has been so.
+    pub(crate) fn closed_since(&self, port: u16, class: u8) -> u64 {
+        self.gates[self.at(port, class)].since
     }
 
     /// Picoseconds that a gate was closed until `now`.

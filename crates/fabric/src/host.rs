@@ -8,6 +8,7 @@ use backwater_units::{Bytes, Time};
 use crate::batch::Batch;
 use crate::connection::{self, Connection};
 use crate::due::DueHeap;
+use crate::egress::pick;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::pair::{After, Receiver, Sender, Verdict};
@@ -43,8 +44,17 @@ impl Node for Host {
         self.sample_until(packet.time, world, post);
         self.ports.note(packet);
         let now = packet.time;
+        if self.ports.credits.is_some() && !packet.is_flow_control() {
+            self.ports.consume(packet);
+        }
         match packet.kind {
+            Kind::Credit => {
+                self.ports.link_frames += 1;
+                self.ports.take_credit(packet);
+                self.fed(packet.class, now, world, post);
+            }
             Kind::Pfc => {
+                self.ports.link_frames += 1;
                 if self.ports.obey(packet, world, post) != 0 {
                     self.send_next(now, world, post);
                 } else {
@@ -98,6 +108,10 @@ impl Node for Host {
                 }
             }
             Purpose::Start => self.start(timer.time, world, post),
+            Purpose::Credit => {
+                self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
+                self.send_next(timer.time, world, post);
+            }
             Purpose::Poll => unreachable!("a host does not pause its switch"),
         }
     }
@@ -253,7 +267,9 @@ impl Host {
     #[inline]
     fn send_next<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         if self.ports.egress[usize::from(NIC)].busy_until <= now {
-            if let Some(class) = self.ports.choose(NIC, world.round_robin) {
+            if self.ports.credits.is_some() {
+                self.send_by_credit(now, world, post);
+            } else if let Some(class) = self.ports.choose(NIC, world.round_robin) {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
                 self.ports.transmit(NIC, &packet, packet.code, now, post);
@@ -262,6 +278,58 @@ impl Host {
             }
         }
         self.rearm(now);
+    }
+
+    /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed.
+    fn send_by_credit<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.ports.egress[usize::from(NIC)].owes_frame() {
+            self.ports.transmit_credit(NIC, now, post);
+            return;
+        }
+        while let Some((class, size)) = self.next_size(now, world) {
+            if self.ports.fits(NIC, class, size) {
+                if let Some(class) = self.ports.choose(NIC, world.round_robin) {
+                    let packet = self.ports.dequeue(NIC, class);
+                    self.count_sent(&packet);
+                    self.ports.transmit(NIC, &packet, packet.code, now, post);
+                    self.ports.spend_credit(NIC, &packet, None);
+                } else {
+                    self.send_first_due(now, world, post);
+                }
+                return;
+            }
+            self.ports.close_gate(NIC, class, now, world, post);
+        }
+    }
+
+    /// Class and size of the packet that an idle port with open gates sends next, if any is due.
+    fn next_size(&self, now: u64, world: &World) -> Option<(u8, u16)> {
+        let egress = &self.ports.egress[usize::from(NIC)];
+        let ready = egress.waiting & !egress.paused;
+        if ready != 0 {
+            let class = pick(ready, egress.turn, world.round_robin);
+            return Some((class, self.ports.first(NIC, class).size));
+        }
+        let (class, _, pair) = self.next_pair().filter(|(_, due, _)| *due <= now)?;
+        Some((class, self.senders[pair as usize].next_packet(world).2))
+    }
+
+    /// New credits of a class have come: its gate opens if they do for what it holds back.
+    fn fed<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+        let egress = &self.ports.egress[usize::from(NIC)];
+        if egress.paused & (1 << class) != 0 {
+            let queued = egress.waiting & (1 << class) != 0;
+            let due = &self.due[usize::from(class)];
+            let size = if queued {
+                Some(self.ports.first(NIC, class).size)
+            } else {
+                due.first().map(|(_, pair)| self.senders[pair as usize].next_packet(world).2)
+            };
+            if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
+                self.ports.open_gate(NIC, class, now, false, world, post);
+                self.send_next(now, world, post);
+            }
+        }
     }
 
     /// Sends a packet of the queue pair that has been due for longest, if one is due.
@@ -332,6 +400,9 @@ impl Host {
         }
         self.count_sent(&packet);
         self.ports.transmit(NIC, &packet, packet.code, now, post);
+        if self.ports.credits.is_some() {
+            self.ports.spend_credit(NIC, &packet, None);
+        }
     }
 
     /// The queue pair that was due first has nothing more to send.
@@ -355,7 +426,7 @@ impl Host {
     fn rearm(&mut self, now: u64) {
         let egress = &self.ports.egress[usize::from(NIC)];
         let free = egress.busy_until.max(now);
-        if egress.waiting & !egress.paused != 0 {
+        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
             self.ports.set_wake(NIC, free);
         } else if let Some((_, due, _)) = self.next_pair() {
             self.ports.set_wake(NIC, due.max(free));

@@ -25,11 +25,22 @@ fn links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Ve
     path.into_iter().map(|(node, port)| &network.ports(node)[usize::from(port)]).collect()
 }
 
+/// The same, with how much of a frame must be in at the far end before it is forwarded.
+fn cut_links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Vec<(&'a Port, u64)> {
+    let cut = |link: &'a Port| match world.cut(network, link) {
+        Some(header) => (link, link.rate.serialize(header).as_ps()),
+        None => (link, u64::MAX),
+    };
+    links(index, flow, network, world).into_iter().map(cut).collect()
+}
+
 /// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for endless flows.
 ///
-/// With `s(i)` the serialisation time of a full packet on link `i`, `d(i)` its delay and `n` packets, the last
-/// full packet but one of them is complete behind link `h` at `Σ s(i) + Σ d(i) + (n-2)·max s(i)`, i ≤ h (equal jobs
-/// in a permutation flow shop); the last, shorter one follows `C(h) = max(C(h-1), full(h)) + s'(h) + d(h)`.
+/// With `s(i)` the serialisation time of a full packet on link `i`, `d(i)` its delay, `l(i)` how much of it must be in before
+/// the next switch forwards it (all of it, `s(i)`, unless the switch cuts through) and `n` packets, the last full packet but
+/// one of them starts on link `h` at `Σ (l(i) + d(i)) + (n-2)·max s(j)`, i < h, j ≤ h (equal jobs in a permutation flow shop);
+/// the last, shorter one follows `S(h) = max(S(h-1) + l'(h-1) + d(h-1), full(h) + s(h))` and is complete `s'(H) + d(H)` after
+/// its start on the last link.
 pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
     if flow.is_endless() {
         return Span::ZERO;
@@ -39,26 +50,25 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
     let full = u64::from(world.payload) + u64::from(world.header);
     let spaced = |rate: Rate, size: u64| rate.serialize(Bytes::new(size)).as_ps();
     // When the source may start the last packet, if its application spaces the packets wider than the link.
-    let mut full_done = 0;
-    let mut last_done = match flow.pacing {
+    let mut last_start = match flow.pacing {
         Pacing::Constant { rate, .. } => spaced(rate, full) * (packets - 1),
         _ => 0,
     };
-    let (mut sum, mut slowest) = (0, 0);
-    for link in links(index, flow, network, world) {
+    let (mut way, mut slowest, mut done) = (0, 0, 0);
+    for (link, cut) in cut_links(index, flow, network, world) {
         let (s, delay) = (spaced(link.rate, full), link.delay.as_ps());
-        sum += s + delay;
         slowest = slowest.max(s);
         if packets > 1 {
-            full_done = sum - delay + (packets - 2) * slowest;
+            last_start = last_start.max(way + (packets - 2) * slowest + s);
         }
-        last_done = last_done.max(full_done) + spaced(link.rate, last) + delay;
-        full_done += delay;
+        done = last_start + spaced(link.rate, last) + delay;
+        last_start += spaced(link.rate, last).min(cut) + delay;
+        way += s.min(cut) + delay;
     }
-    Span::from_ps(last_done)
+    Span::from_ps(done)
 }
 
-/// The part of [`fct`] in which the last packet of the flow is on no wire and none of the flow's other packets is on the
+/// The part of [`fct`] in which the last packet of the flow (its header, where switches cut through) is on no wire and none of the flow's other packets is on the
 /// first: alone, too, it waits for its application and, at later links, for longer packets before it or behind those
 /// that a slower link has not sent yet.
 pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
@@ -68,10 +78,12 @@ pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) ->
     let packets = u64::from(world.packets(flow));
     let header = u64::from(world.header);
     let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + header;
-    let links = links(index, flow, network, world);
-    let before =
-        links[0].rate.serialize(Bytes::new(u64::from(world.payload) + header)).as_ps() * (packets - 1);
-    let way: u64 =
-        links.iter().map(|link| link.rate.serialize(Bytes::new(last)).as_ps() + link.delay.as_ps()).sum();
+    let links = cut_links(index, flow, network, world);
+    let full = Bytes::new(u64::from(world.payload) + header);
+    let before = links[0].0.rate.serialize(full).as_ps() * (packets - 1);
+    let on_link = |(link, cut): &(&Port, u64)| {
+        link.rate.serialize(Bytes::new(last)).as_ps().min(*cut) + link.delay.as_ps()
+    };
+    let way: u64 = links.iter().map(on_link).sum();
     Span::from_ps(fct(index, flow, network, world).as_ps() - before - way)
 }

@@ -43,20 +43,25 @@ pub(crate) struct Memory {
     /// Ingress ports that each class holds paused, and when the last of them was let go.
     pub(crate) holding: [u16; 8],
     pub(crate) held_until: [u64; 8],
+    /// Classes under credits: their ingress ports are limited by what they grant, not here.
+    pub(crate) credited: u8,
 }
 
 impl Memory {
-    /// `lossless` is the set of classes under PFC.
+    /// `lossless` is the set of classes under PFC, `credited` that of classes under credits.
     pub(crate) fn new(
         classes: usize,
         lossless: u8,
+        credited: u8,
         thresholds: Vec<Threshold>,
         ports: usize,
         capacity: u64,
     ) -> Self {
         let account = |at: usize| {
             let (port, class) = (at / classes, at % classes);
-            let quiet = if lossless & (1 << class) == 0 {
+            let quiet = if credited & (1 << class) != 0 {
+                0 // every packet takes credits
+            } else if lossless & (1 << class) == 0 {
                 u32::MAX
             } else {
                 quiet(&thresholds[port], lossless.count_ones())
@@ -78,6 +83,7 @@ impl Memory {
             outstanding: 0,
             holding: [0; 8],
             held_until: [0; 8],
+            credited,
         }
     }
 
@@ -205,6 +211,21 @@ impl Memory {
         let account = &mut self.accounts[port as usize * self.classes + class as usize];
         self.used -= u64::from(size);
         self.shared -= self.thresholds[port as usize].release(&mut account.held, size);
+    }
+
+    /// Books a packet of a class under credits. There is room: the other end had credits for it.
+    #[inline]
+    pub(crate) fn admit_credited(&mut self, port: u16, class: u8, size: u32) -> bool {
+        self.used += u64::from(size);
+        self.grown = true;
+        self.accounts[port as usize * self.classes + class as usize].held.bytes += size;
+        true
+    }
+
+    #[inline]
+    pub(crate) fn release_credited(&mut self, port: u16, class: u8, size: u32) {
+        self.used -= u64::from(size);
+        self.accounts[port as usize * self.classes + class as usize].held.bytes -= size;
     }
 
     #[inline]

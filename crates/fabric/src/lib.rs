@@ -10,6 +10,9 @@
 mod audit;
 mod batch;
 mod connection;
+mod credits;
+mod crossbar;
+mod deadlock;
 mod due;
 mod egress;
 mod explain;
@@ -34,6 +37,7 @@ mod spec;
 mod switch;
 mod truth;
 mod violation;
+mod voq;
 mod world;
 
 pub use backwater_engine::Kind;

@@ -5,7 +5,7 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::record::{MarkRecord, StateRecord};
 use crate::switch::Switch;
 use crate::world::World;
@@ -35,7 +35,7 @@ impl Switch {
             code: packet.code,
             last_hold: Time::from_ps(last_hold),
             size: u32::from(packet.size),
-            candidate: false,
+            candidate: packet.kind == Kind::Data && packet.echo == CodePoint::Congestion,
         };
         let random = &mut self.random[out as usize];
         let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
@@ -114,13 +114,14 @@ impl Switch {
     #[cold]
     pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
         let at = self.ports.at(port, class);
-        let queue = &mut self.ports.queues[at];
-        let (waiting, fifo, pool) = (u64::from(queue.bytes), queue.fifo, &self.ports.pool);
+        let queue = &self.ports.queues[at];
+        let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);
         world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
-            &mut queue.registers,
+            &mut registers,
             Time::from_ps(now),
             waiting,
-            || pool.iter(fifo).count() as u32,
+            || self.waiting(at).count() as u32,
         );
+        self.ports.queues[at].registers = registers;
     }
 }

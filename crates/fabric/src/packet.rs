@@ -14,13 +14,16 @@ pub(crate) enum Kind {
     Cnp,
     /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
     Pfc,
+    /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
+    Credit,
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Packet {
-    /// Picosecond of its complete arrival at the node it is going to.
+    /// Picosecond from which the node it is going to knows it and may forward it: its complete arrival, or that of its
+    /// header where the node cuts through.
     pub(crate) time: u64,
     pub(crate) flow: u32,
     pub(crate) seq: u32,
@@ -34,7 +37,8 @@ pub(crate) struct Packet {
     pub(crate) code: CodePoint,
     /// Queue class (see [`crate::world::Classes`]).
     pub(crate) class: u8,
-    /// What an ACK or CNP reports about the data; such frames are not markable themselves.
+    /// What an ACK or CNP reports about the data; such frames are not markable themselves. For data that waits in a switch:
+    /// whether its port has it down as a candidate for a mark.
     pub(crate) echo: CodePoint,
 }
 
@@ -45,7 +49,7 @@ impl Message for Packet {
     }
     #[inline]
     fn class(&self) -> Class {
-        if self.kind == Kind::Pfc { Class::FlowControl } else { Class::Arrival }
+        if self.is_flow_control() { Class::FlowControl } else { Class::Arrival }
     }
     #[inline]
     fn port(&self) -> u16 {
@@ -54,6 +58,12 @@ impl Message for Packet {
 }
 
 impl Packet {
+    /// Whether it is a frame of the link's flow control, which ends at the next node.
+    #[inline]
+    pub(crate) const fn is_flow_control(&self) -> bool {
+        self.kind as u8 >= Kind::Pfc as u8
+    }
+
     /// What the trajectory notes of its arrival.
     #[inline]
     pub(crate) fn fingerprint(&self) -> (u64, u64) {

@@ -9,6 +9,7 @@ use backwater_engine::{Class, Key, Post, Ties, Trajectory};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 
+use crate::credits::Credits;
 use crate::egress::{Egress, pick};
 use crate::gates::Gate;
 use crate::log::Records;
@@ -40,6 +41,8 @@ pub(crate) enum Purpose {
     Notify,
     /// The next flow of this host starts.
     Start,
+    /// A credit update is due; argument: class.
+    Credit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,12 +68,14 @@ pub(crate) struct Ports {
     timers: BinaryHeap<Reverse<Timer>>,
     pub(crate) next: Key,
     pub(crate) trajectory: Trajectory,
-    /// PFC frames that arrived here.
-    pub(crate) pfc_frames: u64,
+    /// Frames of the links' flow control that arrived here.
+    pub(crate) link_frames: u64,
     pub(crate) records: Records,
     pub(crate) breach: Option<Breach>,
     pub(crate) sampled: Vec<u16>,
     pub(crate) next_sample: u64,
+    /// Under credits: what each port may send and has to tell.
+    pub(crate) credits: Option<Box<Credits>>,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -88,7 +93,7 @@ impl Ports {
     pub(crate) fn new(node: u32, network: &Network, sampled: Vec<u16>, world: &World) -> Self {
         let ports = network.ports(node);
         let classes = usize::from(world.classes.count);
-        Self {
+        let mut this = Self {
             node,
             ties: Ties::new(world.seed, node),
             classes,
@@ -100,11 +105,27 @@ impl Ports {
             timers: BinaryHeap::new(),
             next: Key::NEVER,
             trajectory: Trajectory::default(),
-            pfc_frames: 0,
+            link_frames: 0,
             records: Records::default(),
             breach: None,
             next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
             sampled,
+            credits: None,
+        };
+        this.prepare_links(network, world);
+        this
+    }
+
+    /// Where the other ends cut through; the credits of the links.
+    fn prepare_links(&mut self, network: &Network, world: &World) {
+        for (egress, port) in self.egress.iter_mut().zip(network.ports(self.node)) {
+            if let Some(header) = world.cut(network, port) {
+                egress.cut_through(header);
+            }
+        }
+        if let Some(settings) = &world.credits {
+            self.credits = Some(Box::new(Credits::new(self.node, network, settings, world)));
+            self.arm_credits(world);
         }
     }
 
@@ -210,6 +231,11 @@ impl Ports {
         queue.peak = queue.peak.max(queue.bytes);
     }
 
+    /// The first packet of a queue that is not empty.
+    pub(crate) fn first(&self, port: u16, class: u8) -> &Packet {
+        self.pool.first(self.queues[self.at(port, class)].fifo)
+    }
+
     /// Takes the first packet of a queue that is not empty.
     #[inline]
     pub(crate) fn dequeue(&mut self, port: u16, class: u8) -> Packet {
@@ -259,7 +285,7 @@ impl Ports {
 
     /// Data, ACK and CNP frames that arrived here.
     pub(crate) const fn packet_hops(&self) -> u64 {
-        self.trajectory.events() - self.pfc_frames
+        self.trajectory.events() - self.link_frames
     }
 
     /// Takes the samples that are due before an event at `now`: they see the state after all earlier events.
@@ -296,7 +322,9 @@ impl Ports {
 
     /// Bytes of state of all ports.
     pub(crate) fn state_bytes(&self) -> usize {
-        size_of_val(&*self.egress)
+        let credits = self.credits.as_ref().map_or(0, |credits| credits.state_bytes());
+        credits
+            + size_of_val(&*self.egress)
             + size_of_val(&*self.queues)
             + size_of_val(&*self.gates)
             + size_of_val(&*self.wakes)

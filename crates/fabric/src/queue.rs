@@ -77,6 +77,17 @@ impl Pool {
         packet
     }
 
+    /// The first packet of a queue that is not empty.
+    #[inline]
+    pub(crate) fn first(&self, queue: Fifo) -> &Packet {
+        &self.packets[queue.head as usize]
+    }
+
+    #[inline]
+    pub(crate) fn first_mut(&mut self, queue: Fifo) -> &mut Packet {
+        &mut self.packets[queue.head as usize]
+    }
+
     /// The packets of a queue, first to last.
     pub(crate) fn iter(&self, queue: Fifo) -> impl Iterator<Item = &Packet> {
         let mut at = queue.head;

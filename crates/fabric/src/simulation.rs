@@ -1,11 +1,13 @@
 //! A run from beginning to end.
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use backwater_control::flow_control::CreditReturn;
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
+use crate::deadlock::{self, Circle};
 use crate::explain::explain;
 use crate::host::Host;
 use crate::log::Records;
@@ -101,7 +103,11 @@ impl Simulation {
         };
         let goal = world.flows.iter().filter(|flow| !flow.is_endless()).map(steps).sum();
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
-        let stall = STALL.as_ps().max(4 * reach.as_ps());
+        let round = match world.credits.map(|credits| credits.returned) {
+            Some(CreditReturn::Periodic(period)) => reach + period,
+            _ => reach,
+        };
+        let stall = STALL.as_ps().max(4 * round.as_ps());
         let stall = stall.next_multiple_of(engine.stats().window.as_ps());
         Self { engine, world, network, goal, stall }
     }
@@ -132,11 +138,14 @@ impl Simulation {
                 Stop::Records => None,
                 Stop::Goal => Some(End::Finished),
                 Stop::Until if limits.until < until => {
+                    if let Some(circle) = self.circle(limits.until.saturating_sub(self.stall)) {
+                        return Err(self.deadlock(Some(circle)));
+                    }
                     let hops = self.packet_hops();
                     if hops > progress.1 {
                         progress = (limits.until, hops);
                     } else if limits.until - progress.0 >= self.stall && !self.paused_ports().is_empty() {
-                        return Err(self.deadlock());
+                        return Err(self.deadlock(None));
                     }
                     limits.until = until.min(limits.until.saturating_add(stretch));
                     None
@@ -145,7 +154,7 @@ impl Simulation {
                 Stop::Until => Some(End::Until),
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
-                Stop::Idle => return Err(self.deadlock()),
+                Stop::Idle => return Err(self.deadlock(self.circle(u64::MAX))),
                 Stop::Failed => return Err(self.failure()),
             };
             self.owed_samples();
@@ -332,13 +341,21 @@ impl Simulation {
         paused
     }
 
-    fn deadlock(&self) -> Violation {
+    /// A circle of gates that have been closed since `before` or longer.
+    fn circle(&self, before: u64) -> Option<Circle> {
+        deadlock::find(&self.engine.nodes(), &self.network, &self.world, before)
+    }
+
+    fn deadlock(&self, circle: Option<Circle>) -> Violation {
+        let (circle, blocked) = circle.map_or_else(Default::default, Circle::words);
         let mut paused = self.paused_ports();
         paused.truncate(16);
         Violation::Deadlock {
             time: self.engine.now(),
             unfinished: self.unfinished(),
             paused: if paused.is_empty() { "nothing".into() } else { paused.join(", ") },
+            circle,
+            blocked,
         }
     }
 

@@ -1,10 +1,12 @@
-//! An output-queued switch with a shared packet memory: routing, admission, PFC, detection, scheduling.
+//! A switch: routing, admission, flow control, detection, scheduling. Here is the plain way through it, with output queues in
+//! a shared packet memory under PFC; the other is in `crossbar.rs`.
 use backwater_control::CodePoint;
 use backwater_control::flow_control::{Level, Threshold};
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
 use backwater_units::Time;
 
 use crate::batch::Batch;
+use crate::crossbar::Crossbar;
 use crate::forwarding::Forwarding;
 use crate::ingress::Memory;
 use crate::node::node_of_ports;
@@ -25,6 +27,8 @@ pub(crate) struct Switch {
     pub(crate) random: Vec<Stream>,
     /// What is kept for the ground truth, if it is recorded.
     pub(crate) truth: Option<Box<Truth>>,
+    /// What a switch needs that is more than output queues under PFC.
+    pub(crate) crossbar: Option<Box<Crossbar>>,
 }
 
 impl Node for Switch {
@@ -34,7 +38,13 @@ impl Node for Switch {
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         self.ports.sample_until(packet.time, world, post);
         self.ports.note(packet);
-        if packet.kind == Kind::Pfc {
+        if packet.is_flow_control() {
+            self.ports.link_frames += 1;
+            if packet.kind == Kind::Credit {
+                self.ports.take_credit(packet);
+                self.fed(packet.port, packet.class, packet.time, world, post);
+                return;
+            }
             let open = !self.ports.egress[packet.port as usize].paused;
             let opened = self.ports.obey(packet, world, post);
             let closed = open & self.ports.egress[packet.port as usize].paused;
@@ -70,6 +80,10 @@ impl Node for Switch {
                 }
             }
             Purpose::Poll => self.poll(port, class, timer.time, world, post),
+            Purpose::Credit => {
+                self.ports.credit_timer(port, class, timer.time);
+                self.send_next(port, timer.time, world, post);
+            }
             Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
         }
     }
@@ -112,8 +126,10 @@ impl Switch {
         });
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
+        let credited = world.credits.map_or(0, |credits| credits.classes);
         Self {
-            memory: Memory::new(ports.classes, world.lossless, thresholds, count, world.buffer),
+            crossbar: Crossbar::new(count, ports.classes, world),
+            memory: Memory::new(ports.classes, world.lossless, credited, thresholds, count, world.buffer),
             forwarding: Forwarding::new(
                 node,
                 spec.network.hosts().len() as u32,
@@ -132,7 +148,10 @@ impl Switch {
     /// Bytes of state of all ports beyond what every node has.
     pub(crate) fn state_bytes(&self) -> usize {
         let memory = &self.memory;
-        size_of_val(&*memory.accounts) + size_of_val(&*memory.thresholds) + size_of_val(&*self.random)
+        size_of_val(&*memory.accounts)
+            + size_of_val(&*memory.thresholds)
+            + size_of_val(&*self.random)
+            + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.state_bytes())
     }
 
     #[inline]
@@ -141,8 +160,11 @@ impl Switch {
         if self.may_pass(packet, out) {
             let code = self.depart(out, packet, packet.time, world, post);
             self.ports.transmit(out, packet, code, packet.time, post);
-        } else {
-            self.store(packet, out, world, post);
+        } else if self.crossbar.is_some() {
+            self.cross(packet, out, world, post);
+        } else if self.admit(packet, world, post) {
+            self.ports.enqueue(out, packet);
+            self.stored(packet, out, world, post);
         }
     }
 
@@ -158,17 +180,28 @@ impl Switch {
         account.held.total() + u64::from(packet.size) <= u64::from(account.calm)
     }
 
-    fn store<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+    /// Books a packet that has to wait; false if there is no room for it, which stops the run.
+    #[inline]
+    pub(crate) fn admit<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) -> bool {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
-        let lossless = world.lossless & (1 << class) != 0;
-        let fits =
-            if lossless { self.memory.admit(port, class, size) } else { self.memory.admit_unpaused(size) };
+        let fits = if world.lossless & (1 << class) != 0 {
+            self.memory.admit(port, class, size)
+        } else if self.memory.credited & (1 << class) != 0 {
+            self.memory.admit_credited(port, class, size)
+        } else {
+            self.memory.admit_unpaused(size)
+        };
         if !fits {
             self.overflow(packet, post);
-            return;
         }
-        self.ports.enqueue(out, packet);
-        if lossless {
+        fits
+    }
+
+    /// A packet stands in its queue: its ingress port may be too full, its egress port may send.
+    #[inline]
+    pub(crate) fn stored<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        let (port, class) = (packet.port, packet.class);
+        if world.lossless & (1 << class) != 0 {
             let account = &self.memory.accounts[self.ports.at(port, class)];
             if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
                 self.arrived(packet, world, post);
@@ -222,14 +255,20 @@ impl Switch {
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
         let egress = &self.ports.egress[out as usize];
         if egress.busy_until > now {
-            if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
+            if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
                 let free = egress.busy_until;
                 self.ports.set_wake(out, free);
             }
             return;
         }
-        if egress.pfc_pending() {
-            self.ports.transmit_pfc(out, now, world, post);
+        if egress.owes_frame() {
+            if egress.credit_due != 0 {
+                self.send_credit(out, now, world, post);
+            } else {
+                self.ports.transmit_pfc(out, now, world, post);
+            }
+        } else if self.crossbar.is_some() {
+            self.send_by_crossbar(out, now, world, post);
         } else {
             let Some(class) = self.ports.choose(out, world.round_robin) else {
                 return;
@@ -241,7 +280,7 @@ impl Switch {
             self.ports.transmit(out, &packet, code, now, post);
         }
         let egress = &self.ports.egress[out as usize];
-        if egress.waiting & !egress.paused != 0 || egress.pfc_pending() {
+        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
             let free = egress.busy_until;
             self.ports.set_wake(out, free);
         }
@@ -249,10 +288,14 @@ impl Switch {
 
     /// A packet leaves the memory: its ingress port may be let go.
     #[inline]
-    fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         if world.lossless & (1 << class) == 0 {
-            self.memory.release_unpaused(size);
+            if self.memory.credited & (1 << class) != 0 {
+                self.memory.release_credited(port, class, size);
+            } else {
+                self.memory.release_unpaused(size);
+            }
             return;
         }
         self.memory.release(port, class, size);
@@ -286,6 +329,19 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> CodePoint {
+        self.count(out, packet);
+        let queue = &self.ports.queues[self.ports.at(out, packet.class)];
+        let egress = &self.ports.egress[out as usize];
+        if queue.bytes <= egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
+            packet.code
+        } else {
+            self.judge(out, packet, now, world, post)
+        }
+    }
+
+    /// Counts a packet that starts to leave.
+    #[inline]
+    pub(crate) fn count(&mut self, out: u16, packet: &Packet) {
         let at = self.ports.at(out, packet.class);
         let queue = &mut self.ports.queues[at];
         queue.sent_bytes += u64::from(packet.size);
@@ -293,11 +349,6 @@ impl Switch {
         let egress = &mut self.ports.egress[out as usize];
         // A packet that need not wait has had its turn, too.
         egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
-        if queue.bytes <= egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
-            packet.code
-        } else {
-            self.judge(out, packet, now, world, post)
-        }
     }
 }
 

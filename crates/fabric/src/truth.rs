@@ -138,6 +138,7 @@ impl Switch {
     ) {
         for class in (0..world.classes.count).filter(|class| classes & (1 << class) != 0) {
             post.recorded(self.disperse(port, class, now, world));
+            self.pass_over(port, class);
         }
     }
 
@@ -222,8 +223,7 @@ impl Switch {
 
     /// Bytes in an egress queue that came in by `port`.
     fn bytes_from(&self, port: u16, blocker: u16, class: u8) -> u64 {
-        let queue = self.ports.queues[self.ports.at(blocker, class)].fifo;
-        let own = self.ports.pool.iter(queue).filter(|packet| packet.port == port);
+        let own = self.waiting(self.ports.at(blocker, class)).filter(|packet| packet.port == port);
         own.map(|packet| u64::from(packet.size)).sum()
     }
 

@@ -17,6 +17,8 @@ pub(crate) enum What {
     Buffer(u64, u64),
     /// (headroom bytes that would be used, headroom)
     Headroom(u64, u64),
+    /// (blocks that would be held, blocks of the buffer)
+    Blocks(u32, u32),
     /// (flow, expected packet, packet that came)
     Order(u32, u32, u32),
 }
@@ -64,6 +66,23 @@ pub enum Violation {
         /// The headroom arithmetic.
         arithmetic: String,
     },
+    /// A packet came for which the ingress port had granted no credits: a bug in the model, not in the scenario.
+    #[error(
+        "{time}: the buffer of ingress port {from} -> {node} would hold {held} blocks of 64 B, {buffer} exist: a packet came \
+         without credits (a bug)"
+    )]
+    CreditOverflow {
+        /// When.
+        time: Time,
+        /// The receiving node.
+        node: String,
+        /// The upstream neighbour.
+        from: String,
+        /// Blocks that would be held.
+        held: u32,
+        /// Blocks of the buffer.
+        buffer: u32,
+    },
     /// Packets of one flow arrived out of order: a bug in the model, not in the scenario.
     #[error(
         "{time}: flow {flow} expected packet {expected} at {node}, got {got}: per-flow order is broken (a bug)"
@@ -80,15 +99,19 @@ pub enum Violation {
         /// Packet number received.
         got: u32,
     },
-    /// Nothing can move any more although flows are not finished.
-    #[error("{time}: deadlock: nothing moves any more, {unfinished} flows are unfinished; paused: {paused}")]
+    /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.
+    #[error("{time}: deadlock: {}", deadlock(circle, blocked, paused, *unfinished))]
     Deadlock {
-        /// When.
+        /// When it was found.
         time: Time,
         /// Flows that have not finished.
         unfinished: u64,
         /// Egress ports whose gate is closed.
         paused: String,
+        /// The egress ports of the circle, each waiting for the next and the last for the first; empty if there is none.
+        circle: Vec<String>,
+        /// The flows of which data stands in the circle.
+        blocked: Vec<String>,
     },
     /// The simulated time is used up before the flows are done.
     #[error(
@@ -114,4 +137,24 @@ pub enum Violation {
     /// The sink of the records failed.
     #[error("writing results failed: {0}")]
     Sink(String),
+}
+
+/// So many of a list are named.
+const NAMED: usize = 16;
+
+fn deadlock(circle: &[String], blocked: &[String], paused: &str, unfinished: u64) -> String {
+    let Some(first) = circle.first() else {
+        return format!("nothing moves any more, {unfinished} flows are unfinished; paused: {paused}");
+    };
+    let few = |names: &[String], join: &str| {
+        let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(join);
+        if names.len() > NAMED { format!("{named}{join}… {} more …", names.len() - NAMED) } else { named }
+    };
+    format!(
+        "{} waits for {first} again; blocked in this circle: {}; {unfinished} flows are unfinished. \
+         No egress port of a circle can ever send again: use routes that go up and then down (leaf-spine, fat-tree), \
+         or spread the traffic over priorities so that none of them closes the circle",
+        few(circle, " waits for "),
+        few(blocked, ", ")
+    )
 }

@@ -2,13 +2,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::Form;
-use backwater_topology::Routes;
+use backwater_control::flow_control::{BLOCK, CreditReturn, Form};
+use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::{Flow, OWN_CONNECTION};
-use backwater_units::Span;
+use backwater_units::{Bytes, Span};
 
-use crate::spec::{Arbiter, PairSpec, Spec};
+use crate::spec::{Arbiter, CreditSpec, PairSpec, Queueing, Spec, Switching};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -44,6 +45,11 @@ impl Classes {
         self.class_of[priority as usize]
     }
 
+    /// Whether some flow uses a priority, or it is the control priority.
+    pub(crate) const fn is_used(&self, priority: u8) -> bool {
+        priority < 8 && self.class_of[priority as usize] != UNUSED
+    }
+
     /// A set of classes as a set of priorities, the form that a PFC frame carries.
     pub(crate) fn to_priorities(self, classes: u8) -> u8 {
         (0..self.count).filter(|c| classes & (1 << c) != 0).fold(0, |set, c| set | 1 << self.priority(c))
@@ -60,6 +66,27 @@ impl Classes {
 pub(crate) struct Pfc {
     pub(crate) form: Form,
     pub(crate) frame: u16,
+}
+
+/// Credits as all nodes apply them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreditSettings {
+    pub(crate) returned: CreditReturn,
+    /// Blocks of the buffer of an ingress port and class.
+    pub(crate) blocks: u32,
+    pub(crate) frame: u16,
+    pub(crate) unchanged: bool,
+    pub(crate) loss_ppm: u32,
+    /// Classes under credits (never class 0).
+    pub(crate) classes: u8,
+}
+
+/// Weighted arbitration, by class.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    pub(crate) high: Vec<VlEntry>,
+    pub(crate) low: Vec<VlEntry>,
+    pub(crate) high_limit: u8,
 }
 
 /// The flows of each host, by index, and whether a flow's rate is sampled. Needed only to build the hosts.
@@ -95,6 +122,11 @@ pub(crate) struct World {
     /// Classes under PFC (never class 0).
     pub(crate) lossless: u8,
     pub(crate) round_robin: bool,
+    pub(crate) weights: Option<Weights>,
+    pub(crate) queueing: Queueing,
+    /// What must have come in before a switch forwards a frame, if not all.
+    pub(crate) cut_through: Option<Bytes>,
+    pub(crate) credits: Option<CreditSettings>,
     pub(crate) buffer: u64,
     pub(crate) pfc: Option<Pfc>,
     pub(crate) payload: u16,
@@ -153,6 +185,13 @@ impl World {
             classes,
             lossless,
             round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
+            weights: weights(&spec.switch.arbiter, &classes),
+            queueing: spec.switch.queueing,
+            cut_through: match spec.switch.switching {
+                Switching::StoreAndForward => None,
+                Switching::CutThrough { header } => Some(header),
+            },
+            credits: spec.switch.credits.as_ref().map(|credits| credit_settings(credits, classes)),
             buffer: spec.switch.buffer.get(),
             pfc,
             payload,
@@ -195,6 +234,13 @@ impl World {
         self.path_keys.get(flow as usize).copied().unwrap_or(flow)
     }
 
+    /// What of a frame must be in before the node at the far end of a link forwards it, if that is not all: a switch that cuts
+    /// through does so for links that none of its ports outruns.
+    pub(crate) fn cut(&self, network: &Network, link: &Port) -> Option<Bytes> {
+        let fastest = network.ports(link.peer).iter().map(|port| port.rate).max();
+        self.cut_through.filter(|_| network.is_switch(link.peer) && fastest <= Some(link.rate))
+    }
+
     /// Packets of a flow; endless flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
         packets(flow, self.payload)
@@ -211,6 +257,27 @@ fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
         connection => *first.entry(connection).or_insert(index),
     });
     keys.collect()
+}
+
+/// The tables by class; priorities that no flow uses have no turn.
+fn weights(arbiter: &Arbiter, classes: &Classes) -> Option<Weights> {
+    let Arbiter::Weighted { high, low, high_limit } = arbiter else { return None };
+    let by_class = |table: &[VlEntry]| {
+        let used = table.iter().filter(|entry| classes.is_used(entry.vl));
+        used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
+    };
+    Some(Weights { high: by_class(high), low: by_class(low), high_limit: *high_limit })
+}
+
+fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {
+    CreditSettings {
+        returned: credits.returned,
+        blocks: (credits.buffer.get() / BLOCK.get()) as u32,
+        frame: credits.frame.get() as u16,
+        unchanged: credits.unchanged,
+        loss_ppm: credits.loss_ppm,
+        classes: classes.to_classes(credits.priorities) & !1,
+    }
 }
 
 fn packets(flow: &Flow, payload: u16) -> u32 {

@@ -1,0 +1,327 @@
+//! Credits of a node's links: what each port may send, what it has to tell the other end, and when.
+//!
+//! An update is composed the moment its frame starts to leave, so that every packet that it counts has started before it.
+//! A lane (port and class) in which nothing has changed since its last update costs no event: what changes it sets the
+//! timer for the next instant of the port's grid, which has a random phase.
+use std::collections::VecDeque;
+
+use backwater_control::CodePoint;
+use backwater_control::detector::Detector;
+use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, blocks, feasibility};
+use backwater_engine::{Post, Stream, stream, uniform};
+use backwater_topology::{Network, Port};
+use backwater_units::{Bytes, Span, Time};
+
+use crate::packet::{Kind, Packet};
+use crate::ports::{Ports, Purpose};
+use crate::world::{CreditSettings, World};
+
+/// Purposes of the random streams of phases and lost updates; entity: node << 16 | port.
+const PHASE: u64 = 0xc3ed;
+const LOSS: u64 = 0x1057;
+
+/// Both directions of a link in one class: what this end may send, what it has received.
+#[derive(Clone, Debug)]
+struct Lane {
+    sender: CreditSender,
+    receiver: CreditReceiver,
+    /// An update is already on its way to being sent.
+    armed: bool,
+    /// (time, FCCL) of the updates that the other end may still act by, the oldest first. Kept where a detector asks.
+    issued: VecDeque<(u64, u32)>,
+}
+
+/// A packet on its way out: it holds its blocks at the ingress port until it has left completely.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leaving {
+    until: u64,
+    ingress: u16,
+    /// 0: nothing is leaving.
+    size: u16,
+    class: u8,
+}
+
+/// Credits of all ports of a node.
+#[derive(Debug)]
+pub(crate) struct Credits {
+    settings: CreditSettings,
+    /// `lanes[port * classes + class]`
+    lanes: Vec<Lane>,
+    /// Per egress port.
+    leaving: Vec<Leaving>,
+    /// Per port.
+    phase: Vec<Span>,
+    loss: Vec<Stream>,
+    /// Per port: how long the other end goes on with an earlier update than the latest.
+    round: Vec<u64>,
+    /// Per port: with fewer blocks than these free, the other end may have to wait before the next update.
+    ample: Vec<u32>,
+    /// Blocks of a full packet.
+    packet: u32,
+    keeps_issued: bool,
+}
+
+/// What an update told, for those who watch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) class: u8,
+    /// The other end had used up, to within a packet, what it knew it might send.
+    pub(crate) held_back: bool,
+    /// What is free may not last until the next update.
+    pub(crate) short: bool,
+}
+
+impl Credits {
+    pub(crate) fn new(node: u32, network: &Network, settings: &CreditSettings, world: &World) -> Self {
+        let ports = network.ports(node);
+        let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+        let keeps_issued = network.is_switch(node) && world.detectors.iter().any(Detector::wants_last_hold);
+        let lane = Lane {
+            sender: CreditSender::new(settings.blocks),
+            receiver: CreditReceiver::new(settings.blocks),
+            armed: false,
+            issued: if keeps_issued { VecDeque::from([(0, settings.blocks)]) } else { VecDeque::new() },
+        };
+        let entity = |port: usize| u64::from(node) << 16 | port as u64;
+        let phase = |port: usize| match settings.returned {
+            CreditReturn::AtOnce => Span::ZERO,
+            CreditReturn::Periodic(period) => {
+                let share = uniform(&mut stream(world.seed, PHASE, entity(port)));
+                Span::from_ps((share * period.as_ps() as f64) as u64)
+            }
+        };
+        let frame = Bytes::new(u64::from(settings.frame));
+        let ample = |port: &Port| {
+            let needed = feasibility(port.rate, port.delay, settings.returned, mtu, frame).needed;
+            blocks(needed.get().min(u64::from(u32::MAX)) as u32)
+        };
+        Self {
+            settings: *settings,
+            lanes: vec![lane; ports.len() * usize::from(world.classes.count)],
+            leaving: vec![Leaving::default(); ports.len()],
+            phase: (0..ports.len()).map(phase).collect(),
+            loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
+            round: ports.iter().map(|p| (p.delay * 2 + p.rate.serialize(mtu) * 2).as_ps()).collect(),
+            ample: ports.iter().map(ample).collect(),
+            packet: blocks(mtu.get() as u32),
+            keeps_issued,
+        }
+    }
+
+    /// Whether a class is under credits.
+    #[inline]
+    pub(crate) const fn govern(&self, class: u8) -> bool {
+        self.settings.classes & (1 << class) != 0
+    }
+
+    /// Blocks of a lane's buffer that are taken, those of packets on their way out included, and all of them.
+    pub(crate) fn held(&self, at: usize) -> (u32, u32) {
+        let receiver = &self.lanes[at].receiver;
+        (receiver.held(), receiver.buffer())
+    }
+
+    /// Blocks that a lane may send.
+    pub(crate) fn available(&self, at: usize) -> u32 {
+        self.lanes[at].sender.credits()
+    }
+
+    /// Blocks of the ingress port and class that leave at present.
+    pub(crate) fn on_their_way(&self, port: u16, class: u8) -> u32 {
+        let own = self.leaving.iter().filter(|l| l.size > 0 && l.ingress == port && l.class == class);
+        own.map(|leaving| blocks(u32::from(leaving.size))).sum()
+    }
+
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.lanes)
+            + size_of_val(&*self.leaving)
+            + size_of_val(&*self.phase)
+            + size_of_val(&*self.loss)
+            + size_of_val(&*self.round)
+            + size_of_val(&*self.ample)
+    }
+
+    /// Frees what has left completely by `now`; returns the end of the last of what has not, of one ingress port and class.
+    fn settle(&mut self, port: u16, class: u8, classes: usize, now: u64) -> Option<u64> {
+        let mut last = None;
+        for leaving in &mut self.leaving {
+            if leaving.size == 0 || leaving.ingress != port || leaving.class != class {
+                continue;
+            }
+            if leaving.until <= now {
+                let at = port as usize * classes + class as usize;
+                self.lanes[at].receiver.on_freed(u32::from(leaving.size));
+                leaving.size = 0;
+            } else {
+                last = last.max(Some(leaving.until));
+            }
+        }
+        last
+    }
+}
+
+impl Ports {
+    /// The credits of a node under credit-based flow control.
+    #[inline]
+    fn owned_credits(&mut self) -> &mut Credits {
+        self.credits.as_deref_mut().expect("asked for only under credits")
+    }
+
+    /// Whether a packet may start by its lane's credits.
+    #[inline]
+    pub(crate) fn fits(&self, port: u16, class: u8, size: u16) -> bool {
+        match &self.credits {
+            Some(credits) if credits.govern(class) => {
+                credits.lanes[self.at(port, class)].sender.fits(u32::from(size))
+            }
+            _ => true,
+        }
+    }
+
+    /// A packet starts to leave by `port`; it came in by `ingress`, if from a link. Call it after the port was occupied.
+    #[inline]
+    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<u16>) {
+        let (at, until) = (self.at(port, packet.class), self.egress[port as usize].busy_until);
+        let classes = self.classes;
+        let credits = self.owned_credits();
+        if !credits.govern(packet.class) {
+            return;
+        }
+        let lane = &mut credits.lanes[at];
+        lane.sender.on_sent(u32::from(packet.size));
+        let periodic = matches!(credits.settings.returned, CreditReturn::Periodic(_));
+        let tell = periodic && !lane.armed;
+        if let Some(ingress) = ingress {
+            let leaving = &mut credits.leaving[port as usize];
+            if leaving.size > 0 {
+                // The port is idle again, so what it sent before has left.
+                let before = leaving.ingress as usize * classes + leaving.class as usize;
+                credits.lanes[before].receiver.on_freed(u32::from(leaving.size));
+            }
+            let leaving = &mut credits.leaving[port as usize];
+            *leaving = Leaving { until, ingress, size: packet.size, class: packet.class };
+            self.tell_at(ingress, packet.class, until);
+        }
+        if tell {
+            self.tell_at(port, packet.class, until);
+        }
+    }
+
+    /// A packet of a class under credits came in; false if its buffer had no room for it.
+    #[inline]
+    pub(crate) fn earn_credit(&mut self, packet: &Packet) -> bool {
+        let at = self.at(packet.port, packet.class);
+        let credits = self.owned_credits();
+        credits.lanes[at].receiver.on_arrival(u32::from(packet.size))
+    }
+
+    /// A host took a packet out of its buffer at once.
+    pub(crate) fn consume(&mut self, packet: &Packet) {
+        let at = self.at(packet.port, packet.class);
+        let credits = self.owned_credits();
+        if credits.govern(packet.class) {
+            let receiver = &mut credits.lanes[at].receiver;
+            receiver.on_arrival(u32::from(packet.size));
+            receiver.on_freed(u32::from(packet.size));
+            self.tell_at(packet.port, packet.class, packet.time);
+        }
+    }
+
+    /// Something that the other end of `port` should know changes at `change`, which may lie ahead.
+    #[inline]
+    fn tell_at(&mut self, port: u16, class: u8, change: u64) {
+        let at = self.at(port, class);
+        let credits = self.owned_credits();
+        let returned = credits.settings.returned;
+        let lane = &mut credits.lanes[at];
+        if !std::mem::replace(&mut lane.armed, matches!(returned, CreditReturn::Periodic(_))) {
+            let due = returned.due(credits.phase[port as usize], Time::from_ps(change));
+            self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
+        }
+    }
+
+    /// The first updates, if they are sent whatever happens.
+    pub(crate) fn arm_credits(&mut self, world: &World) {
+        if self.owned_credits().settings.unchanged {
+            for port in 0..self.egress.len() as u16 {
+                for class in 0..world.classes.count {
+                    if self.owned_credits().govern(class) {
+                        self.tell_at(port, class, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The timer of an update fired: it is to be sent as soon as the wire is free.
+    pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
+        self.egress[port as usize].credit_due |= 1 << class;
+        let at = self.at(port, class);
+        let credits = self.owned_credits();
+        credits.lanes[at].armed = false;
+        if credits.settings.unchanged {
+            self.tell_at(port, class, now + 1);
+        }
+    }
+
+    /// Sends an update that is due on an idle port.
+    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, now: u64, post: &mut P) -> Told {
+        let egress = &mut self.egress[port as usize];
+        let class = egress.credit_due.trailing_zeros() as u8;
+        egress.credit_due &= !(1 << class);
+        let (at, classes) = (self.at(port, class), self.classes);
+        let credits = self.owned_credits();
+        let still_leaving = credits.settle(port, class, classes, now);
+        let (round, ample) = (credits.round[port as usize], credits.ample[port as usize]);
+        let lane = &mut credits.lanes[at];
+        let abr = lane.receiver.abr();
+        let fccl = lane.receiver.grant();
+        let fctbs = lane.sender.fctbs();
+        let mut held_back = false;
+        if credits.keeps_issued {
+            while lane.issued.len() > 1 && lane.issued[1].0 + round <= now {
+                lane.issued.pop_front();
+            }
+            let known = lane.issued.front().map_or(fccl, |(_, fccl)| *fccl);
+            held_back = known.wrapping_sub(abr) < credits.packet;
+            lane.issued.push_back((now, fccl));
+        }
+        let told = Told { class, held_back, short: fccl.wrapping_sub(abr) < ample };
+        let lost = credits.settings.loss_ppm > 0
+            && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
+        let frame = update(fctbs, fccl, class, credits.settings.frame);
+        if let (Some(until), CreditReturn::Periodic(_)) = (still_leaving, credits.settings.returned) {
+            self.tell_at(port, class, until);
+        }
+        if lost {
+            self.egress[port as usize].occupy_whole(now, frame.size);
+        } else {
+            self.transmit_whole(port, &frame, now, post);
+        }
+        told
+    }
+
+    /// An update arrived.
+    pub(crate) fn take_credit(&mut self, frame: &Packet) {
+        let at = self.at(frame.port, frame.class);
+        let lane = &mut self.owned_credits().lanes[at];
+        lane.sender.on_update(frame.seq);
+        lane.receiver.resynchronise(frame.flow);
+    }
+}
+
+/// The frame of an update.
+fn update(fctbs: u32, fccl: u32, class: u8, size: u16) -> Packet {
+    Packet {
+        time: 0,
+        flow: fctbs,
+        seq: fccl,
+        dst: u32::MAX,
+        next: 0,
+        port: 0,
+        size,
+        kind: Kind::Credit,
+        code: CodePoint::NotCapable,
+        class,
+        echo: CodePoint::NotCapable,
+    }
+}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of victims: how their time and they themselves are called, bins of size, how an axis calls those."""
+    """What is shown of victims: names of their time and of themselves, bins of size, how an axis calls those."""
 
     time: str
     thing: str

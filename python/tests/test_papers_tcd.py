@@ -33,6 +33,7 @@ CLAIMS = {
     "fig16": ["TCD-F16a", "TCD-F16a-level", "TCD-F16b", "TCD-F16c", "TCD-F16d", "TCD-F16d-level", "TCD-F16e"],
     "fig17a": ["TCD-F17a"],
     "fig17a-bursts": ["TCD-F17a-bursts"],
+    "fig17b": ["TCD-F17b"],
     "fig18a": ["TCD-F18a"],
     "fig18b": ["TCD-F18c"],
     "fig19": ["TCD-F19a", "TCD-F19b", "TCD-F19b-level"],

@@ -1,0 +1,68 @@
+"""Figure 17 (b): mean MCT by message size in a fat tree of 1024 hosts, IB CC with FECN against IB CC with TCD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from backwater import plot
+from backwater.stats import estimate
+
+from papers.tcd.messages import LABELS, SIZES, all_finished, mean_mct_us
+from papers.tcd.victims_panels import draw_grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+FECN, TCD = plot.SCHEME_COLOURS["IB CC"], plot.SCHEME_COLOURS["IB CC+TCD"]
+#: Label and colour of each run.
+SCHEMES = {
+    "fecn": ("IB CC", FECN),
+    "tcd": ("IB CC+TCD", TCD),
+    "fecn harsher": ("IB CC, the step of TCD", FECN),
+    "tcd gentler": ("IB CC+TCD, the step of IB CC", TCD),
+}
+#: The bins of the picture: those of size, then all.
+BINS = SIZES | {"all": (0.0, float("inf"))}
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    found: dict[str, float | bool | None] = {}
+    for name, run in runs.items():
+        word = name.replace(" ", "_")
+        found |= {f"{word}_{size}_us": mean_mct_us(run, *ends) for size, ends in BINS.items()}
+        found |= {f"{word}_{what}": value for what, value in counted(run).items()}
+    gains = {size: mean_mct_us(runs["fecn"], *ends) / mean_mct_us(runs["tcd"], *ends) for size, ends in BINS.items()}
+    return found | {f"gain_{size}": gain for size, gain in gains.items()}
+
+
+def counted(run: Results) -> dict[str, float]:
+    """Messages, those that did not arrive, and shares with marks in percent."""
+    ce, ue = pl.col("ce_packets") > 0, pl.col("ue_packets") > 0
+    shares = run.flows.select(
+        messages=pl.len(),
+        unfinished=pl.col("fct_ps").is_null().sum(),
+        ce_percent=100 * ce.mean(),
+        ue_percent=100 * (~ce & ue).mean(),
+    ).collect()
+    return {name: float(value) for name, value in shares.row(0, named=True).items()}
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    shown = {name: label for name, label in SCHEMES.items() if name in seeds[0]}
+    means = {
+        name: [estimate([mean_mct_us(runs[name], *ends) for runs in seeds]) for ends in BINS.values()] for name in shown
+    }
+    with plot.style():
+        made = plot.figure(10.4, 3.8)
+        axes = made.add_subplot()
+        draw_grouped(axes, means, shown, (*LABELS, "all"))
+        axes.set_xlabel("message size")
+        axes.set_ylabel("mean MCT [µs]")
+        count = len(all_finished(seeds[0]["fecn"]))
+        title = f"Figure 17(b): MCT by size in a fat tree, IB CC ({count} messages)"
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)

@@ -279,9 +279,10 @@ def _cut_short(results: Results) -> list[str]:
 
 def _without_pauses(meta: Mapping[str, Any]) -> list[str]:
     """Why a lossless network saw no PAUSE: how far its fullest ingress buffer was from Xoff."""
-    pfc = meta["scenario"].get("switch", {}).get("pfc", {"form": "off"})
-    if pfc["form"] == "off" or meta["totals"]["pauses"] > 0:
+    switch = meta["scenario"].get("switch", {})
+    if switch.get("flow-control") != "pfc" or meta["totals"]["pauses"] > 0:
         return []
+    pfc = switch["pfc"]
     peak = meta["totals"].get("peak_ingress")
     if peak is None:
         return ["no PAUSE: no switch held a packet"]

@@ -368,7 +368,7 @@ def test_p3s_own_recall_is_of_the_packets_that_came_unmarked(runs: Callable[...,
 def test_marks_of_reds_ramp_below_k_are_early_and_neither_right_nor_wrong(runs: Callable[..., Blame]) -> None:
     # 36 Gbps on 40 never make a queue of 1 MB, but one above the ramp's beginning at 1 KB, with short bursts together.
     ramp = ["switch.detector.kind=red", "switch.detector.kmin=1KB", "switch.detector.kmax=1MB"]
-    blame = runs("ramp", _UNEVEN, *ramp, "switch.detector.pmax=1", "traffic.web.load=0.5", "switch.pfc.form=off")
+    blame = runs("ramp", _UNEVEN, *ramp, "switch.detector.pmax=1", "traffic.web.load=0.5", "switch.flow-control=none")
     score = blame.score
     assert score is not None
     assert score.early_marks > 100

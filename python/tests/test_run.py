@@ -154,7 +154,7 @@ def test_a_switch_without_flow_control_and_room_stops_the_run_and_explains(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small.write_text(SMALL.replace('"permutation"', '"incast"\nto = "r0"\nfrom = "*"'))
-    arguments = ["--set", "switch.pfc.form=off", "--set", "switch.buffer=20KB"]
+    arguments = ["--set", "switch.flow-control=none", "--set", "switch.buffer=20KB"]
     code = main(["run", str(small), *arguments])
     shown = capsys.readouterr().err
     assert code == Exit.INVARIANT_BROKEN, shown

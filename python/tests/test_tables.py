@@ -16,10 +16,10 @@ def test_a_run_without_a_pause_says_how_far_from_xoff_it_was(tcd_run: Results) -
     peak = {"bytes": 120_000, "node": "L0", "port": "L0->T0", "priority": 3}
     tcd_run.meta["totals"] |= {"pauses": 0, "peak_ingress": peak}
     pfc = {"form": "timed", "threshold": "static", "xoff": "329.6KB"}
-    tcd_run.meta["scenario"]["switch"] = {"pfc": pfc}
+    tcd_run.meta["scenario"]["switch"] = {"flow-control": "pfc", "pfc": pfc}
     said = "no PAUSE: the fullest ingress, at L0 from T0, held 120 KB; Xoff is 329.6KB"
     assert tables.run_lines(tcd_run)[-1] == said
-    pfc["form"] = "off"
+    tcd_run.meta["scenario"]["switch"]["flow-control"] = "credits"
     assert not any("no PAUSE" in line for line in tables.run_lines(tcd_run))
 
 

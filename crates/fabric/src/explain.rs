@@ -23,7 +23,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             fix: if world.pfc.is_some() {
                 "Raise switch.buffer or lower switch.pfc.xoff".into()
             } else {
-                "Flow control is off: raise switch.buffer or set switch.pfc.form".into()
+                "Flow control is off: raise switch.buffer or set switch.flow-control".into()
             },
         },
         What::Headroom(used, headroom) => {

@@ -7,9 +7,13 @@ use serde_json::Value as Json;
 
 use crate::diagnostic::Problem;
 use crate::document::{Node, Value};
+use crate::hints;
 use crate::nearest::nearest;
 use crate::quantity::Unit;
 use crate::schema::{Rules, View};
+
+/// How messages call the outermost table.
+const ROOT: &str = "the scenario";
 
 /// Everything that contradicts the schema.
 pub(crate) fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
@@ -102,6 +106,9 @@ impl Check<'_> {
             return;
         };
         let message = format!("{name} = {text:?} is not known");
+        if let Some(new) = hints::retired(name, text) {
+            return self.report(node, message, "no longer a value", format!("write {new}"));
+        }
         let label = match nearest(text, words.iter().copied()) {
             Some(word) => format!("did you mean {word:?}?"),
             None => "unknown".to_owned(),
@@ -152,7 +159,7 @@ impl Check<'_> {
         let Value::Table(entries) = &node.value else {
             return;
         };
-        let title = if name.is_empty() { "the scenario" } else { name };
+        let title = if name.is_empty() { ROOT } else { name };
         let kinds: Vec<&str> = Rules::kinds(view).into_iter().map(|(kind, _)| kind).collect();
         if !kinds.is_empty() {
             match node.get("kind") {
@@ -202,10 +209,8 @@ impl Check<'_> {
         if let Some(kind) = table.get("kind").and_then(Node::text) {
             let _ = write!(message, " (kind {kind:?})");
         }
-        let label = match nearest(&entry.key, keys.iter().map(|(key, _)| *key)) {
-            Some(key) => format!("did you mean {key:?}?"),
-            None => "not a key of this table".to_owned(),
-        };
+        let table = if title == ROOT { "" } else { title };
+        let label = hints::instead_of(table, &entry.key, keys, "not a key of this table");
         let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
         names.sort_unstable();
         let help = format!("the keys here are {}", names.join(", "));

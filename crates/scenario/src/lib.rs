@@ -6,6 +6,7 @@
 mod check;
 mod diagnostic;
 mod document;
+mod hints;
 mod layers;
 mod nearest;
 mod overrides;

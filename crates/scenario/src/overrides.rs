@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use crate::diagnostic::Problem;
 use crate::document::{Entry, Node, Place, Value};
+use crate::hints;
 use crate::layers::{self, join};
 use crate::nearest::nearest;
 use crate::schema::{Rules, View};
@@ -126,8 +127,9 @@ impl Setter<'_> {
         let (key, place) = &parts[0];
         let keys = self.rules.keys(view, node);
         let Some((_, key_view)) = keys.iter().find(|(known, _)| known == key) else {
+            let label = hints::instead_of(name, key, &keys, "not known here");
             let names = keys.iter().map(|(key, _)| *key);
-            return Err(unknown(key, place, &title(node, name), names));
+            return Err(unknown(key, place, &title(node, name), (label, names)));
         };
         if parts.len() == 1 {
             let entry = Entry { key: (*key).to_owned(), place: place.clone(), node: self.value.clone() };
@@ -177,7 +179,12 @@ impl Setter<'_> {
         if accepting.is_empty() {
             let names = items.iter().filter_map(|item| item.get("name").and_then(Node::text));
             let keys = items.iter().flat_map(|item| self.rules.keys(view, item)).map(|(key, _)| key);
-            return Err(unknown(part, place, name, names.chain(keys)));
+            let known: Vec<&str> = names.chain(keys).collect();
+            let label = match nearest(part, known.iter().copied()) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "not known here".to_owned(),
+            };
+            return Err(unknown(part, place, name, (label, known.into_iter())));
         }
         accepting.into_iter().try_for_each(|item| self.descend(item, view, parts, name))
     }
@@ -207,14 +214,15 @@ fn title(table: &Node, name: &str) -> String {
     }
 }
 
-fn unknown<'a>(key: &str, place: &Place, title: &str, known: impl Iterator<Item = &'a str>) -> Problem {
+fn unknown<'a>(
+    key: &str,
+    place: &Place,
+    title: &str,
+    (label, known): (String, impl Iterator<Item = &'a str>),
+) -> Problem {
     let mut known: Vec<&str> = known.collect();
     known.sort_unstable();
     known.dedup();
-    let label = match nearest(key, known.iter().copied()) {
-        Some(near) => format!("did you mean {near:?}?"),
-        None => "not known here".to_owned(),
-    };
     Problem::new(place.clone(), format!("the override names {key:?}, which {title} does not have"), label)
         .help(format!("{title} has {}", known.join(", ")))
 }

@@ -9,7 +9,20 @@ use crate::document::Node;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 9] = ["Run", "Packet", "Ack", "Switch", "Pfc", "Detector", "Cc", "Timely", "Probe"];
+const FILLED: [&str; 12] = [
+    "Run",
+    "Packet",
+    "Ack",
+    "Switch",
+    "Pfc",
+    "Credits",
+    "VlArbitration",
+    "Detector",
+    "Cc",
+    "Timely",
+    "Ib",
+    "Probe",
+];
 
 /// The schema of a complete scenario.
 pub(crate) struct Rules {
@@ -72,6 +85,12 @@ impl Rules {
             );
         }
         keys
+    }
+
+    /// The names of the keys of a table that has no kinds.
+    pub(crate) fn properties<'a>(view: &View<'a>) -> Vec<&'a str> {
+        let tables = view.layers.iter().filter_map(|schema| schema.get("properties")?.as_object());
+        tables.flatten().map(|(key, _)| key.as_str()).collect()
     }
 
     /// The kinds of a table that has kinds, with the schema of each.
@@ -146,8 +165,11 @@ pub fn schema() -> String {
 fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::Map<String, Json>> {
     let table = match name {
         "Pfc" => &defaults["switch"]["pfc"],
+        "Credits" => &defaults["switch"]["credits"],
+        "VlArbitration" => &defaults["switch"]["vl-arbitration"],
         "Detector" => &defaults["switch"]["detector"],
         "Timely" => &defaults["cc"]["timely"],
+        "Ib" => &defaults["cc"]["ib"],
         name => &defaults[name.to_lowercase()],
     };
     table.as_object()

@@ -93,11 +93,26 @@ fn a_number_without_unit_and_a_unit_without_quotes_are_explained() {
 #[test]
 fn an_unknown_word_lists_the_known_ones() {
     let error = report(SMALL, &["switch.pfc.form=timd", "profile=author"]);
-    says(
-        &error,
-        &["did you mean \"timed\"?", "choose one of timed, ideal, off", "did you mean \"authors\"?"],
-    );
+    says(&error, &["did you mean \"timed\"?", "choose one of timed, ideal", "did you mean \"authors\"?"]);
     says(&report(SMALL, &["topology.kind=ring"]), &["choose one of tcd-figure-2", "fat-tree"]);
+}
+
+#[test]
+fn a_word_of_an_earlier_version_says_what_to_write_now() {
+    let error = report(SMALL, &["switch.pfc.form=off"]);
+    says(&error, &["switch.pfc.form = \"off\"", "no longer a value", "write switch.flow-control = \"none\""]);
+}
+
+#[test]
+fn a_key_that_an_inner_table_has_is_shown_with_that_table() {
+    let beta = format!("{SMALL}\n[cc]\nkind = \"timely\"\nbeta = 1.6\n");
+    says(&report(&beta, &[]), &["unknown key \"beta\" in cc", "did you mean \"cc.timely.beta\"?"]);
+    says(&report(SMALL, &["cc.beta=1.6"]), &["did you mean \"cc.timely.beta\"?"]);
+    says(&report(SMALL, &["cc.increase=2"]), &["did you mean \"cc.ib.increase\"?"]);
+    says(
+        &report(SMALL, &["switch.period=40us"]),
+        &["\"switch.credits.period\" or \"switch.detector.period\""],
+    );
 }
 
 #[test]

@@ -49,7 +49,10 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
             "--set traffic.one.size=0B",
         ],
     );
-    says(&report(SMALL, &["topology.k=4"]), &["topology (kind \"star\") has delay, hosts, kind, rate"]);
+    says(
+        &report(SMALL, &["topology.k=4"]),
+        &["topology (kind \"star\") has allow-cycles, delay, hosts, kind, rate"],
+    );
     says(&report(SMALL, &["run.seed.x=1"]), &["has no keys"]);
     says(&report(SMALL, &["run.seed"]), &["has no value"]);
     says(&report(SMALL, &["run.seed="]), &["has no value"]);

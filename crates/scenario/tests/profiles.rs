@@ -109,7 +109,7 @@ fn the_hpcc_thresholds_follow_the_rate_of_the_port() {
 
 #[test]
 fn every_mechanism_can_be_switched_off() {
-    let spec = figure_2(&["cc.kind=none", "switch.pfc.form=off", "switch.detector.kind=none"]);
+    let spec = figure_2(&["cc.kind=none", "switch.flow-control=none", "switch.detector.kind=none"]);
     assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate);
     assert!(spec.pairs[0].notify.is_none() && spec.switch.pfc.is_none());
     assert_eq!(p2(&spec), Detector::None);

@@ -77,9 +77,14 @@ fn a_wrong_value_of_an_entry_s_own_cc_is_shown_there() {
 #[test]
 fn keys_without_effect_are_said_in_a_caveat() {
     let caveats = |text: &str, overrides: &[&str]| validate(text, overrides).unwrap().caveats().join("\n");
+    says(&caveats(SMALL, &["cc.timely.beta=1.6"]), &["without effect with cc.kind = \"dcqcn\": cc.{timely}"]);
     says(
-        &caveats(SMALL, &["cc.timely.beta=1.6"]),
-        &["without effect with cc.variant = \"byte-counter\": cc.{timely}"],
+        &caveats(SMALL, &["cc.decrease-interval=9us"]),
+        &["without effect with cc.variant = \"byte-counter\": cc.{decrease-interval}"],
+    );
+    says(
+        &caveats(SMALL, &["cc.np=each-mark", "cc.cnp-interval=9us"]),
+        &["without effect with cc.np = \"each-mark\": cc.{cnp-interval}"],
     );
     says(
         &caveats(SMALL, &["cc.kind=timely", "cc.cut=1"]),

@@ -43,5 +43,5 @@ fn a_scheme_needs_a_name_of_its_own() {
 fn overrides_of_the_user_come_after_those_of_a_scheme() {
     let text = with("[[scheme]]\nname = \"a\"\nset = [\"switch.pfc.form=ideal\"]\n");
     says(&report(&text, &["switch.pfc.form=timd"]), &["--set switch.pfc.form=timd", "1 problem"]);
-    assert!(validate(&text, &["switch.pfc.form=off"]).is_ok());
+    assert!(validate(&text, &["switch.flow-control=none"]).is_ok());
 }

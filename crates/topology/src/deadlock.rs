@@ -33,27 +33,72 @@ impl fmt::Display for BufferCycle {
             write!(f, "… {} more …, ", self.names.len() - SHOWN)?;
         }
         let first = self.names.first().map_or("", String::as_str);
-        write!(
-            f,
-            "and {first} again; under PFC these ports can pause each other for ever: \
-             use a topology whose shortest paths go up and then down (leaf-spine, fat-tree), \
-             or remove a link of the circle"
-        )
+        write!(f, "and {first} again")
     }
 }
 
 impl std::error::Error for BufferCycle {}
 
-/// Fails if frames on their routes can wait for each other in a circle.
+/// Fails if frames between any two hosts can wait for each other in a circle.
 ///
 /// # Errors
 /// The shortest cycle through the first port (in port order) that is found to be on one.
 pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
-    let waits = Waits::new(net, routes);
-    let Some(start) = on_a_cycle(&waits) else {
+    let attachments = hosts_by_attachment(net);
+    let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
+    let mut waits = Waits::new(net);
+    for hosts in attachments.values() {
+        for (index, &dst) in hosts.iter().enumerate() {
+            // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
+            if index == 0 || !routes.same_ways(net, hosts[index - 1], dst) {
+                waits.note((net, routes), dst, &entries);
+            }
+        }
+    }
+    verdict(net, &waits)
+}
+
+/// Fails if frames that travel between these hosts, given as (source, destination) by their host indices, can wait for
+/// each other in a circle. Where several shortest paths may be chosen, all count.
+///
+/// Waits are between frames of one buffer: for priorities or virtual lanes with buffers of their own this is to be asked for
+/// each of them with the pairs that use it, and lanes can so break a circle (Dally and Seitz).
+///
+/// # Errors
+/// As [`check`].
+///
+/// # Panics
+/// If a number is no host's.
+pub fn check_pairs(
+    net: &Network,
+    routes: &Routes,
+    pairs: impl IntoIterator<Item = (u32, u32)>,
+) -> Result<(), BufferCycle> {
+    let attachment = |host: u32| net.ports(net.hosts()[host as usize])[0].peer;
+    // Hosts of one switch next to each other, so that those that are reached the same way are followed together.
+    let mut ways: Vec<(u32, u32, u32)> =
+        pairs.into_iter().map(|(src, dst)| (attachment(dst), dst, attachment(src))).collect();
+    ways.sort_unstable();
+    ways.dedup();
+    let alike = |one: &(u32, u32, u32), other: &(u32, u32, u32)| {
+        one.1 == other.1 || (one.0 == other.0 && routes.same_ways(net, one.1, other.1))
+    };
+    let mut waits = Waits::new(net);
+    for together in ways.chunk_by(alike) {
+        let mut entries: Vec<u32> =
+            together.iter().map(|&(_, _, entry)| entry).filter(|&entry| net.is_switch(entry)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        waits.note((net, routes), together[0].1, &entries);
+    }
+    verdict(net, &waits)
+}
+
+fn verdict(net: &Network, waits: &Waits) -> Result<(), BufferCycle> {
+    let Some(start) = on_a_cycle(waits) else {
         return Ok(());
     };
-    let ports: Vec<(u32, u16)> = shortest_cycle(&waits, start).into_iter().map(|id| waits.port[id]).collect();
+    let ports: Vec<(u32, u16)> = shortest_cycle(waits, start).into_iter().map(|id| waits.port[id]).collect();
     let names = ports.iter().map(|&(node, port)| net.port_name(node, port)).collect();
     Err(BufferCycle { ports, names })
 }
@@ -62,47 +107,38 @@ pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
 struct Waits {
     port: Vec<(u32, u16)>,
     after: Vec<Vec<u32>>,
+    /// Per egress port: which ports of the switch behind it have been noted, as bits. The same wait turns up for most
+    /// destinations.
+    noted: Vec<Vec<u64>>,
+    /// Per egress port: the last of the destinations, counted as they are followed, for which it was visited.
+    visited: Vec<u32>,
+    followed: u32,
 }
 
 impl Waits {
-    fn new(net: &Network, routes: &Routes) -> Self {
+    fn new(net: &Network) -> Self {
         let nodes = 0..net.nodes().len() as u32;
         let port: Vec<(u32, u16)> =
             nodes.flat_map(|node| (0..net.ports(node).len() as u16).map(move |port| (node, port))).collect();
-        let mut waits = Self { after: vec![Vec::new(); port.len()], port };
-        // Per egress port: which ports of the switch behind it have been noted, as bits. The same wait turns up for
-        // most destinations.
-        let mut noted: Vec<Vec<u64>> = vec![Vec::new(); waits.port.len()];
-        let mut visited = vec![u32::MAX; waits.port.len()];
-        let attachments = hosts_by_attachment(net);
-        let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
-        for hosts in attachments.values() {
-            for (index, &dst) in hosts.iter().enumerate() {
-                // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
-                if index == 0 || !routes.same_ways(net, hosts[index - 1], dst) {
-                    waits.note((net, routes), dst, &entries, &mut noted, &mut visited);
-                }
-            }
+        let count = port.len();
+        Self {
+            port,
+            after: vec![Vec::new(); count],
+            noted: vec![Vec::new(); count],
+            visited: vec![0; count],
+            followed: 0,
         }
-        waits
     }
 
-    /// Follows everything that may travel to one host. Frames enter at the switches that have hosts; the hosts' own
-    /// ports are left out, since no port waits for one of them to send.
-    fn note(
-        &mut self,
-        (net, routes): (&Network, &Routes),
-        dst: u32,
-        entries: &[u32],
-        noted: &mut [Vec<u64>],
-        visited: &mut [u32],
-    ) {
+    /// Follows what may travel to one host. Frames enter at the switches `entries`; the hosts' own ports are left out, since no port waits for one of them to send.
+    fn note(&mut self, (net, routes): (&Network, &Routes), dst: u32, entries: &[u32]) {
+        self.followed += 1;
         let mut pending = Vec::new();
         for &entry in entries {
             pending.extend(routes.next_ports(entry, dst).iter().map(|&port| net.port_id(entry, port)));
         }
         while let Some(id) = pending.pop() {
-            if std::mem::replace(&mut visited[id as usize], dst) == dst {
+            if std::mem::replace(&mut self.visited[id as usize], self.followed) == self.followed {
                 continue;
             }
             let (node, number) = self.port[id as usize];
@@ -110,7 +146,7 @@ impl Waits {
             if !net.is_switch(switch) {
                 continue;
             }
-            let bits = &mut noted[id as usize];
+            let bits = &mut self.noted[id as usize];
             bits.resize(net.ports(switch).len().div_ceil(64), 0);
             for &out in routes.next_ports(switch, dst) {
                 let (cell, bit) = (usize::from(out) / 64, 1 << (out % 64));

@@ -17,6 +17,9 @@ pub enum DetectorKind {
     Tcd,
     /// Non-PAUSE ECN of PCN (NSDI 2020; TCD paper §7): red, but never for a packet that was queued when a pause ended.
     NpEcn,
+    /// FECN of InfiniBand (InfiniBand specification, Annex A10): a packet that finds a long queue for its port, and never
+    /// lacks credit at the head of its own, is marked.
+    Fecn,
 }
 
 /// How TCD judges a port that was undetermined: does its queue rise?
@@ -56,17 +59,18 @@ pub struct ByRate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Detector {
-    /// Which detector. authors, ideal: tcd; hpcc-ns3: red.
+    /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3: red.
     pub kind: DetectorKind,
     /// red, tcd, np-ecn: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
-    /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps).
+    /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmin: Quantity<Bytes>,
     /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
-    /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps).
+    /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmax: Quantity<Bytes>,
-    /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`).
+    /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`);
+    /// infiniband: 1, without effect on a step.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
     /// red, tcd, np-ecn: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
@@ -77,19 +81,32 @@ pub struct Detector {
     /// release); else 0.
     #[schemars(extend("x-maximum" = "1TB"))]
     pub guaranteed: Quantity<Bytes>,
-    /// tcd: how a rising queue is recognised. authors: authors; ideal: rise-bp; hpcc-ns3: rise-bp.
+    /// fecn: Threshold. A packet that finds more than this many bytes waiting for its egress port and virtual lane may be
+    /// marked. All profiles: 50 KB (TCD paper §3.1).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub threshold: Quantity<Bytes>,
+    /// fecn: `Marking_Rate`, how many packets that could be marked pass without between two that are. All profiles: 0, each is
+    /// marked (Gran et al., IPDPS 2010).
+    pub marking_rate: u16,
+    /// fecn: `Packet_Size`, smaller packets are never marked. All profiles: 0 B (Gran et al., IPDPS 2010).
+    #[schemars(extend("x-maximum" = "65500B"))]
+    pub packet_size: Quantity<Bytes>,
+    /// tcd: how a rising queue is recognised. authors: authors; ideal, hpcc-ns3, infiniband: rise-bp.
     pub trend: Trend,
-    /// tcd: max(Ton), how long after a RESUME a port counts as undetermined. authors: 97 µs (authors' release).
-    /// Give it or `epsilon`.
+    /// tcd: max(Ton), how long after the end of an OFF period a port counts as undetermined. authors: 97 µs (authors'
+    /// release). Give it or `epsilon`; under periodic credits neither: it is then the credits' period Tc (Eqn 4 of the TCD
+    /// paper), whatever the profile says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub max_ton: Option<Quantity<Span>>,
     /// tcd: max(Ton) computed for each port from this congestion degree: Eqn 3 of the TCD paper, or, with trend =
-    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal: 0.05 (TCD paper §4.4).
+    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal, infiniband: 0.05 (TCD paper §4.4). Not for
+    /// periodic credits; with credits returned at once the port resumes when one packet fits, which is then the gap of Eqn 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub epsilon: Option<f64>,
-    /// tcd: period T between verdicts; default max(Ton) (TCD paper §5.1).
+    /// tcd: period T between verdicts; default max(Ton) (TCD paper §5.1), and the larger of 4 Tc and 160 µs under periodic
+    /// credits, where T = Tc would look at the queue at the same point of every period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub period: Option<Quantity<Span>>,

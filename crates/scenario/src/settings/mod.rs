@@ -1,9 +1,13 @@
 //! The scenario file as types. Their doc comments are the descriptions in the JSON Schema and name the source of
 //! each default; the values themselves stand in `profiles/`.
+mod arbitration;
 mod auto;
 mod cc;
+mod credits;
 mod detector;
+mod ib;
 mod packet;
+mod pfc;
 mod probe;
 mod run;
 mod scheme;
@@ -14,14 +18,18 @@ mod traffic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use arbitration::{VlArbitration, VlWeight};
 pub use auto::AutoOr;
 pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
+pub use credits::{Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, Trend};
+pub use ib::{Cct, Ib, IbOnUe};
 pub use packet::{Ack, Packet};
+pub use pfc::{Form, Pfc, ThresholdKind};
 pub use probe::Probe;
 pub use run::{Engine, Run};
 pub use scheme::Scheme;
-pub use switch::{Arbiter, Form, Pfc, Switch, ThresholdKind};
+pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Control, Names, SizeChoice, TableName, Traffic, Workload};
 
@@ -36,11 +44,14 @@ pub enum Profile {
     Ideal,
     /// The HPCC/ns-3 RoCE simulator with the DCQCN settings of its `run.py` at 100 Gbps.
     HpccNs3,
+    /// The InfiniBand fabric of the TCD paper: credits, virtual output queues, cut-through, 2048 B packets, IB CC. Give links
+    /// their data rate: 32 Gbps for 40 Gbps of signalling (8b/10b).
+    Infiniband,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Authors, Self::Ideal, Self::HpccNs3];
+    pub const ALL: [Self; 4] = [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband];
 
     /// The name in scenario files.
     pub const fn name(self) -> &'static str {
@@ -48,6 +59,7 @@ impl Profile {
             Self::Authors => "authors",
             Self::Ideal => "ideal",
             Self::HpccNs3 => "hpcc-ns3",
+            Self::Infiniband => "infiniband",
         }
     }
 
@@ -57,6 +69,7 @@ impl Profile {
             Self::Authors => include_str!("../profiles/authors.toml"),
             Self::Ideal => include_str!("../profiles/ideal.toml"),
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
+            Self::Infiniband => include_str!("../profiles/infiniband.toml"),
         }
     }
 }

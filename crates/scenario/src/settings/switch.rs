@@ -1,10 +1,42 @@
-//! `[switch]` and `[switch.pfc]`
-use backwater_units::{Bytes, Span};
+//! `[switch]`
+use backwater_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AutoOr, Detector};
+use super::{Credits, Detector, Pfc, VlArbitration};
 use crate::quantity::Quantity;
+
+/// Where packets wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queueing {
+    /// At the egress port: one queue for each priority.
+    Output,
+    /// At the ingress port, in virtual output queues: one for each egress port and priority, served in turn.
+    Voq,
+}
+
+/// When a switch begins to forward a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// When the whole packet has come in.
+    StoreAndForward,
+    /// When the first `header` bytes have come in.
+    CutThrough,
+}
+
+/// What keeps the upstream port from sending more than a buffer can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowControl {
+    /// Priority flow control: PAUSE and RESUME (Ethernet), as `[switch.pfc]` says.
+    Pfc,
+    /// Credits (InfiniBand), as `[switch.credits]` says. Hosts take part.
+    Credits,
+    /// Nothing: a full buffer stops the run.
+    None,
+}
 
 /// Which queue of an egress port sends next. The control priority always goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,101 +46,45 @@ pub enum Arbiter {
     RoundRobin,
     /// The highest priority number that may send.
     Strict,
+    /// By the two tables of `[switch.vl-arbitration]` (InfiniBand specification).
+    Weighted,
 }
 
-/// Output-queued switches with a packet memory shared by all ports.
+/// All switches alike: where packets wait, when they go on, and what holds them back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Switch {
-    /// Packet memory of one switch. authors: 18 MB (authors' release); ideal: 9 MB (default of ns3-rdma); hpcc-ns3:
-    /// 32 MiB (`run.py` at 100 Gbps).
+    /// Packet memory of one switch, shared by all ports; not with flow-control = credits, which divides the memory into
+    /// `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
+    /// (`run.py` at 100 Gbps).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
-    /// Which queue of a port sends next. All profiles: round-robin (authors' release; the HPCC simulator).
+    /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); infiniband: voq (TCD authors' flit-level
+    /// model).
+    pub queueing: Queueing,
+    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3: store-and-forward (both ns-3 simulators);
+    /// infiniband: cut-through (TCD authors' flit-level model).
+    pub switching: Switching,
+    /// cut-through: bytes that must have come in before a packet goes on. All profiles: 20 B (local route header 8 B and
+    /// base transport header 12 B, InfiniBand specification).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub header: Quantity<Bytes>,
+    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); infiniband: credits
+    /// (TCD paper §2.1).
+    pub flow_control: FlowControl,
+    /// Which queue of a port sends next. All profiles: round-robin (authors' release; the HPCC simulator; TCD authors'
+    /// flit-level model).
     pub arbiter: Arbiter,
-    /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in both ns-3 simulators, where
-    /// its number is 0). Default 7.
+    /// Priority of CNPs: strictly first, under no flow control, not counted at the ingress (as in both ns-3 simulators,
+    /// where its number is 0). All profiles: 7.
     #[schemars(range(max = 7))]
     pub control_priority: u8,
     /// Priority flow control.
     pub pfc: Pfc,
+    /// Credit-based flow control.
+    pub credits: Credits,
+    /// Weights of the virtual lanes.
+    pub vl_arbitration: VlArbitration,
     /// Congestion detection at the egress ports.
     pub detector: Detector,
-}
-
-/// How a pause lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// A PAUSE holds for `pause` and is repeated at arrivals and by a poll (authors' release).
-    Timed,
-    /// Until RESUME (TCD paper; the HPCC simulator).
-    Ideal,
-    /// No flow control: a full buffer stops the run.
-    Off,
-}
-
-/// How the length of an ingress queue is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ThresholdKind {
-    /// Against `xoff` and `xon`.
-    Static,
-    /// Against a share `alpha` of the memory that is still free (the shared buffer of the RoCE simulators).
-    Dynamic,
-}
-
-/// Priority flow control (IEEE 802.1Qbb), accounted per ingress port and priority.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Pfc {
-    /// How a pause lasts. authors: timed; ideal, hpcc-ns3: ideal.
-    pub form: Form,
-    /// Length of a pause with form = timed. 5 µs (authors' release and ns3-rdma).
-    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
-    pub pause: Quantity<Span>,
-    /// Period of the poll that repeats a PAUSE with form = timed. 2 µs (half of `pause` in whole microseconds, authors'
-    /// release).
-    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
-    pub poll: Quantity<Span>,
-    /// Size of a PFC frame on the wire. authors: 31 B; ideal: 64 B (least Ethernet frame); hpcc-ns3: 43 B.
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
-    pub frame: Quantity<Bytes>,
-    /// How the length of an ingress queue is judged. authors, ideal: static (TCD paper §5.1); hpcc-ns3: dynamic.
-    pub threshold: ThresholdKind,
-    /// Static: PAUSE above this many bytes of one ingress port and priority. ideal: 320 KB (TCD paper §5.1); authors:
-    /// 329.6 KB (320 units of 1030 B in the authors' release).
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub xoff: Quantity<Bytes>,
-    /// Static: RESUME at or below this. ideal: 318 KB (TCD paper §5.1); authors: 327.54 KB (318 units of 1030 B).
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub xon: Quantity<Bytes>,
-    /// Static: PAUSE of all priorities above this many bytes of a whole ingress port; none without it. authors:
-    /// 9.888 MB (authors' release).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub port_xoff: Option<Quantity<Bytes>>,
-    /// Static: RESUME needs the whole port at or below this; `port-xoff` if not given. authors: 9.682 MB (authors'
-    /// release).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub port_xon: Option<Quantity<Bytes>>,
-    /// Dynamic: the threshold is this share of the free shared memory; a power of two, at most 1. Ports
-    /// that are faster than the slowest host link have twice the share for each doubling of the rate. 0.125 (`third.cc`
-    /// of the HPCC simulator).
-    #[schemars(range(min = 0.000_030_517_578_125, max = 1.0))]
-    pub alpha: f64,
-    /// Dynamic: memory set apart for each ingress port and priority. 4 KiB (`switch-mmu.cc` of the HPCC simulator).
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub reserve: Quantity<Bytes>,
-    /// Dynamic: memory of each ingress port for what arrives after its PAUSE. auto: 3 · rate · one-way delay / 8 (`third.cc`
-    /// of the HPCC simulator).
-    pub headroom: AutoOr<Bytes>,
-    /// Dynamic: RESUME when the shared use plus this is at or below the threshold. 3 KiB (`switch-mmu.cc` of the HPCC
-    /// simulator).
-    #[schemars(extend("x-maximum" = "1TB"))]
-    pub hysteresis: Quantity<Bytes>,
-    /// The lossless priorities. All but the control priority.
-    #[schemars(inner(range(max = 7)))]
-    pub priorities: Vec<u8>,
 }

@@ -13,6 +13,10 @@ pub struct Topology {
     /// How one of several shortest paths is chosen. Default ecmp, as in the TCD authors' and the HPCC simulator.
     #[serde(default)]
     pub routing: Routing,
+    /// Credits: whether traffic may run whose frames can wait for each other's buffers in a circle, to study the deadlock.
+    /// Default false: it is refused (InfiniBand routing must be free of deadlock; Dally and Seitz, 1987).
+    #[serde(default)]
+    pub allow_cycles: bool,
     /// The graph.
     #[serde(flatten)]
     pub shape: Shape,

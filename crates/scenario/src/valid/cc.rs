@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use backwater_control::ConfigError;
 use backwater_control::notify::{Mode, NotifyConfig};
 use backwater_control::reaction::{
-    DcqcnConfig, DcqcnHpccConfig, OnUe, ReactionConfig, TimelyConfig, TimelyOnUe,
+    CctShape, DcqcnConfig, DcqcnHpccConfig, IbCcConfig, IbCcOnUe, OnUe, ReactionConfig, TimelyConfig,
+    TimelyOnUe,
 };
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
@@ -13,7 +14,9 @@ use backwater_units::Span;
 
 use super::Context;
 use crate::document::{Step, at};
-use crate::settings::{self, AutoOr, Cc, CcKind, DetectorKind, Np, Pacing, Settings, Variant};
+use crate::settings::{
+    self, AutoOr, Cc, CcKind, Cct, DetectorKind, Ib, IbOnUe, Np, Pacing, Settings, Variant,
+};
 
 /// The share of a slot's packets that NP-ECN wants marked (TCD paper §7).
 const NP_ECN_FRACTION: f64 = 0.95;
@@ -28,7 +31,7 @@ pub(super) struct Pairs {
 pub(super) fn fill(settings: &mut Settings) {
     let fraction = match settings.switch.detector.kind {
         DetectorKind::NpEcn => NP_ECN_FRACTION,
-        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd => 0.0,
+        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd | DetectorKind::Fecn => 0.0,
     };
     let own = settings.traffic.iter_mut().filter_map(|entry| entry.cc.as_mut());
     for cc in own.chain([&mut settings.cc]) {
@@ -90,7 +93,11 @@ impl Fabric<'_> {
 fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
     let settings = context.settings;
     let reaction = config(cc, fabric);
-    let inner = if cc.kind == CcKind::Timely { below(place, "timely") } else { place.to_vec() };
+    let inner = match cc.kind {
+        CcKind::Timely => below(place, "timely"),
+        CcKind::IbCc => below(place, "ib"),
+        CcKind::Dcqcn | CcKind::None => place.to_vec(),
+    };
     if let Err(error) = reaction.validate() {
         // `min-rate` is shared by all kinds.
         context.refuse(if error.parameter == "min-rate" { place } else { &inner }, &error);
@@ -131,7 +138,8 @@ fn segment(cc: &Cc, settings: &Settings) -> SegmentSpec {
 fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network) {
     let nics = network.hosts().iter().filter_map(|&host| network.ports(host).first());
     let slowest = nics.map(|port| port.rate).min();
-    if let Some(slowest) = slowest.filter(|&slowest| cc.kind != CcKind::None && slowest < cc.min_rate.0) {
+    let reads = matches!(cc.kind, CcKind::Dcqcn | CcKind::Timely);
+    if let Some(slowest) = slowest.filter(|&slowest| reads && slowest < cc.min_rate.0) {
         let name = name(place);
         let message =
             format!("{name}.min-rate = {} is more than the slowest host link, {slowest}", cc.min_rate);
@@ -178,6 +186,25 @@ fn config(cc: &Cc, fabric: &Fabric<'_>) -> ReactionConfig {
             on_ue,
         }),
         (CcKind::Timely, _) => ReactionConfig::Timely(timely(cc, fabric)),
+        (CcKind::IbCc, _) => ReactionConfig::IbCc(ib(&cc.ib)),
+    }
+}
+
+fn ib(ib: &Ib) -> IbCcConfig {
+    IbCcConfig {
+        increase: ib.increase,
+        limit: ib.limit,
+        min: ib.min,
+        timer: ib.timer.0,
+        shape: match ib.cct {
+            Cct::Quadratic => CctShape::Quadratic,
+            Cct::Linear => CctShape::Linear,
+        },
+        top: ib.cct_top,
+        on_ue: match ib.on_ue {
+            IbOnUe::Hold => IbCcOnUe::Hold,
+            IbOnUe::Ignore => IbCcOnUe::Ignore,
+        },
     }
 }
 
@@ -207,12 +234,15 @@ fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
 /// The notification point, if receivers send CNPs; `None` if it is wrong.
 #[allow(clippy::option_option, reason = "no notification point is a good outcome, a wrong one is not")]
 fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<NotifyConfig>> {
-    if cc.kind != CcKind::Dcqcn || cc.variant == Variant::DecreaseCheck {
-        return Some(None);
-    }
-    let mode = match cc.np {
-        Np::Grid => Mode::Grid,
-        Np::FirstMark => Mode::FirstMark,
+    let mode = match (cc.kind, cc.variant, cc.np) {
+        (CcKind::None | CcKind::Timely, ..) | (CcKind::Dcqcn, Variant::DecreaseCheck, _) => {
+            return Some(None);
+        }
+        (CcKind::IbCc, ..) | (CcKind::Dcqcn, _, Np::EachMark) => {
+            return Some(Some(NotifyConfig::each_mark()));
+        }
+        (CcKind::Dcqcn, _, Np::Grid) => Mode::Grid,
+        (CcKind::Dcqcn, _, Np::FirstMark) => Mode::FirstMark,
     };
     let fraction = cc.np_fraction.unwrap_or_default();
     let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction };

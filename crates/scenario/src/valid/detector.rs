@@ -1,21 +1,28 @@
 //! The detectors of the egress ports.
 use backwater_control::ConfigError;
-use backwater_control::detector::{self, Detector, NpEcn, Red, Tcd, max_ton, max_ton_authors};
+use backwater_control::detector::{self, Detector, Fecn, NpEcn, Red, Tcd, max_ton, max_ton_authors};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, mtu};
-use crate::document::at;
+use crate::document::{Node, at};
 use crate::quantity::Quantity;
-use crate::settings::{self, DetectorKind, Settings, ThresholdKind, Trend};
+use crate::settings::{self, DetectorKind, FlowControl, Returned, Settings, ThresholdKind, Trend};
 
 /// Two units of 1030 B (authors' release).
 const AUTHORS_LOW: Bytes = Bytes::new(2060);
 /// Nine tenths of a packet (authors' release).
 const AUTHORS_DELTA: Bytes = Bytes::new(900);
 
-/// Writes out the defaults that depend on the trend policy and the packet.
-pub(super) fn fill(settings: &mut Settings) {
+/// Least period T under credits that come back every Tc.
+const LEAST_PERIOD: Span = Span::from_us(160);
+
+/// Congestion degree where credits come back at once and nothing else is given (TCD paper §4.4).
+const EPSILON: f64 = 0.05;
+
+/// Writes out the defaults that depend on the trend policy, the packet and the flow control.
+pub(super) fn fill(settings: &mut Settings, written: &Node) {
+    under_credits(settings, written);
     let mtu = mtu(settings);
     let detector = &mut settings.switch.detector;
     let (low, delta) = match detector.trend {
@@ -25,6 +32,30 @@ pub(super) fn fill(settings: &mut Settings) {
     detector.low.get_or_insert(Quantity(low));
     detector.delta.get_or_insert(Quantity(delta));
     detector.period = detector.period.or(detector.max_ton);
+}
+
+/// max(Ton) and T under credits: what a profile says about PFC does not hold, what the user wrote does. Credits that come
+/// back every Tc keep a port ON for less than Tc (Eqn 4 of the TCD paper): max(Ton) = Tc. A period T of Tc, as the paper has
+/// it, would sample the queue in step with the credits; T is long enough not to.
+fn under_credits(settings: &mut Settings, written: &Node) {
+    let (credits, detector) = (&settings.switch.credits, &mut settings.switch.detector);
+    if settings.switch.flow_control != FlowControl::Credits {
+        return;
+    }
+    let said = |key| written.get("switch").and_then(|t| t.get("detector")?.get(key)).is_some();
+    let periodic = credits.returned == Returned::Periodic;
+    if periodic {
+        let period = Span::from_ps(credits.period.0.as_ps().saturating_mul(4)).max(LEAST_PERIOD);
+        detector.period.get_or_insert(Quantity(period));
+        detector.epsilon = None;
+    }
+    if said("max-ton") {
+        return;
+    }
+    detector.max_ton = periodic.then_some(credits.period);
+    if !periodic {
+        detector.epsilon.get_or_insert(EPSILON);
+    }
 }
 
 /// One detector per port of each switch, none for hosts.
@@ -62,6 +93,11 @@ fn make(settings: &Settings, port: &Port) -> Result<Detector, ConfigError> {
         DetectorKind::Red => Detector::Red(red(config, port.rate)?),
         DetectorKind::Tcd => Detector::Tcd(tcd(settings, port)?),
         DetectorKind::NpEcn => Detector::NpEcn(NpEcn { red: red(config, port.rate)? }),
+        DetectorKind::Fecn => Detector::Fecn(Fecn {
+            threshold: config.threshold.0,
+            marking_rate: config.marking_rate,
+            packet_size: config.packet_size.0,
+        }),
     };
     detector.validate()?;
     Ok(detector)
@@ -95,12 +131,13 @@ fn tcd(settings: &Settings, port: &Port) -> Result<Tcd, ConfigError> {
     })
 }
 
-/// max(Ton) of a port for a congestion degree.
+/// max(Ton) of a port for a congestion degree. Credits that come back at once resume a port when one packet fits again.
 fn computed(settings: &Settings, port: &Port, epsilon: f64) -> Result<Span, ConfigError> {
     let pfc = &settings.switch.pfc;
-    let gap = match pfc.threshold {
-        ThresholdKind::Static => pfc.xoff.0.saturating_sub(pfc.xon.0),
-        ThresholdKind::Dynamic => pfc.hysteresis.0,
+    let gap = match (settings.switch.flow_control, pfc.threshold) {
+        (FlowControl::Credits, _) => mtu(settings),
+        (_, ThresholdKind::Static) => pfc.xoff.0.saturating_sub(pfc.xon.0),
+        (_, ThresholdKind::Dynamic) => pfc.hysteresis.0,
     };
     match settings.switch.detector.trend {
         Trend::Authors => max_ton_authors(port.rate, port.delay, gap, epsilon),

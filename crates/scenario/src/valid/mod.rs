@@ -1,10 +1,14 @@
 //! What the values of a scenario mean together: the network, its routes, the flows, thresholds that fit the buffer.
 //! Everything that does not fit is reported at once.
+mod arbitration;
 mod cc;
+mod credits;
+mod deadlock;
 mod detector;
 mod files;
 mod flows;
 mod idle;
+mod lanes;
 mod names;
 mod pfc;
 mod probe;
@@ -12,13 +16,14 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{Arbiter, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
 
+use self::lanes::Lanes;
 use crate::diagnostic::{Problem, ScenarioError};
-use crate::document::{Node, Step};
+use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
 use crate::settings::{self, Engine, Settings};
 
@@ -58,7 +63,7 @@ impl Scenario {
     /// themselves, thresholds without room for headroom, and whatever else cannot run.
     pub fn validate(self) -> Result<ValidScenario, ScenarioError> {
         let mut settings = self.settings.clone();
-        fill(&mut settings);
+        fill(&mut settings, &self.written);
         let mut context =
             Context { scenario: &self, settings: &settings, problems: Vec::new(), caveats: Vec::new() };
         let spec = spec(&mut context);
@@ -71,14 +76,16 @@ impl Scenario {
 }
 
 /// Writes out the defaults that depend on other values.
-fn fill(settings: &mut Settings) {
-    detector::fill(settings);
+fn fill(settings: &mut Settings, written: &Node) {
+    detector::fill(settings, written);
     cc::fill(settings);
     let control = settings.switch.control_priority;
     settings.switch.pfc.port_xon = settings.switch.pfc.port_xon.or(settings.switch.pfc.port_xoff);
-    settings.switch.pfc.priorities.sort_unstable();
-    // A control priority is never paused; whether the user listed it as lossless is checked against what was written.
-    settings.switch.pfc.priorities.retain(|&priority| priority != control);
+    for priorities in [&mut settings.switch.pfc.priorities, &mut settings.switch.credits.priorities] {
+        priorities.sort_unstable();
+        // A control priority is never held back; whether the user listed it is checked against what was written.
+        priorities.retain(|&priority| priority != control);
+    }
     for entry in &mut settings.traffic {
         flows::fill(entry);
     }
@@ -94,23 +101,33 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         (Some(network), Some(routes), Some(flows)) => cc::pairs(context, network, routes, flows),
         _ => None,
     };
-    let used = used_priorities(settings, flows.as_deref().unwrap_or_default());
-    let (detectors, pfc) = match &network {
-        Some(network) => (detector::detectors(context, network), pfc::pfc(context, network, used)),
-        None => (None, None),
+    let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default());
+    let (detectors, pfc, credits) = match &network {
+        Some(network) => (
+            detector::detectors(context, network),
+            pfc::pfc(context, network, &lanes),
+            credits::credits(context, network, &lanes),
+        ),
+        None => (None, None, None),
     };
+    let switching = switching(context);
+    let arbiter = arbitration::arbiter(context, &lanes);
+    let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
+    if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
+        deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());
+    }
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
     let probe = probe::probe(context, &network, &flows);
     let switch = SwitchSpec {
-        queueing: Queueing::Output,
-        switching: Switching::StoreAndForward,
-        credits: None,
-        buffer: settings.switch.buffer.0,
-        arbiter: match settings.switch.arbiter {
-            settings::Arbiter::Strict => Arbiter::Strict,
-            settings::Arbiter::RoundRobin => Arbiter::RoundRobin,
+        queueing: match settings.switch.queueing {
+            settings::Queueing::Output => Queueing::Output,
+            settings::Queueing::Voq => Queueing::VirtualOutput,
         },
+        switching,
+        credits,
+        buffer: settings.switch.buffer.0,
+        arbiter,
         control_priority: settings.switch.control_priority,
         pfc,
         detectors: detectors?,
@@ -130,12 +147,18 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     })
 }
 
-/// The priorities of data and ACKs as a set of bits, without the control priority.
-fn used_priorities(settings: &Settings, flows: &[Flow]) -> u8 {
-    let acks = settings.ack.priority.filter(|_| settings.ack.every > 0);
-    let data = flows.iter().map(|flow| flow.priority);
-    let used = data.chain(acks).fold(0u8, |set, priority| set | 1 << priority);
-    used & !(1 << settings.switch.control_priority)
+/// When switches begin to forward a packet.
+fn switching(context: &mut Context<'_>) -> Switching {
+    let (switch, mtu) = (&context.settings.switch, mtu(context.settings));
+    if switch.switching == settings::Switching::StoreAndForward {
+        return Switching::StoreAndForward;
+    }
+    if switch.header.0 > mtu {
+        let message = format!("switch.header = {} is more than a whole packet, {mtu}", switch.header);
+        let help = "InfiniBand's headers have 20B; or set switch.switching = \"store-and-forward\"";
+        context.report(&at!["switch", "header"], message, format!("allowed: 1B to {mtu}"), help);
+    }
+    Switching::CutThrough { header: switch.header.0 }
 }
 
 /// The largest frame of the data path.

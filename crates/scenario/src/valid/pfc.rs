@@ -4,28 +4,25 @@ use backwater_fabric::PfcSpec;
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
+use super::lanes::{Lanes, guarded};
 use super::{Context, mtu};
 use crate::document::at;
-use crate::settings::{self, AutoOr, Pfc, ThresholdKind};
+use crate::settings::{self, AutoOr, FlowControl, Pfc, ThresholdKind};
 
-/// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported. `used` are the priorities of data and
-/// ACKs.
-pub(super) fn pfc(context: &mut Context<'_>, network: &Network, used: u8) -> Option<PfcSpec> {
-    let pfc = &context.settings.switch.pfc;
+/// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported.
+pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<PfcSpec> {
+    let settings = context.settings;
+    if settings.switch.flow_control != FlowControl::Pfc {
+        return None;
+    }
+    let pfc = &settings.switch.pfc;
     let form = match pfc.form {
-        settings::Form::Off => return None,
         settings::Form::Ideal => Form::Ideal,
         settings::Form::Timed => Form::Timed { pause: pfc.pause.0, poll: pfc.poll.0 },
     };
     relations(context);
-    let lossless = pfc.priorities.iter().fold(0u8, |set, priority| set | 1 << priority);
-    for priority in (0..8).filter(|priority| used & !lossless & (1 << priority) != 0) {
-        let caveat = format!(
-            "priority {priority} carries traffic but is not in switch.pfc.priorities: it is not lossless"
-        );
-        context.caveats.push(caveat);
-    }
-    let classes = u64::from((used & lossless).count_ones());
+    let lossless = guarded(context, &pfc.priorities, "pfc", lanes);
+    let classes = u64::from((lanes.used & lossless).count_ones());
     let nic =
         network.hosts().iter().filter_map(|&host| network.ports(host).first()).map(|port| port.rate).min();
     let thresholds = (0..network.nodes().len() as u32)
@@ -43,16 +40,6 @@ pub(super) fn pfc(context: &mut Context<'_>, network: &Network, used: u8) -> Opt
 /// Values that contradict each other.
 fn relations(context: &mut Context<'_>) {
     let pfc = &context.settings.switch.pfc;
-    let control = context.settings.switch.control_priority;
-    if context.wrote(&["switch", "pfc"]).is_some_and(|table| table.get("priorities").is_some()) {
-        let written = context.scenario.settings.switch.pfc.priorities.clone();
-        if let Some(index) = written.iter().position(|&priority| priority == control) {
-            let message =
-                format!("switch.pfc.priorities lists {control}, the control priority, which is never paused");
-            let help = "take it out of the list, or choose another switch.control-priority";
-            context.report(&at!["switch", "pfc", "priorities", index], message, "never paused", help);
-        }
-    }
     let orders = [
         (pfc.threshold == ThresholdKind::Static, "xon", Some(pfc.xon), "xoff", Some(pfc.xoff)),
         (pfc.threshold == ThresholdKind::Static, "port-xon", pfc.port_xon, "port-xoff", pfc.port_xoff),

@@ -8,7 +8,7 @@ use super::Context;
 use super::names::{fits, is_pattern};
 use crate::document::at;
 use crate::nearest::nearest;
-use crate::settings::Settings;
+use crate::settings::{DetectorKind, Settings};
 
 /// What the fabric records.
 pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
@@ -29,10 +29,15 @@ pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]
     }
 }
 
-/// The threshold K of each egress port: what RED and TCD call a long queue, also where another detector runs or none.
+/// The threshold K of each egress port: what the detector calls a long queue. Without a detector that of RED.
 fn thresholds(settings: &Settings, network: &Network) -> Vec<Vec<Bytes>> {
     let detector = &settings.switch.detector;
-    let threshold = |port: &Port| detector.ramp(port.rate).1 + detector.guaranteed.0;
+    let threshold = |port: &Port| match detector.kind {
+        DetectorKind::Fecn => detector.threshold.0,
+        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn => {
+            detector.ramp(port.rate).1 + detector.guaranteed.0
+        }
+    };
     let ports = |node| if network.is_switch(node) { network.ports(node) } else { &[] };
     (0..network.nodes().len() as u32).map(|node| ports(node).iter().map(threshold).collect()).collect()
 }

@@ -1,9 +1,9 @@
 //! The network and its routes.
-use backwater_topology::{Network, Routes, Routing, TopologyError, deadlock, generate, read};
+use backwater_topology::{Network, Routes, Routing, TopologyError, generate, read};
 
 use super::Context;
 use crate::document::at;
-use crate::settings::{self, Edge, Form, Shape};
+use crate::settings::{self, Edge, Shape};
 
 /// The network that `[topology]` describes.
 pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
@@ -66,13 +66,7 @@ pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Rou
         settings::Routing::DModK => Routing::DModK,
     };
     match Routes::new(network, routing) {
-        Ok(routes) => {
-            let lossless = context.settings.switch.pfc.form != Form::Off;
-            if let (true, Err(cycle)) = (lossless, deadlock::check(network, &routes)) {
-                context.caveats.push(format!("these routes can deadlock under PFC: {cycle}"));
-            }
-            Some(routes)
-        }
+        Ok(routes) => Some(routes),
         Err(error) => {
             let help = "every host must be able to reach every other host";
             context.report(&at!["topology"], error.to_string(), "in this network", help);

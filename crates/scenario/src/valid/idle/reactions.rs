@@ -1,7 +1,7 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
-use super::{Context, Written, caveat};
+use super::{Context, Written, caveat, is};
 use crate::document::{Node, Value};
-use crate::settings::{Cc, CcKind, Control, DetectorKind, Traffic, Variant, Workload};
+use crate::settings::{Cc, CcKind, Control, DetectorKind, Np, Traffic, Variant, Workload};
 
 /// What to say about the reaction points.
 pub(super) fn report(context: &Context<'_>) -> Vec<String> {
@@ -18,8 +18,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
                 caveats.push(format!("without effect, as its flows have no congestion control: {name}"));
             }
             (Some(cc), true) => {
-                let why = reason(cc);
-                caveat(&mut caveats, &table, &idle(cc), true, &format!("{}.{why}", table.name));
+                unread(&mut caveats, &table, cc, |_| true);
                 deaf(context, &mut caveats, &table, cc);
                 users.push((cc, table.node));
             }
@@ -35,14 +34,14 @@ fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Optio
     let table = Written { name: "cc".to_owned(), node: context.wrote(&["cc"]) };
     let Some(Value::Table(entries)) = table.node.map(|node| &node.value) else { return };
     let reads = |key: &str, (cc, own): &(&Cc, Option<&Node>)| {
-        let says_itself = key != "timely" && own.is_some_and(|own| own.get(key).is_some());
-        !says_itself && !idle(cc).contains(&key)
+        let says_itself = !matches!(key, "timely" | "ib") && own.is_some_and(|own| own.get(key).is_some());
+        !says_itself && !is_idle(cc, key)
     };
     // `kind` chooses what the others mean; it is judged by them.
-    let unread = entries.iter().map(|entry| entry.key.as_str()).filter(|key| *key != "kind");
-    let unread: Vec<&str> = unread.filter(|key| !users.iter().any(|user| reads(key, user))).collect();
-    let (by_kind, by_users): (Vec<&str>, Vec<&str>) = unread.iter().partition(|key| idle(cc).contains(key));
-    caveat(caveats, &table, &by_kind, true, &format!("cc.{}", reason(cc)));
+    let keys = entries.iter().map(|entry| entry.key.as_str()).filter(|key| *key != "kind");
+    let keys: Vec<&str> = keys.filter(|key| !users.iter().any(|user| reads(key, user))).collect();
+    unread(caveats, &table, cc, |key| keys.contains(&key));
+    let by_users: Vec<&str> = keys.iter().copied().filter(|key| !is_idle(cc, key)).collect();
     let why = "these entries, of which none reads them";
     caveat(caveats, &table, &by_users, true, why);
     if users.iter().any(|(_, own)| own.is_none()) {
@@ -56,14 +55,14 @@ fn deaf(context: &Context<'_>, caveats: &mut Vec<String>, table: &Written<'_>, c
     if detector == DetectorKind::Tcd {
         return;
     }
-    let word = serde_json::to_value(detector).expect("a kind is a word");
-    let why = format!("switch.detector.kind = {word}");
+    let why = is("switch.detector.kind", detector);
     match cc.kind {
         CcKind::None => {}
         CcKind::Dcqcn => caveat(caveats, table, &["on-ue"], true, &why),
-        CcKind::Timely => {
-            let inner = table.node.and_then(|node| node.get("timely"));
-            let inner = Written { name: format!("{}.timely", table.name), node: inner };
+        CcKind::Timely | CcKind::IbCc => {
+            let key = if cc.kind == CcKind::Timely { "timely" } else { "ib" };
+            let inner = table.node.and_then(|node| node.get(key));
+            let inner = Written { name: format!("{}.{key}", table.name), node: inner };
             caveat(caveats, &inner, &["on-ue"], true, &why);
         }
     }
@@ -80,37 +79,71 @@ fn controlled(entry: &Traffic) -> bool {
     !matches!(entry.control, Some(Control::LineRate)) && !matches!(entry.workload, Workload::Constant { .. })
 }
 
+/// Whether a `[cc]` does not read this key.
+fn is_idle(cc: &Cc, key: &str) -> bool {
+    idle_by_kind(cc).contains(&key) || idle_by_variant(cc).contains(&key) || idle_by_np(cc).contains(&key)
+}
+
 /// The keys that a `[cc]` of this kind does not read.
-fn idle(cc: &Cc) -> Vec<&'static str> {
-    let byte: &[&str] =
-        &["byte-counter", "cut", "cut-first", "eighth-rule", "cnp-interval", "np", "np-fraction", "cnp-size"];
-    let both: &[&str] = &[
+fn idle_by_kind(cc: &Cc) -> Vec<&'static str> {
+    let dcqcn: &[&str] = &[
         "variant",
         "alpha-initial",
+        "cut",
+        "cut-first",
+        "eighth-rule",
         "g",
         "alpha-timer",
         "rate-timer",
+        "byte-counter",
         "fast-recovery",
         "rate-ai",
         "rate-hai",
         "clamp-target",
         "on-ue",
+        "cnp-interval",
+        "np",
+        "np-fraction",
+        "decrease-interval",
     ];
-    let (check, timely): (&[&str], &[&str]) = (&["decrease-interval"], &["timely"]);
-    match (cc.kind, cc.variant) {
-        (CcKind::None, _) => [byte, both, check, timely, &["min-rate"]].concat(),
-        (CcKind::Timely, _) => [byte, both, check].concat(),
-        (CcKind::Dcqcn, Variant::ByteCounter) => [check, timely].concat(),
-        (CcKind::Dcqcn, Variant::DecreaseCheck) => [byte, timely].concat(),
+    match cc.kind {
+        CcKind::None => [dcqcn, &["cnp-size", "timely", "ib", "min-rate"]].concat(),
+        CcKind::Timely => [dcqcn, &["cnp-size", "ib"]].concat(),
+        CcKind::IbCc => [dcqcn, &["timely", "min-rate"]].concat(),
+        CcKind::Dcqcn => vec!["timely", "ib"],
     }
 }
 
-/// Why [`idle`] keys are idle.
-fn reason(cc: &Cc) -> &'static str {
+/// The keys of DCQCN that this variant of it does not read.
+fn idle_by_variant(cc: &Cc) -> &'static [&'static str] {
     match (cc.kind, cc.variant) {
-        (CcKind::None, _) => "kind = \"none\"",
-        (CcKind::Timely, _) => "kind = \"timely\"",
-        (CcKind::Dcqcn, Variant::ByteCounter) => "variant = \"byte-counter\"",
-        (CcKind::Dcqcn, Variant::DecreaseCheck) => "variant = \"decrease-check\"",
+        (CcKind::Dcqcn, Variant::ByteCounter) => &["decrease-interval"],
+        (CcKind::Dcqcn, Variant::DecreaseCheck) => &[
+            "byte-counter",
+            "cut",
+            "cut-first",
+            "eighth-rule",
+            "cnp-interval",
+            "np",
+            "np-fraction",
+            "cnp-size",
+        ],
+        (CcKind::None | CcKind::Timely | CcKind::IbCc, _) => &[],
     }
+}
+
+/// The keys of DCQCN's notification point that are for one that sums marks up.
+fn idle_by_np(cc: &Cc) -> &'static [&'static str] {
+    let each = (cc.kind, cc.variant, cc.np) == (CcKind::Dcqcn, Variant::ByteCounter, Np::EachMark);
+    if each { &["cnp-interval", "np-fraction"] } else { &[] }
+}
+
+/// Notes those of the keys that were written in a `[cc]`, satisfy `only`, and are idle.
+fn unread(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc, only: impl Fn(&str) -> bool) {
+    let of = |keys: &[&'static str]| keys.iter().copied().filter(|key| only(key)).collect::<Vec<_>>();
+    let (kind, variant) = (is("kind", cc.kind), is("variant", cc.variant));
+    let np = is("np", cc.np);
+    caveat(caveats, table, &of(&idle_by_kind(cc)), true, &format!("{}.{kind}", table.name));
+    caveat(caveats, table, &of(idle_by_variant(cc)), true, &format!("{}.{variant}", table.name));
+    caveat(caveats, table, &of(idle_by_np(cc)), true, &format!("{}.{np}", table.name));
 }

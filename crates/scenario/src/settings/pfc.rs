@@ -1,0 +1,82 @@
+//! `[switch.pfc]`
+use backwater_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::AutoOr;
+use crate::quantity::Quantity;
+
+/// How a pause lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// A PAUSE holds for `pause` and is repeated at arrivals and by a poll (authors' release).
+    Timed,
+    /// Until RESUME (TCD paper; the HPCC simulator).
+    Ideal,
+}
+
+/// How the length of an ingress queue is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdKind {
+    /// Against `xoff` and `xon`.
+    Static,
+    /// Against a share `alpha` of the memory that is still free (the shared buffer of the RoCE simulators).
+    Dynamic,
+}
+
+/// Priority flow control (IEEE 802.1Qbb), accounted per ingress port and priority. In effect with flow-control = pfc.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Pfc {
+    /// How a pause lasts. authors: timed; ideal, hpcc-ns3, infiniband: ideal.
+    pub form: Form,
+    /// Length of a pause with form = timed. 5 µs (authors' release and ns3-rdma).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub pause: Quantity<Span>,
+    /// Period of the poll that repeats a PAUSE with form = timed. 2 µs (half of `pause` in whole microseconds, authors'
+    /// release).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub poll: Quantity<Span>,
+    /// Size of a PFC frame on the wire. authors: 31 B; ideal, infiniband: 64 B (least Ethernet frame); hpcc-ns3: 43 B.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
+    /// How the length of an ingress queue is judged. authors, ideal, infiniband: static (TCD paper §5.1); hpcc-ns3: dynamic.
+    pub threshold: ThresholdKind,
+    /// Static: PAUSE above this many bytes of one ingress port and priority. ideal, infiniband: 320 KB (TCD paper §5.1); authors:
+    /// 329.6 KB (320 units of 1030 B in the authors' release).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub xoff: Quantity<Bytes>,
+    /// Static: RESUME at or below this. ideal, infiniband: 318 KB (TCD paper §5.1); authors: 327.54 KB (318 units of 1030 B).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub xon: Quantity<Bytes>,
+    /// Static: PAUSE of all priorities above this many bytes of a whole ingress port; none without it. authors:
+    /// 9.888 MB (authors' release).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub port_xoff: Option<Quantity<Bytes>>,
+    /// Static: RESUME needs the whole port at or below this; `port-xoff` if not given. authors: 9.682 MB (authors'
+    /// release).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub port_xon: Option<Quantity<Bytes>>,
+    /// Dynamic: the threshold is this share of the free shared memory; a power of two, at most 1. Ports
+    /// that are faster than the slowest host link have twice the share for each doubling of the rate. 0.125 (`third.cc`
+    /// of the HPCC simulator).
+    #[schemars(range(min = 0.000_030_517_578_125, max = 1.0))]
+    pub alpha: f64,
+    /// Dynamic: memory set apart for each ingress port and priority. 4 KiB (`switch-mmu.cc` of the HPCC simulator).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub reserve: Quantity<Bytes>,
+    /// Dynamic: memory of each ingress port for what arrives after its PAUSE. auto: 3 · rate · one-way delay / 8 (`third.cc`
+    /// of the HPCC simulator).
+    pub headroom: AutoOr<Bytes>,
+    /// Dynamic: RESUME when the shared use plus this is at or below the threshold. 3 KiB (`switch-mmu.cc` of the HPCC
+    /// simulator).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub hysteresis: Quantity<Bytes>,
+    /// The lossless priorities. All but the control priority.
+    #[schemars(inner(range(max = 7)))]
+    pub priorities: Vec<u8>,
+}

@@ -1,0 +1,173 @@
+//! Credit-based flow control: buffers that hold what a link sends until its credits come back.
+use backwater_control::flow_control::{BLOCK, CreditReturn, Feasibility, feasibility, longest_period};
+use backwater_fabric::CreditSpec;
+use backwater_topology::Network;
+use backwater_units::{Bytes, Rate, Span};
+
+use super::lanes::{Lanes, guarded};
+use super::{Context, mtu};
+use crate::document::at;
+use crate::quantity::Quantity;
+use crate::settings::{Credits, FlowControl, Returned};
+
+/// Data of four lanes of 8b/10b in the longest period that the standard allows, 65 536 symbol times: 32 bits in each.
+const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
+
+/// Credits as the fabric needs them; `None` if they are off, or wrong, which is reported.
+pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<CreditSpec> {
+    let settings = context.settings;
+    if settings.switch.flow_control != FlowControl::Credits {
+        return None;
+    }
+    let credits = &settings.switch.credits;
+    let priorities = guarded(context, &credits.priorities, "credits", lanes);
+    loss(context, credits);
+    let classes = u64::from((lanes.used & priorities).count_ones().max(1));
+    let share = Bytes::new(credits.buffer.0.get() / classes / BLOCK.get() * BLOCK.get());
+    if holds_a_packet(context, share, classes) {
+        fits(context, network, share, classes);
+    }
+    symbol_times(context, network);
+    Some(CreditSpec {
+        buffer: share,
+        returned: returned(credits),
+        frame: credits.frame.0,
+        unchanged: credits.unchanged,
+        loss_ppm: libm::round(credits.loss * 1e6) as u32,
+        priorities,
+    })
+}
+
+pub(super) fn returned(credits: &Credits) -> CreditReturn {
+    match credits.returned {
+        Returned::Periodic => CreditReturn::Periodic(credits.period.0),
+        Returned::AtOnce => CreditReturn::AtOnce,
+    }
+}
+
+/// An update that is lost must be made up for by a later one.
+fn loss(context: &mut Context<'_>, credits: &Credits) {
+    let periodic = credits.returned == Returned::Periodic;
+    if credits.loss == 0.0 || (periodic && credits.unchanged) {
+        return;
+    }
+    let mut message =
+        format!("switch.credits.loss = {}, but a lost update may be the last one", credits.loss);
+    message += if periodic { " while nothing changes" } else { ": they are sent only when packets leave" };
+    let help = if periodic {
+        "set switch.credits.unchanged = true, so that updates go on, or loss = 0"
+    } else {
+        "set switch.credits.returned = \"periodic\" and unchanged = true, so that updates go on, or loss = 0"
+    };
+    context.report(&at!["switch", "credits", "loss"], message, "credits would be lost for ever", help);
+}
+
+/// How a share comes about, for messages: nothing to say if there is one VL only.
+fn divided(context: &Context<'_>, classes: u64) -> String {
+    let buffer = context.settings.switch.credits.buffer;
+    if classes == 1 {
+        String::new()
+    } else {
+        format!(" (a share of {buffer} / {classes} virtual lanes with traffic)")
+    }
+}
+
+/// Without room for one packet nothing is ever sent.
+fn holds_a_packet(context: &mut Context<'_>, share: Bytes, classes: u64) -> bool {
+    let packet = in_blocks(mtu(context.settings));
+    if share >= packet {
+        return true;
+    }
+    let least = Quantity(packet * classes);
+    let message = format!(
+        "switch.credits.buffer = {} holds no packet: a virtual lane has {share}{}, and a packet takes {packet}",
+        context.settings.switch.credits.buffer,
+        divided(context, classes)
+    );
+    let help = format!("raise switch.credits.buffer to at least {least}, or lower packet.payload");
+    context.report(&at!["switch", "credits", "buffer"], message, format!("at least {least}"), help);
+    false
+}
+
+fn in_blocks(size: Bytes) -> Bytes {
+    BLOCK * size.get().div_ceil(BLOCK.get())
+}
+
+/// The link that needs most: the port at its upstream end, and what it needs.
+fn worst(context: &Context<'_>, network: &Network) -> Option<(String, Feasibility)> {
+    let credits = &context.settings.switch.credits;
+    let mtu = mtu(context.settings);
+    let mut links: Vec<(Rate, Span, u32, u16)> = Vec::new();
+    for node in 0..network.nodes().len() as u32 {
+        for (index, port) in (0..).zip(network.ports(node)) {
+            if !links.iter().any(|&(rate, delay, ..)| (rate, delay) == (port.rate, port.delay)) {
+                links.push((port.rate, port.delay, node, index));
+            }
+        }
+    }
+    let needs = links.into_iter().map(|(rate, delay, node, index)| {
+        (node, index, feasibility(rate, delay, returned(credits), mtu, credits.frame.0))
+    });
+    let worst = needs.reduce(|worst, other| if other.2.needed > worst.2.needed { other } else { worst });
+    worst.map(|(node, index, need)| (network.port_name(node, index), need))
+}
+
+/// A link at line rate must not run out of credits while those it has used are on their way back.
+fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64) {
+    let Some((name, need)) = worst(context, network).filter(|(_, need)| need.needed > share) else { return };
+    let credits = &context.settings.switch.credits;
+    let least = Quantity(up_to_kb(need.needed * classes));
+    let has = format!("{}{}", Quantity(share), divided(context, classes));
+    let arithmetic = need.steps().map(|step| step.to_string()).join("; ");
+    let (rate, needed) = (need.rate, Quantity(need.needed));
+    if credits.returned == Returned::AtOnce {
+        context.caveats.push(format!(
+            "the link {name} cannot reach its {rate}: a virtual lane has a buffer of {has} and needs {needed} until credits \
+             come back ({arithmetic}); raise switch.credits.buffer to at least {least}"
+        ));
+        return;
+    }
+    let message = format!(
+        "the link {name} starves without any congestion: a virtual lane has a buffer of {has}, and {rate} need {needed}"
+    );
+    let shorter = match longest_period(rate, need.delay, share, need.mtu, need.frame).map(tenths) {
+        Some(longest) if longest > Span::ZERO => {
+            format!("shorten switch.credits.period from {} to at most {longest}", credits.period)
+        }
+        _ => "no switch.credits.period is short enough".to_owned(),
+    };
+    let help = format!(
+        "raise switch.credits.buffer to at least {least}, or {shorter}, or give the links their data rate, 0.8 of the \
+         signalling with 8b/10b (32Gbps of 40); the arithmetic: {arithmetic}"
+    );
+    context.report(&at!["switch", "credits", "buffer"], message, format!("at least {least}"), help);
+}
+
+/// Rounded down to tenths of a microsecond for a message.
+fn tenths(span: Span) -> Span {
+    Span::from_ps(span.as_ps() / 100_000 * 100_000)
+}
+
+/// Rounded up to whole kilobytes for a message, so that a buffer set to it is large enough.
+fn up_to_kb(bytes: Bytes) -> Bytes {
+    Bytes::new(bytes.get().next_multiple_of(1000))
+}
+
+/// The standard bounds the period by symbol times of the link.
+fn symbol_times(context: &mut Context<'_>, network: &Network) {
+    let credits = &context.settings.switch.credits;
+    if credits.returned != Returned::Periodic {
+        return;
+    }
+    let ports = (0..network.nodes().len() as u32).flat_map(|node| network.ports(node));
+    let Some(rate) = ports.map(|port| port.rate).max() else { return };
+    let longest = rate.serialize(LONGEST_PERIOD);
+    if credits.period.0 > longest {
+        let caveat = format!(
+            "switch.credits.period = {} is more than 65 536 symbol times of a {rate} link ({longest} with four lanes of 8b/10b), \
+             the longest that the InfiniBand specification allows",
+            credits.period
+        );
+        context.caveats.push(caveat);
+    }
+}

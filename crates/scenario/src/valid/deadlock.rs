@@ -1,0 +1,49 @@
+//! Whether the traffic of a priority can lock itself up: frames that wait for each other's buffers in a circle.
+use backwater_topology::{Network, Routes, deadlock};
+use backwater_traffic::Flow;
+
+use super::Context;
+use super::cc::Pairs;
+use super::lanes::Lanes;
+use crate::document::at;
+use crate::settings::FlowControl;
+
+/// Asks for each priority under flow control (`guarded`, as bits) with the pairs of hosts that use it. Under credits a circle
+/// is an error, unless it is asked for; under PFC, as in the simulators of the published systems, a caveat.
+pub(super) fn check(
+    context: &mut Context<'_>,
+    (network, routes): (&Network, &Routes),
+    flows: &[Flow],
+    pairs: &Pairs,
+    guarded: u8,
+) {
+    let credits = context.settings.switch.flow_control == FlowControl::Credits;
+    for priority in Lanes::of(guarded) {
+        let ways = ways(flows, pairs, priority);
+        let Err(cycle) = deadlock::check_pairs(network, routes, ways) else { continue };
+        if credits && !context.settings.topology.allow_cycles {
+            let message = format!("virtual lane {priority} can deadlock: {cycle}");
+            let help = "move some of its flows to another virtual lane (traffic.NAME.priority), use a topology whose shortest \
+                        paths go up and then down (leaf-spine, fat-tree), or remove a link of the circle; to study the \
+                        deadlock, set topology.allow-cycles = true";
+            context.report(&at!["topology"], message, "each of these ports may wait for the next", help);
+        } else {
+            let lane = if credits { "virtual lane" } else { "priority" };
+            context.caveats.push(format!(
+                "{lane} {priority} can deadlock: {cycle}; use a topology whose shortest paths go up and then down, or remove \
+                 a link of the circle"
+            ));
+        }
+    }
+}
+
+/// Who sends to whom in a priority: data, and the ACKs that go the other way.
+fn ways<'a>(flows: &'a [Flow], pairs: &'a Pairs, priority: u8) -> impl Iterator<Item = (u32, u32)> + 'a {
+    flows.iter().flat_map(move |flow| {
+        let kind = pairs.of_entry.get(usize::from(flow.group)).copied().unwrap_or_default();
+        let ack = pairs.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(flow.priority));
+        let data = (flow.priority == priority).then_some((flow.src, flow.dst));
+        let back = (ack == Some(priority)).then_some((flow.dst, flow.src));
+        data.into_iter().chain(back)
+    })
+}

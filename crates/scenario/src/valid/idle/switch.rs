@@ -1,0 +1,89 @@
+//! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
+use super::{Case, is};
+use crate::settings::{
+    Arbiter, DetectorKind, FlowControl, Form, Returned, Settings, Switching, ThresholdKind,
+};
+
+const SWITCH: &[&str] = &["switch"];
+const PFC: &[&str] = &["switch", "pfc"];
+const CREDITS: &[&str] = &["switch", "credits"];
+const DETECTOR: &[&str] = &["switch", "detector"];
+
+const ALL_PFC: &[&str] = &[
+    "form",
+    "pause",
+    "poll",
+    "frame",
+    "threshold",
+    "xoff",
+    "xon",
+    "port-xoff",
+    "port-xon",
+    "alpha",
+    "reserve",
+    "headroom",
+    "hysteresis",
+    "priorities",
+];
+const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
+const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
+const ALL_CREDITS: &[&str] = &["buffer", "returned", "period", "frame", "unchanged", "loss", "priorities"];
+const RED: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
+const FECN: &[&str] = &["threshold", "marking-rate", "packet-size"];
+const TCD: &[&str] = &["trend", "max-ton", "epsilon", "period", "low", "delta", "truncate"];
+
+/// All groups of keys of the switches, each with whether it is idle and why.
+pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
+    let switch = &settings.switch;
+    let flow_control = switch.flow_control;
+    let because = is("switch.flow-control", flow_control);
+    let (pfc, credits) = (flow_control == FlowControl::Pfc, flow_control == FlowControl::Credits);
+    let at_once = credits && switch.credits.returned == Returned::AtOnce;
+    let threshold = |kind| pfc && switch.pfc.threshold == kind;
+    let weighted = switch.arbiter == Arbiter::Weighted;
+    let mut cases: Vec<Case<'static>> = vec![
+        (!pfc, PFC, ALL_PFC, because.clone()),
+        (
+            pfc && switch.pfc.form != Form::Timed,
+            PFC,
+            &["pause", "poll"],
+            is("switch.pfc.form", switch.pfc.form),
+        ),
+        (threshold(ThresholdKind::Dynamic), PFC, STATIC, is("switch.pfc.threshold", ThresholdKind::Dynamic)),
+        (threshold(ThresholdKind::Static), PFC, DYNAMIC, is("switch.pfc.threshold", ThresholdKind::Static)),
+        (!credits, CREDITS, ALL_CREDITS, because.clone()),
+        (at_once, CREDITS, &["period", "unchanged"], is("switch.credits.returned", Returned::AtOnce)),
+        (credits, SWITCH, &["buffer"], because.clone()),
+        (!credits, &["topology"], &["allow-cycles"], because),
+        (
+            switch.switching != Switching::CutThrough,
+            SWITCH,
+            &["header"],
+            is("switch.switching", switch.switching),
+        ),
+        (
+            !weighted,
+            &["switch", "vl-arbitration"],
+            &["high", "low", "high-limit"],
+            is("switch.arbiter", switch.arbiter),
+        ),
+    ];
+    cases.extend(detector(settings, credits && !at_once));
+    cases
+}
+
+/// Under credits that come back `periodic`ally max(Ton) follows from their period.
+fn detector(settings: &Settings, periodic: bool) -> Vec<Case<'static>> {
+    let kind = settings.switch.detector.kind;
+    let because = is("switch.detector.kind", kind);
+    let ramp = matches!(kind, DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn);
+    let tcd = kind == DetectorKind::Tcd;
+    let from_tc =
+        "credits that come back every switch.credits.period, from which max(Ton) follows".to_owned();
+    vec![
+        (!ramp, DETECTOR, RED, because.clone()),
+        (kind != DetectorKind::Fecn, DETECTOR, FECN, because.clone()),
+        (!tcd, DETECTOR, TCD, because),
+        (tcd && periodic, DETECTOR, &["epsilon"], from_tc),
+    ]
+}

@@ -1,0 +1,65 @@
+//! Priorities, which are virtual lanes (VLs) under credits: which of them carry traffic, and which are under flow control.
+use std::collections::BTreeMap;
+
+use backwater_traffic::Flow;
+
+use super::Context;
+use crate::document::at;
+use crate::settings::Settings;
+
+/// The priorities that carry data or ACKs.
+pub(super) struct Lanes {
+    /// As bits, without the control priority.
+    pub(super) used: u8,
+    /// One of the traffic entries on each.
+    example: BTreeMap<u8, usize>,
+}
+
+impl Lanes {
+    pub(super) fn new(settings: &Settings, flows: &[Flow]) -> Self {
+        let mut example = BTreeMap::new();
+        for flow in flows {
+            example.entry(flow.priority).or_insert(usize::from(flow.group));
+        }
+        let acks = settings.ack.priority.filter(|_| settings.ack.every > 0);
+        let used = example.keys().copied().chain(acks).fold(0u8, |set, priority| set | 1 << priority);
+        Self { used: used & !(1 << settings.switch.control_priority), example }
+    }
+
+    /// Those in a set of bits, ascending.
+    pub(super) fn of(set: u8) -> impl Iterator<Item = u8> {
+        (0..8).filter(move |priority| set & (1 << priority) != 0)
+    }
+
+    /// Who uses a priority, for messages.
+    pub(super) fn user(&self, settings: &Settings, priority: u8) -> String {
+        match self.example.get(&priority) {
+            Some(&entry) => format!("traffic.{}", settings.traffic[entry].name),
+            None => "ack.priority".to_owned(),
+        }
+    }
+}
+
+/// The priorities under flow control as bits: the list `switch.<table>.priorities`. What is wrong with it is reported.
+pub(super) fn guarded(context: &mut Context<'_>, listed: &[u8], table: &'static str, lanes: &Lanes) -> u8 {
+    let control = context.settings.switch.control_priority;
+    if let Some(written) = context.wrote(&["switch", table]).and_then(|table| table.get("priorities")) {
+        let numbers = written.json();
+        let index = numbers.as_array().and_then(|list| list.iter().position(|number| *number == control));
+        if let Some(index) = index {
+            let never = if table == "pfc" { "never paused" } else { "never out of credit" };
+            let message =
+                format!("switch.{table}.priorities lists {control}, the control priority, which is {never}");
+            let help = "take it out of the list, or choose another switch.control-priority";
+            context.report(&at!["switch", table, "priorities", index], message, never, help);
+        }
+    }
+    let guarded = listed.iter().fold(0u8, |set, priority| set | 1 << priority);
+    for priority in Lanes::of(lanes.used & !guarded) {
+        let caveat = format!(
+            "priority {priority} carries traffic but is not in switch.{table}.priorities: it is not lossless"
+        );
+        context.caveats.push(caveat);
+    }
+    guarded
+}

@@ -1,12 +1,11 @@
-//! Laws that hold for any detector, controller and notification point under any sequence of events.
-use backwater_control::detector::{Departure, Detector, Fecn, NpEcn, Red, Registers, Tcd, Trend};
+//! Laws that hold for any controller, notification point and buffer under any sequence of events.
+use backwater_control::CodePoint;
 use backwater_control::flow_control::{Admission, Ingress, Threshold};
 use backwater_control::notify::{Action, Mode, Notify, NotifyConfig};
 use backwater_control::reaction::{
-    CctShape, DcqcnConfig, DcqcnHpccConfig, IbCcConfig, IbCcOnUe, OnUe, Reaction, ReactionConfig, Timely,
-    TimelyConfig, TimelyOnUe,
+    CctShape, DcqcnConfig, DcqcnHpccConfig, IbCc, IbCcConfig, IbCcOnUe, OnUe, Reaction, ReactionConfig,
+    Timely, TimelyConfig, TimelyOnUe,
 };
-use backwater_control::{CodePoint, PortState};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -20,81 +19,6 @@ fn span() -> impl Strategy<Value = Span> {
         1 => Just(Span::ZERO),
         4 => (0..12_u32, 1..1_000_u64).prop_map(|(scale, n)| Span::from_ps(n * 10_u64.pow(scale) / 1_000 + 1)),
     ]
-}
-
-/// As many packets as a queue of so many bytes may hold.
-fn packets(queue: u64) -> u32 {
-    u32::try_from(queue.div_ceil(1_000)).unwrap_or(u32::MAX)
-}
-
-#[derive(Clone, Copy, Debug)]
-enum PortEvent {
-    Resume(Span, u64),
-    Dequeue { after: Span, queue: u64, code: CodePoint, draw: u32, held: bool },
-}
-
-fn port_event() -> impl Strategy<Value = PortEvent> {
-    let queue = || prop_oneof![0..10_000_u64, 0..1_000_000_u64, any::<u64>()];
-    prop_oneof![
-        1 => (span(), queue()).prop_map(|(after, queue)| PortEvent::Resume(after, queue)),
-        6 => (span(), queue(), code(), any::<u32>(), any::<bool>())
-            .prop_map(|(after, queue, code, draw, held)| PortEvent::Dequeue { after, queue, code, draw, held }),
-    ]
-}
-
-fn detector() -> impl Strategy<Value = Detector> {
-    let mtu = Bytes::new(1_000);
-    let tcd = move |trend| Detector::Tcd(Tcd::flowchart(trend, Span::from_ps(100_400_000), mtu));
-    prop_oneof![
-        Just(Detector::None),
-        Just(Detector::Red(Red::standard())),
-        Just(Detector::Red(Red::hpcc(Rate::from_gbps(100)))),
-        Just(Detector::NpEcn(NpEcn { red: Red::standard() })),
-        Just(Detector::Fecn(Fecn::standard())),
-        Just(Detector::Fecn(Fecn { marking_rate: 3, packet_size: Bytes::new(1_000), ..Fecn::standard() })),
-        Just(Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), mtu))),
-        Just(Detector::Tcd(Tcd::authors())),
-        Just(tcd(Trend::Rise)),
-        Just(tcd(Trend::NoFall)),
-        Just(tcd(Trend::RiseBp)),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn a_switch_only_ever_raises_a_code_point_and_never_touches_00_and_11(
-        detector in detector(),
-        events in prop::collection::vec(port_event(), 1..100),
-    ) {
-        let (mut registers, mut now, mut last_hold) = (Registers::default(), Time::ZERO, Time::ZERO);
-        let mut paused_once = false;
-        for event in events {
-            match event {
-                PortEvent::Resume(after, queue) => {
-                    now += after;
-                    paused_once = true;
-                    detector.on_resume(&mut registers, now, queue, || packets(queue));
-                }
-                PortEvent::Dequeue { after, queue, code, draw, held } => {
-                    now += after;
-                    last_hold = if held { now } else { last_hold };
-                    let departure = Departure { now, queue, code, last_hold, size: 1_000, candidate: false };
-                    let marked = detector.on_dequeue(&mut registers, &departure, || draw);
-                    prop_assert!(marked >= code);
-                    if matches!(code, CodePoint::NotCapable | CodePoint::Congestion) {
-                        prop_assert_eq!(marked, code);
-                    }
-                    match registers.state() {
-                        PortState::Undetermined => prop_assert!(paused_once && marked == code.mark_ue()),
-                        PortState::Judging => prop_assert!(paused_once && marked == code),
-                        PortState::Congestion | PortState::NonCongestion => {
-                            prop_assert!(marked == code || marked == CodePoint::Congestion);
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// What happens to a flow, and how long after the event before.
@@ -309,44 +233,54 @@ proptest! {
     }
 
     #[test]
-    fn np_ecn_at_a_port_that_is_never_paused_is_red(
-        departures in prop::collection::vec((span(), 0..300_000_u64, code(), any::<u32>()), 1..200),
+    fn infinibands_index_stays_in_its_table_and_its_rate_falls_as_the_index_rises(
+        config in ib_cc(),
+        events in prop::collection::vec(flow_event(), 1..200),
     ) {
-        let (red, np_ecn) = (Red::authors(), Detector::NpEcn(NpEcn { red: Red::authors() }));
-        let (mut one, mut other, mut now) = (Registers::default(), Registers::default(), Time::ZERO);
-        for (after, queue, code, draw) in departures {
+        let ReactionConfig::IbCc(config) = config else { unreachable!() };
+        let (mut flow, mut now) = (IbCc::new(&config, Rate::from_gbps(32)), Time::ZERO);
+        for FlowEvent(after, what) in events {
             now += after;
-            let departure = Departure { now, queue, code, last_hold: Time::ZERO, size: 1_000, candidate: false };
-            let marked = Detector::Red(red).on_dequeue(&mut one, &departure, || draw);
-            prop_assert_eq!(np_ecn.on_dequeue(&mut other, &departure, || draw), marked);
-            prop_assert_eq!(one, other);
+            let before = flow;
+            let told = match what {
+                What::Cnp(code) => flow.on_cnp(&config, now, code),
+                _ => flow.advance(&config, now),
+            };
+            prop_assert_eq!(told, flow.rate() != before.rate());
+            prop_assert!(flow.ccti() >= config.min && flow.ccti() <= config.limit);
+            prop_assert!(flow.ccti() >= before.ccti() || flow.rate() >= before.rate());
+            prop_assert!(flow.ccti() <= before.ccti() || flow.rate() <= before.rate());
+            // The timer rests at the minimum and only there, and is never further away than one period.
+            prop_assert_eq!(flow.next_timer() == Time::MAX, flow.ccti() == config.min);
+            prop_assert!(flow.next_timer() == Time::MAX || flow.next_timer() <= now + config.timer);
         }
     }
 
     #[test]
-    fn what_a_settled_port_is_not_shown_would_have_changed_nothing(
-        detector in detector(),
-        events in prop::collection::vec(port_event(), 1..200),
+    fn two_flows_of_infiniband_that_are_told_the_same_but_for_ue_differ_in_time_only(
+        config in ib_cc(),
+        told in 1..60_u64,
+        held in 1..60_u64,
     ) {
-        let (mut registers, mut now) = (Registers::default(), Time::ZERO);
-        for event in events {
-            match event {
-                PortEvent::Resume(after, queue) => {
-                    now += after;
-                    detector.on_resume(&mut registers, now, queue, || packets(queue));
-                }
-                PortEvent::Dequeue { after, queue, code, draw, .. } => {
-                    now += after;
-                    // Every other queue is short enough.
-                    let queue = if draw % 2 == 0 { queue % detector.calm().saturating_add(1).max(1) } else { queue };
-                    let before = registers;
-                    let departure = Departure { now, queue, code, last_hold: Time::ZERO, size: 1_000, candidate: false };
-                    let marked = detector.on_dequeue(&mut registers, &departure, || draw);
-                    if before.is_settled(now) && queue <= detector.calm() {
-                        prop_assert_eq!((marked, registers), (code, before));
-                    }
-                }
-            }
+        let ReactionConfig::IbCc(config) = config else { unreachable!() };
+        let config = IbCcConfig { on_ue: IbCcOnUe::Hold, ..config };
+        let new = || IbCc::new(&config, Rate::from_gbps(32));
+        let (mut plain, mut holding) = (new(), new());
+        let period = config.timer.as_ps();
+        for flow in [&mut plain, &mut holding] {
+            (0..told).for_each(|_| { flow.on_cnp(&config, Time::ZERO, CodePoint::Congestion); });
+        }
+        // UE once a period, just before the tick: no tick comes.
+        let end = Time::from_ps((period - 1) * held);
+        for step in 1..=held {
+            holding.on_cnp(&config, Time::from_ps((period - 1) * step), CodePoint::Undetermined);
+        }
+        prop_assert_eq!(holding.ccti(), new().ccti().saturating_add(config.increase * told as u16).min(config.limit));
+        for ticks in 0..=u64::from(config.limit) {
+            let after = Span::from_ps(ticks * period);
+            plain.advance(&config, Time::ZERO + after);
+            holding.advance(&config, end + after);
+            prop_assert_eq!((plain.ccti(), plain.rate()), (holding.ccti(), holding.rate()));
         }
     }
 

@@ -282,3 +282,78 @@ fn a_window_of_no_length_is_refused() {
     assert_eq!(refused(Tcd { max_ton: Span::ZERO, ..Tcd::authors() }), "max-ton");
     assert_eq!(refused(Tcd { clock: Span::ZERO, ..Tcd::authors() }), "truncate");
 }
+
+#[test]
+fn under_credits_max_ton_is_tc_and_the_trend_is_judged_over_four_of_them_but_at_least_160_us() {
+    let of = |tc| Tcd::credits(Span::from_us(tc), Bytes::from_kb(50), Bytes::new(2_048));
+    for (tc, period) in [(5, 160), (40, 160), (50, 200), (60, 240)] {
+        assert_eq!((of(tc).max_ton, of(tc).period), (Span::from_us(tc), Span::from_us(period)));
+    }
+    assert_eq!((of(50).trend, of(50).low.get(), of(50).delta.get()), (Trend::RiseBp, 2_048, 4_096));
+    assert_eq!(Detector::Tcd(of(50)).validate(), Ok(()));
+}
+
+/// A port under credits that come every 50 µs, K = 50 KB, packets of 2 048 B.
+fn on_credits() -> Tcd {
+    Tcd::credits(Span::from_us(50), Bytes::from_kb(50), Bytes::new(2_048))
+}
+
+#[test]
+fn a_port_that_sends_for_a_part_of_each_tc_is_undetermined_until_one_tc_after_the_last_update_it_waited_for()
+{
+    let mut port = Port::new(on_credits());
+    assert_eq!(port.dequeue(us(90), 50_000, HIT), (Capable, NonCongestion));
+    assert_eq!(port.dequeue(us(91), 50_001, MISS), (Ce, Congestion));
+    // Eqn (4): a quarter of the rate, 12.5 µs of each 50.
+    for period in [100, 150, 200] {
+        port.resume(us(period), 400_000);
+        assert_eq!(port.dequeue(us(period), 400_000, HIT), (Ue, Undetermined));
+        assert_eq!(port.dequeue(us(period + 12), 350_000, HIT), (Ue, Undetermined));
+    }
+    assert_eq!(port.dequeue(us(250) - Span::from_ps(1), 200_000, HIT), (Ue, Undetermined));
+    assert_eq!(port.dequeue(us(250), 200_000, HIT), (Capable, Judging));
+}
+
+/// A port under credits, released at 1 050 µs with 300 KB.
+fn released_by_credits(tcd: Tcd) -> Port {
+    let mut port = Port::new(tcd);
+    port.resume(us(1_000), 300_000);
+    assert_eq!(port.dequeue(us(1_000), 300_000, HIT), (Ue, Undetermined));
+    assert_eq!(port.dequeue(us(1_050), 300_000, HIT), (Capable, Judging));
+    port
+}
+
+#[test]
+fn a_drained_port_under_credits_was_never_congested() {
+    // Fig. 12: 300 KB drain at 22 Gbps (2 750 B/µs) and are never marked, although most of the time above K.
+    let mut port = released_by_credits(on_credits());
+    for after in 1..108 {
+        assert_eq!(port.dequeue(us(1_050 + after), 300_000 - 2_750 * after, HIT), (Capable, Judging));
+    }
+    assert_eq!(port.dequeue(us(1_160), 2_048, HIT), (Capable, NonCongestion));
+}
+
+#[test]
+fn a_port_under_credits_whose_queue_stays_and_which_starved_its_upstream_is_congested_after_200_us() {
+    // Fig. 13: the queue is pinned where the buffers upstream of it are full.
+    let mut port = released_by_credits(on_credits());
+    port.last_hold = us(1_230);
+    assert_eq!(port.dequeue(us(1_249), 300_000, HIT), (Capable, Judging));
+    assert_eq!(port.dequeue(us(1_250), 300_000, HIT), (Ce, Congestion));
+    let mut nobody_starved = released_by_credits(on_credits());
+    assert_eq!(nobody_starved.dequeue(us(1_250), 300_000, HIT), (Capable, Judging));
+}
+
+#[test]
+fn lumps_in_each_credit_period_look_like_congestion_to_a_window_of_one_tc_and_not_to_one_of_four() {
+    // In every other period 60 KB more come in than leave, in the others 120 KB less: 300 KB drain within 450 µs.
+    let queue = [300_000, 360_000, 240_000, 300_000, 180_000, 240_000, 120_000, 180_000, 60_000, 2_000];
+    let verdicts = |period| {
+        let mut port = released_by_credits(Tcd { period, ..on_credits() });
+        (1..10).map(|n| port.dequeue(us(1_050 + 50 * n as u64), queue[n], HIT).1).collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts(Span::from_us(50))[0], Congestion);
+    let four = verdicts(Span::from_us(200));
+    assert_eq!(four[..8], [Judging; 8]);
+    assert_eq!(four[8], NonCongestion);
+}

@@ -37,11 +37,10 @@
 //! authors' release its last OFF counts as ended at time 0, which is the same, as its traffic starts at 2 s. UE is
 //! marked over 01 only (see [`CodePoint`]).
 //!
-//! Under credits T is not Tc ([`Tcd::credits`]). The queue of a port that is fed by a port under credits goes up and down
-//! with the period Tc: it grows while the upstream port is ON and drains while that is OFF. Two samples that are one Tc
-//! apart lie at the same phase of that wave if the two periods are equal, but an update waits up to one packet for the
-//! wire and the upstream OFF ends later or earlier by that much; a draining queue then looks as if it rose by more than
-//! δ and is marked CE. Over four periods the drain outweighs that, and 160 µs keep the sum large for short Tc.
+//! Under credits T is not Tc ([`Tcd::credits`]). What a switch frees in one period Tc is told upstream at its end and arrives
+//! in the next, in a lump with a gap behind it, so that a queue swings with the period even while it drains. A window of one
+//! period can begin before a lump and end before its gap: it aliases with the credits, takes the lump for a rise and marks
+//! CE. Four periods hold lumps and gaps alike; and 160 µs hold several loops of the network where Tc is short.
 use backwater_units::{Bytes, Span, Time};
 
 use super::{Departure, Red, Registers};

@@ -5,18 +5,31 @@
 //! ```text
 //!   upstream                                              downstream
 //!   FCTBS  blocks sent in all          data ─────────▶    ABR   blocks received in all
-//!   FCCL   blocks that may be sent  ◀───────── update     FCCL = ABR + free blocks of the VL's buffer
+//!                                      FCTBS ────────▶          := FCTBS (resynchronised)
+//!   FCCL   blocks that may be sent  ◀───────── FCCL       FCCL = ABR + free blocks of the VL's buffer
 //!   a packet starts if FCCL − FCTBS ≥ its blocks          an update every Tc, or after every packet that left
 //! ```
+//! An update carries both numbers: the sender's FCTBS for the direction in which it flows, and the FCCL of the other one.
+//! As both count from the start of the link, a lost update is made up for by the next; and a lost packet, which ABR would
+//! miss for ever, by the FCTBS that follows it. While nothing is lost, FCCL is the buffer plus what was freed in all: arrivals
+//! do not change it, and an update tells exactly what has become free since the one before.
+//!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
 //! | block | B | 64 | InfiniBand specification |
 //! | buffer | B | 280 KB per ingress port | TCD paper §3.1 |
 //! | Tc | ps | 50 µs | open in the TCD paper, which bounds it by 65 536 symbol times (65.5 µs at 40 Gbps) |
+//! | phase | ps | random per link | open; equal phases would let all links of a network update at the same instant |
+//!
+//! How large the buffer must be for a given Tc: [`feasibility`](super::feasibility()).
 //!
 //! Known deviations: counters have 32 bits, not 12: the 280 KB of the paper are 4375 blocks, more than the 2048 that 12 bits
-//! can tell apart.
+//! can tell apart. An update may be left out where nothing has changed since the last one, which the specification's 65 536
+//! symbol times do not allow, and which only a lost update could tell from sending it.
 use backwater_units::{Bytes, Span, Time};
+
+use crate::ConfigError;
+use crate::error::require;
 
 /// The unit of credit.
 pub const BLOCK: Bytes = Bytes::new(64);
@@ -37,6 +50,20 @@ pub enum CreditReturn {
 }
 
 impl CreditReturn {
+    /// Refuses a period of zero.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match *self {
+            Self::AtOnce => Ok(()),
+            Self::Periodic(period) => require(
+                period > Span::ZERO,
+                "period",
+                period,
+                "longer than 0ps",
+                "InfiniBand allows up to 65.536us at 40Gbps; for credits with every packet write returned = \"at-once\"",
+            ),
+        }
+    }
+
     /// The first instant not before `now` at which an update is due for what has just changed; `phase` shifts the grid of Tc.
     #[inline]
     pub const fn due(&self, phase: Span, now: Time) -> Time {
@@ -72,10 +99,18 @@ impl CreditSender {
         self.fctbs
     }
 
-    /// Blocks that may be sent now.
+    /// FCCL, blocks that may have been sent in all, modulo 2³².
+    #[inline]
+    pub const fn fccl(&self) -> u32 {
+        self.fccl
+    }
+
+    /// Blocks that may be sent now. As in the specification the two counters are compared within half of their range, so
+    /// that an FCCL behind FCTBS is no credit.
     #[inline]
     pub const fn credits(&self) -> u32 {
-        self.fccl.wrapping_sub(self.fctbs)
+        let ahead = self.fccl.wrapping_sub(self.fctbs).cast_signed();
+        if ahead < 0 { 0 } else { ahead.cast_unsigned() }
     }
 
     /// Whether a packet of so many bytes may start.
@@ -90,7 +125,7 @@ impl CreditSender {
         self.fctbs = self.fctbs.wrapping_add(blocks(bytes));
     }
 
-    /// An update arrived.
+    /// An update arrived that carries `fccl`.
     #[inline]
     pub const fn on_update(&mut self, fccl: u32) {
         self.fccl = fccl;
@@ -136,7 +171,8 @@ impl CreditReceiver {
         self.granted
     }
 
-    /// A packet arrived; false if the buffer had no room for it, which a correct upstream side never lets happen.
+    /// A packet arrived (under cut-through: its header, and its room is taken); false if the buffer had no room for it, which a
+    /// correct upstream side never lets happen.
     #[inline]
     pub const fn on_arrival(&mut self, bytes: u32) -> bool {
         self.abr = self.abr.wrapping_add(blocks(bytes));
@@ -144,7 +180,7 @@ impl CreditReceiver {
         self.held <= self.buffer
     }
 
-    /// A packet has left the buffer.
+    /// The last byte of a packet has left the buffer.
     #[inline]
     pub const fn on_freed(&mut self, bytes: u32) {
         self.held -= blocks(bytes);
@@ -156,7 +192,7 @@ impl CreditReceiver {
         self.abr = fctbs;
     }
 
-    /// The FCCL to tell now.
+    /// FCCL, as an update would tell it now.
     #[inline]
     pub const fn fccl(&self) -> u32 {
         self.abr.wrapping_add(self.buffer.saturating_sub(self.held))
@@ -176,6 +212,31 @@ mod tests {
 
     #[test]
     fn a_packet_takes_whole_blocks_of_64_bytes() {
-        assert_eq!([1, 64, 65, 2048].map(blocks), [1, 1, 2, 32]);
+        assert_eq!([0, 1, 64, 65, 2048].map(blocks), [0, 1, 1, 2, 32]);
+    }
+
+    #[test]
+    fn an_fccl_behind_fctbs_is_no_credit() {
+        let mut sender = CreditSender::new(4);
+        sender.on_sent(4 * 64);
+        sender.on_update(3);
+        assert_eq!(sender.credits(), 0);
+        assert!(!sender.fits(1) && sender.fits(0));
+    }
+
+    #[test]
+    fn updates_stay_on_the_grid_of_their_links_phase() {
+        let (every, phase) = (CreditReturn::Periodic(Span::from_us(50)), Span::from_us(20));
+        let due = |us| every.due(phase, Time::ZERO + Span::from_us(us)).since(Time::ZERO).as_ps() / 1_000_000;
+        assert_eq!([0, 20, 21, 70, 71, 119].map(due), [20, 20, 70, 70, 120, 120]);
+        let now = Time::from_ps(12_345);
+        assert_eq!(CreditReturn::AtOnce.due(phase, now), now);
+    }
+
+    #[test]
+    fn a_period_of_zero_is_refused() {
+        let refused = CreditReturn::Periodic(Span::ZERO).validate().unwrap_err().to_string();
+        assert!(refused.starts_with("period = 0ps: must be longer than 0ps"), "{refused}");
+        assert_eq!(CreditReturn::AtOnce.validate(), Ok(()));
     }
 }

@@ -123,7 +123,8 @@ const fn blocks_of(mtu: Bytes) -> u64 {
 }
 
 /// The buffer of one virtual lane that lets one flow hold line rate whatever the phase of the updates, for a link of `rate`
-/// and one-way `delay`, packets up to `mtu` (at least 1 B) and updates of `frame` bytes.
+/// and one-way `delay` and packets up to `mtu` (at least 1 B). `frame` is what the updates of all virtual lanes take that leave
+/// together.
 pub fn feasibility(rate: Rate, delay: Span, returned: CreditReturn, mtu: Bytes, frame: Bytes) -> Feasibility {
     let period = match returned {
         CreditReturn::Periodic(period) => period,

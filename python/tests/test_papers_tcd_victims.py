@@ -124,7 +124,7 @@ def sweep(write: Write, plain: str) -> dict[str, Results]:
     return runs
 
 
-@pytest.mark.parametrize(("name", "plain"), [("fig15b", "ecn"), ("fig18b", "timely")])
+@pytest.mark.parametrize(("name", "plain"), [("fig15b", "ecn"), ("fig17a-bursts", "fecn"), ("fig18b", "timely")])
 def test_figures_15b_and_18b_take_gains_and_steps_over_the_burst_sizes(name: str, plain: str, write: Write) -> None:
     metrics = figure(name).metrics(sweep(write, plain))
     assert (metrics["least_gain"], metrics["best_gain"], metrics["best_gain_over_last"]) == (1, 2, 2)
@@ -134,7 +134,7 @@ def test_figures_15b_and_18b_take_gains_and_steps_over_the_burst_sizes(name: str
     assert metrics[f"{plain}_ce_percent_100KB"] == 100
 
 
-@pytest.mark.parametrize("name", ["fig15b", "fig18b"])
+@pytest.mark.parametrize("name", ["fig15b", "fig17a-bursts", "fig18b"])
 def test_the_runs_of_the_sweeps_are_those_that_are_measured(name: str) -> None:
     specs = experiment.discover("tcd", [name])[0].experiment.run
     names = {run for spec in specs for run, _ in spec.expand()}
@@ -161,7 +161,7 @@ def test_without_a_pause_there_is_no_release(write: Write) -> None:
     assert figure("sec523").metrics({"tcd": run}) == {"victim_lowest_share_tcd": 1, "p2_release_ms_tcd": None}
 
 
-@pytest.mark.parametrize(("name", "plain"), [("fig15b", "ecn"), ("fig18b", "timely")])
+@pytest.mark.parametrize(("name", "plain"), [("fig15b", "ecn"), ("fig17a-bursts", "fecn"), ("fig18b", "timely")])
 def test_the_sweeps_are_drawn(name: str, plain: str, write: Write, tmp_path: Path) -> None:
     figure(name).draw([sweep(write, plain)], tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")

@@ -21,7 +21,7 @@ use crate::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::queue::Fifo;
 use crate::spec::Queueing;
-use crate::switch::Switch;
+use crate::switch::{Switch, count};
 use crate::violation::What;
 use crate::voq::Voqs;
 use crate::world::World;
@@ -214,7 +214,8 @@ impl Switch {
     #[inline]
     fn launch<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, now: u64, world: &World, post: &mut P) {
         let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
-            self.count(out, packet);
+            let at = self.ports.at(out, packet.class);
+            count(&mut self.ports.queues[at], &mut self.ports.egress[out as usize], packet);
             self.judge(out, packet, now, world, post)
         } else {
             self.depart(out, packet, now, world, post)

@@ -7,11 +7,12 @@ use backwater_units::Time;
 
 use crate::batch::Batch;
 use crate::crossbar::Crossbar;
+use crate::egress::Egress;
 use crate::forwarding::Forwarding;
 use crate::ingress::Memory;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
-use crate::ports::{Ports, Purpose};
+use crate::ports::{Ports, Purpose, Queue};
 use crate::spec::Spec;
 use crate::truth::Truth;
 use crate::violation::What;
@@ -329,27 +330,25 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> CodePoint {
-        self.count(out, packet);
-        let queue = &self.ports.queues[self.ports.at(out, packet.class)];
-        let egress = &self.ports.egress[out as usize];
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let egress = &mut self.ports.egress[out as usize];
+        count(queue, egress, packet);
         if queue.bytes <= egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
             packet.code
         } else {
             self.judge(out, packet, now, world, post)
         }
     }
+}
 
-    /// Counts a packet that starts to leave.
-    #[inline]
-    pub(crate) fn count(&mut self, out: u16, packet: &Packet) {
-        let at = self.ports.at(out, packet.class);
-        let queue = &mut self.ports.queues[at];
-        queue.sent_bytes += u64::from(packet.size);
-        queue.sent_packets += 1;
-        let egress = &mut self.ports.egress[out as usize];
-        // A packet that need not wait has had its turn, too.
-        egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
-    }
+/// Counts a packet that starts to leave.
+#[inline]
+pub(crate) fn count(queue: &mut Queue, egress: &mut Egress, packet: &Packet) {
+    queue.sent_bytes += u64::from(packet.size);
+    queue.sent_packets += 1;
+    // A packet that need not wait has had its turn, too.
+    egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
 }
 
 /// The salt of a switch's ECMP hash.

@@ -45,7 +45,7 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
         &report(&endless, &["traffic.one.size=0B"]),
         &[
             "the override names \"size\", which traffic.one (kind \"long-lived\") does not have",
-            "traffic.one (kind \"long-lived\") has cc, control, from, kind, name, priority, start, to",
+            "traffic.one (kind \"long-lived\") has cc, connection, control, from, kind, name, priority, start, to",
             "--set traffic.one.size=0B",
         ],
     );
@@ -78,7 +78,7 @@ fn thresholds_that_the_user_writes_are_not_masked_by_those_of_the_profile() {
 
 #[test]
 fn a_resolved_scenario_is_a_scenario_that_resolves_to_itself() {
-    for name in ["single-congestion-point", "fat-tree", "incast"] {
+    for name in ["single-congestion-point", "fat-tree", "incast", "mpi-io"] {
         let text =
             std::fs::read_to_string(root().join("scenarios").join(name).with_extension("toml")).unwrap();
         let first = validate(&text, &[]).unwrap().resolved();

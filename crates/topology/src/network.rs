@@ -168,6 +168,18 @@ impl Network {
         self.host_index[node as usize]
     }
 
+    /// The hosts (host indices) by the switch that they are at, in the order of their first hosts.
+    pub fn racks(&self) -> Vec<Vec<u32>> {
+        let mut numbers = BTreeMap::new();
+        let mut racks: Vec<Vec<u32>> = Vec::new();
+        for (index, &host) in (0..).zip(&self.hosts) {
+            let number = *numbers.entry(self.ports(host)[0].peer).or_insert(racks.len());
+            racks.resize_with(numbers.len(), Vec::new);
+            racks[number].push(index);
+        }
+        racks
+    }
+
     /// True for a switch.
     pub fn is_switch(&self, node: u32) -> bool {
         self.nodes[node as usize].role == Role::Switch

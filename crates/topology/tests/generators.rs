@@ -121,6 +121,28 @@ fn the_papers_fat_trees_have_250_and_1024_servers() {
 }
 
 #[test]
+fn a_fat_tree_of_16_ports_has_128_racks_of_8_hosts_in_16_pods_of_64_between_which_paths_have_6_links() {
+    let net = generate::fat_tree(16, GBPS_40, US_4).unwrap();
+    let racks = net.racks();
+    assert_eq!((racks.len(), generate::fat_tree_pod(16)), (128, 64));
+    assert!((0..).zip(&racks).all(|(rack, hosts)| *hosts == (8 * rack..8 * rack + 8).collect::<Vec<u32>>()));
+    let routes = Routes::new(&net, Routing::DModK).unwrap();
+    let links = |to| routes.path(&net, 0, to, |_| 0).len();
+    assert_eq!([7, 8, 63, 64].map(links), [2, 4, 4, 6]);
+}
+
+#[test]
+fn racks_stand_in_the_order_of_their_first_hosts() {
+    // S0 and S1 at T0, S2 at T1, R0 and R1 at T2 with the fifteen bursts' hosts
+    let racks = figure_2().racks();
+    let mut sizes: Vec<usize> = racks.iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes.iter().sum::<usize>(), 20);
+    assert_eq!(racks[0], [0, 1]);
+    assert!(racks.is_sorted_by_key(|rack| rack[0]));
+}
+
+#[test]
 fn parameters_out_of_range_are_refused_with_the_range() {
     let odd = generate::fat_tree(5, GBPS_40, US_4).unwrap_err();
     assert_eq!(odd.to_string(), "topology fat-tree: k = 5; give an even number from 2 to 62");

@@ -31,7 +31,7 @@ pub use run::{Engine, Run};
 pub use scheme::Scheme;
 pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
-pub use traffic::{Control, Names, SizeChoice, TableName, Traffic, Workload};
+pub use traffic::{Arrivals, Connection, Control, Names, Rack, SizeChoice, TableName, Traffic, Workload};
 
 /// Which published system the values that the file does not give are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -44,6 +44,48 @@ pub enum TableName {
     WebSearch,
     /// Facebook's Hadoop cluster (SIGCOMM 2015; table of the HPCC repository): mean 120 KB.
     Hadoop,
+    /// MPI messages (TCD paper §5.2.2): 2 KiB (55 %), 4 KiB (15 %), 8, 16 and 32 KiB (10 % each). The paper gives the range
+    /// and that over half have 2 KB; the rest is our reading.
+    Mpi,
+    /// I/O messages (TCD paper §5.2.2): 512 KiB, 1, 2 and 4 MiB, equally likely.
+    Io,
+    /// 90 % MPI and 10 % I/O messages (TCD paper §5.2.2): mean 203 KB.
+    MpiIo,
+}
+
+/// Which messages share a queue pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// None: each has its own.
+    #[default]
+    Message,
+    /// Those of one source and destination: they are sent one after the other, and the reaction point goes on from one to
+    /// the next.
+    Pair,
+}
+
+/// What a rack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rack {
+    /// A pod of a fat tree.
+    Pod,
+    /// The hosts at one switch.
+    Edge,
+}
+
+/// When the messages of a client start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At the instants of a Poisson process with that many arrivals in the duration.
+    #[default]
+    Poisson,
+    /// The same time apart; each client begins at a random instant.
+    Even,
+    /// All at `start`: a connection always has the next message to send.
+    AtOnce,
 }
 
 /// Whether the sources of a tick draw one size or each its own.
@@ -75,6 +117,10 @@ pub struct Traffic {
     /// What spaces the packets. Default cc. Not for constant sources, which have their own rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
+    /// Which messages share a queue pair. Default message; of mpi-io pair ("multiple I/O messages are sending in one
+    /// connection", TCD paper §5.2.2). Only for kinds with several messages from one source to one destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
     /// A reaction point of the entry's own: what is not written here is that of `[cc]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cc")]
@@ -231,6 +277,50 @@ pub enum Workload {
         #[schemars(range(min = 1))]
         flows: Option<u32>,
     },
+    /// MPI and I/O messages of jobs that share a network (TCD paper §5.2.2). In each rack some hosts are I/O servers; some of
+    /// all hosts are I/O clients, the others MPI clients and servers, all drawn at random. Each client sends its messages
+    /// to servers of its own kind, with the sizes of the distributions `io` and `mpi`. The paper gives neither load nor
+    /// arrival process: give `load` or `duration`, unless all come at once.
+    MpiIo {
+        /// Messages in all; the paper has "over 80 thousand".
+        #[schemars(range(min = 1, max = 20_000_000))]
+        messages: u32,
+        /// Share of I/O messages. Default 0.1 (TCD paper §5.2.2).
+        #[serde(default = "tenth")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        io_share: f64,
+        /// What a rack is. Default in a fat tree pod (the authors' flit-level model has four I/O servers in a pod of 64),
+        /// else edge.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rack: Option<Rack>,
+        /// I/O servers in each rack. Default 4 (TCD paper §5.2.2).
+        #[serde(default = "four")]
+        #[schemars(range(min = 1, max = 65535))]
+        io_servers_per_rack: u32,
+        /// I/O clients as a share of all hosts. Default 0.25 (TCD paper §5.2.2).
+        #[serde(default = "quarter")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        io_clients: f64,
+        /// MPI clients as a share of the MPI nodes; the others are MPI servers. The paper gives none. Default 0.5.
+        #[serde(default = "half")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        mpi_clients: f64,
+        /// Servers of each client; each of its messages goes to one of them. Default 1 (authors' flit-level model).
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 65535))]
+        connections: u32,
+        /// When messages start. Default poisson.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// Payload of all messages over what the links of all hosts carry in the duration.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: Option<f64>,
+        /// The time within which all messages start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1ns"))]
+        duration: Option<Quantity<Span>>,
+    },
     /// A `flow.txt` of the HPCC/ns-3 RoCE simulators. Its node numbers are those of the topology file, or host numbers
     /// with any other topology; its UDP ports have no effect.
     HpccFlows {
@@ -255,7 +345,24 @@ impl Workload {
             Self::Permutation { .. } => "permutation",
             Self::Poisson { .. } => "poisson",
             Self::Synchronous { .. } => "synchronous",
+            Self::MpiIo { .. } => "mpi-io",
             Self::HpccFlows { .. } => "hpcc-flows",
+        }
+    }
+
+    /// Whether there may be several messages from one source to one destination.
+    pub const fn repeats(&self) -> bool {
+        match self {
+            Self::LongLived { .. }
+            | Self::Constant { .. }
+            | Self::Flow { .. }
+            | Self::Incast { .. }
+            | Self::Permutation { .. } => false,
+            Self::Bursts { .. }
+            | Self::Poisson { .. }
+            | Self::Synchronous { .. }
+            | Self::MpiIo { .. }
+            | Self::HpccFlows { .. } => true,
         }
     }
 }
@@ -266,6 +373,26 @@ const fn zero_span() -> Quantity<Span> {
 
 const fn yes() -> bool {
     true
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn four() -> u32 {
+    4
+}
+
+const fn tenth() -> f64 {
+    0.1
+}
+
+const fn quarter() -> f64 {
+    0.25
+}
+
+const fn half() -> f64 {
+    0.5
 }
 
 fn everybody() -> Names {

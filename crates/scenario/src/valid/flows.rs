@@ -1,14 +1,14 @@
 //! The flows of all traffic entries.
 use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
-use backwater_traffic::{Flow, Group, Pacing, sort};
+use backwater_traffic::{Flow, Group, Pacing, connect, sort};
 use backwater_units::{Bytes, Time};
 
 use super::Context;
 use super::workload;
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{Control, Traffic, Workload};
+use crate::settings::{Connection, Control, Rack, Shape, Traffic, Workload};
 
 /// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
 pub(super) const PRIORITY: u8 = 3;
@@ -20,12 +20,20 @@ pub(super) const MOST_FLOWS: u64 = 20_000_000;
 const LATEST_START: Time = Time::from_ps(LONGEST_RUN.as_ps() - 1);
 
 /// Writes out an entry's defaults.
-pub(super) fn fill(entry: &mut Traffic) {
+pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
+    let fat_tree = matches!(shape, Shape::FatTree { .. });
     if !matches!(entry.workload, Workload::HpccFlows { .. }) {
         entry.priority.get_or_insert(PRIORITY);
     }
     if !matches!(entry.workload, Workload::Constant { .. }) {
         entry.control.get_or_insert(Control::Cc);
+    }
+    let mixed = matches!(entry.workload, Workload::MpiIo { .. });
+    if entry.workload.repeats() {
+        entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
+    }
+    if let Workload::MpiIo { rack, .. } = &mut entry.workload {
+        rack.get_or_insert(if fat_tree { Rack::Pod } else { Rack::Edge });
     }
 }
 
@@ -34,6 +42,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
     let settings = context.settings;
     names(context);
     let mut flows = Vec::new();
+    let mut connections = 0;
     for (index, entry) in settings.traffic.iter().enumerate() {
         let group = Group {
             id: index as u16,
@@ -45,9 +54,13 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
             start: Time::from_ps(entry.start.0.as_ps()),
         };
         let before = context.problems.len();
-        let own = workload::flows(context, network, index, &group).unwrap_or_default();
+        let mut own = workload::flows(context, network, index, &group).unwrap_or_default();
         if context.problems.len() == before {
             check(context, index, &own);
+        }
+        if connects(context, index) {
+            sort(&mut own);
+            connections = connect(&mut own, connections);
         }
         flows.extend(own);
         if flows.len() as u64 > MOST_FLOWS {
@@ -64,6 +77,18 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
     sort(&mut flows);
     end(context, &flows);
     flows
+}
+
+/// Whether the messages of an entry share connections; refused where there is but one for each.
+fn connects(context: &mut Context<'_>, index: usize) -> bool {
+    let entry = &context.settings.traffic[index];
+    if let (Some(_), false) = (entry.connection, entry.workload.repeats()) {
+        let (name, kind) = (&entry.name, entry.workload.kind());
+        let message = format!("traffic.{name}: kind = \"{kind}\" has one flow per source and destination");
+        let help = "remove this line: each flow has a queue pair of its own";
+        context.report(&at!["traffic", index, "connection"], message, "nothing to share", help);
+    }
+    entry.connection == Some(Connection::Pair)
 }
 
 /// Names must be there, distinct, and such that a path in an override can name them.
@@ -133,7 +158,10 @@ fn start(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     let key = match entry.workload {
         Workload::Poisson { until: Some(_), .. } | Workload::Synchronous { until: Some(_), .. } => "until",
         Workload::Bursts { .. } | Workload::Synchronous { interval: Some(_), .. } => "interval",
-        Workload::Poisson { .. } | Workload::Synchronous { .. } => "load",
+        Workload::Poisson { .. } | Workload::Synchronous { .. } | Workload::MpiIo { load: Some(_), .. } => {
+            "load"
+        }
+        Workload::MpiIo { duration: Some(_), .. } => "duration",
         Workload::HpccFlows { .. } => "file",
         _ => "start",
     };

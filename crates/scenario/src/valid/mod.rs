@@ -87,7 +87,7 @@ fn fill(settings: &mut Settings, written: &Node) {
         priorities.retain(|&priority| priority != control);
     }
     for entry in &mut settings.traffic {
-        flows::fill(entry);
+        flows::fill(entry, &settings.topology.shape);
     }
 }
 

@@ -1,4 +1,6 @@
 //! From the kind of a traffic entry to its generator.
+mod mpi_io;
+
 use backwater_topology::Network;
 use backwater_traffic::generate::{
     Bursts, Constant, Incast, LongLived, Message, Permutation, Poisson, Sizes, Stop, Synchronous,
@@ -79,6 +81,7 @@ pub(super) fn flows(
             entry.stop_count(pairs.len() as f64 / interval.as_secs_f64(), stop)?;
             Synchronous { pairs, sizes, interval, stop }.flows(group, seed)
         }
+        Workload::MpiIo { .. } => mpi_io::flows(&mut entry, group, seed)?,
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
     })
 }
@@ -221,10 +224,13 @@ impl Entry<'_, '_> {
         let table = match (cdf, file, size) {
             (Some(TableName::WebSearch), None, None) => Cdf::web_search(),
             (Some(TableName::Hadoop), None, None) => Cdf::hadoop(),
+            (Some(TableName::Mpi), None, None) => Cdf::mpi(),
+            (Some(TableName::Io), None, None) => Cdf::io(),
+            (Some(TableName::MpiIo), None, None) => Cdf::mpi_io(),
             (None, Some(file), None) => self.table(file)?,
             (None, None, Some(size)) => return Some(Sizes::Fixed(size.0)),
             (None, None, None) => {
-                let help = "add cdf = \"web-search\", cdf = \"hadoop\" or file = \"sizes.txt\"";
+                let help = "add a cdf (web-search, hadoop, mpi, io, mpi-io) or file = \"sizes.txt\"";
                 self.report("kind", "no flow sizes are given", "needs sizes", help);
                 return None;
             }

@@ -52,3 +52,8 @@ pub fn fat_tree(k: u32, rate: Rate, delay: Span) -> Result<Network, TopologyErro
     }
     b.build()
 }
+
+/// Hosts of one pod of [`fat_tree`]; pod p has the host indices from p times this number on.
+pub const fn fat_tree_pod(k: u32) -> u32 {
+    k * k / 4
+}

@@ -10,7 +10,7 @@ mod tcd_testbed;
 
 pub use dumbbell::dumbbell;
 pub use edges::{Edge, from_edges};
-pub use fat_tree::fat_tree;
+pub use fat_tree::{fat_tree, fat_tree_pod};
 pub use leaf_spine::leaf_spine;
 pub use star::star;
 pub use tcd_figure_2::tcd_figure_2;

@@ -1,7 +1,7 @@
 """Who is to blame: congestion roots, the branches they hold back, the flows that feed them, victims and what they lost.
 
-Computed from what the simulation knows and no detector sees, the chain of PAUSEs, so that any detector can be scored
-against it. docs/ground-truth.md defines every word.
+Computed from what the simulation knows and no detector sees, the chain of PAUSEs or of missing credits, so that any
+detector can be scored against it. docs/ground-truth.md defines every word.
 
 ::
 

@@ -66,7 +66,7 @@ class Blame:
 
     @cached_property
     def roots(self) -> pl.DataFrame:
-        """One row per root: a port that chains of PAUSEs lead to, or whose queue was above K while it was not held.
+        """One row per root: a port that chains of holds lead to, or whose queue was above K while it was not held.
 
         Columns `root`, `root_port`, `weighted_ps` (OFF time for its sake, summed over its branches), `branches`,
         `depth`, `crowd_ps` (time above K while not held), `packets`, `flows` (that fed it), `first_ps`, `last_ps`.
@@ -134,7 +134,7 @@ class Blame:
 
     @property
     def unexplained_ps(self) -> int:
-        """OFF time whose root the tables do not tell, or whose PAUSEs go round in a circle."""
+        """OFF time whose root the tables do not tell, or whose holds go round in a circle."""
         return int(self.branches.filter(pl.col("root") < 0)["weighted_ps"].sum())
 
     @property

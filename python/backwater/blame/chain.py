@@ -1,4 +1,4 @@
-"""Who held whom back: each OFF interval traced along the chain of PAUSEs to the ports where it began, the roots."""
+"""Who held whom back: each OFF interval traced along the chain of holds to the ports where it began, the roots."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ROOTED = {"off": pl.UInt32, "root": pl.Int64, "weight": pl.Float64, "depth": pl
 def roots_of(gates: Gates) -> pl.DataFrame:
     """Per OFF interval `off` its roots: `root` (a queue), `weight` (the shares of an interval sum to 1), `depth`.
 
-    A PAUSE is shared out over the egress queues that it was for, by bytes. A queue that was held itself when the OFF
-    interval began passes its share on to what its own last PAUSE was for; one that was not is a root.
+    A hold is shared out over the egress queues that it was for, by bytes. A queue that was held itself when the OFF
+    interval began passes its share on to what its own last hold was for; one that was not is a root.
     """
     at = gates.off.select("off", "queue", time="off_ps", weight=pl.lit(1.0), path=pl.concat_list("queue"))
     done = [pl.DataFrame(schema=_ROOTED)]
@@ -55,7 +55,7 @@ def _ended(frame: pl.DataFrame, root: int, depth: int) -> pl.DataFrame:
 def branches(gates: Gates, rooted: pl.DataFrame) -> pl.DataFrame:
     """Per root and branch: how long the branch was OFF for the root's sake, weighted and in full.
 
-    Columns `root`, `queue`, `weighted_ps`, `off_ps`, `offs` (intervals), `depth` (PAUSEs from the root), `first_ps`,
+    Columns `root`, `queue`, `weighted_ps`, `off_ps`, `offs` (intervals), `depth` (holds from the root), `first_ps`,
     `last_ps`; by weighted time, the longest first.
     """
     length = pl.col("on_ps") - pl.col("off_ps")

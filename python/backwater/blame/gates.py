@@ -1,12 +1,13 @@
-"""When a port was OFF, and how long it was held: OFF, and then until the PAUSEs do not explain its queue any more."""
+"""When a port was OFF, and how long it was held: OFF, and then until flow control explains its queue no more."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from backwater import quantity
 from backwater.blame import release
 from backwater.blame.tables import latest, queue_of, read
 
@@ -21,8 +22,8 @@ DEEPEST = 32
 class Gates:
     """`off`: one row per OFF interval: `off` (its number), `queue`, `off_ps`, `on_ps`, `behind` (bytes held back).
 
-    `held`: one row per held period: `queue`, `start`, `end`. `holds`: one row per PAUSE and egress queue it was for:
-    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the PAUSE was for), `closed` (whether the
+    `held`: one row per held period: `queue`, `start`, `end`. `holds`: one row per hold and egress queue it was for:
+    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the hold was for), `closed` (whether the
     gate of the blocker was).
     """
 
@@ -36,8 +37,21 @@ def gates(results: Results, ports: pl.DataFrame) -> Gates:
     end_ps = int(results.meta["sim_time_ps"])
     off, holds = _off(results, end_ps), _holds(results)
     off = _behind(off, holds)
-    ends = release.ends(results, _sent(off, ports), holds, end_ps)
+    sent = _sent(off, ports, longest_on_ps(results.meta["scenario"]))
+    ends = release.ends(results, sent, holds, end_ps)
     return Gates(off, _held(ends), holds)
+
+
+def longest_on_ps(scenario: dict[str, Any]) -> int:
+    """For how long a port may be ON although flow control still takes its turns with it, in picoseconds.
+
+    Under credits that come once per period no ON time between two OFF times is longer than the period (TCD paper,
+    Equation 4). PFC has no such bound.
+    """
+    switch = scenario.get("switch", {})
+    if switch.get("flow-control") != "credits" or switch["credits"]["returned"] != "periodic":
+        return 0
+    return quantity.parse_time(switch["credits"]["period"])
 
 
 def _off(results: Results, end_ps: int) -> pl.DataFrame:
@@ -94,9 +108,9 @@ def _behind(off: pl.DataFrame, holds: pl.DataFrame) -> pl.DataFrame:
     return off.join(behind, on="off").sort("off")
 
 
-def _sent(off: pl.DataFrame, ports: pl.DataFrame) -> pl.DataFrame:
-    """Adds `sent_ps`: when the port can have sent on all that was held back."""
-    sending = (pl.col("behind") * 8e12 / pl.col("rate_bps")).ceil().cast(pl.Int64)
+def _sent(off: pl.DataFrame, ports: pl.DataFrame, least_ps: int) -> pl.DataFrame:
+    """Adds `sent_ps`: when the port can have sent on all that was held back, and not sooner than after `least_ps`."""
+    sending = (pl.col("behind") * 8e12 / pl.col("rate_bps")).ceil().cast(pl.Int64).clip(lower_bound=least_ps)
     known = off.join(ports.select("queue", "rate_bps"), on="queue", how="left").with_columns(
         sent_ps=pl.col("on_ps") + sending
     )

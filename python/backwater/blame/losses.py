@@ -40,8 +40,8 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
 
     Of a finished flow: the waits of its last packet, and at the source `connection_wait_ps`, `paced_ps`, `nic_held_ps`
     and `nic_queue_ps`; less `ideal_wait_ps`, for which it would wait alone, too, they are `lost_ps`. `rest_ps` is what
-    is not explained. Of another flow: the waits of a followed packet on average, and no `lost_ps`. `waited_ps` is how long
-    its followed packets waited for held ports, all together.
+    is not explained. Of another flow: the waits of a followed packet on average, and no `lost_ps`. `waited_ps` is how
+    long its followed packets waited for held ports, all together.
     """
     what = ["flow", "traffic", "src", "dst", "size_bytes", "packets", "ce_packets"]
     columns = [*what, "fct_ps", "ideal_fct_ps", "ideal_wait_ps", *SOURCE]

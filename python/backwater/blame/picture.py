@@ -73,7 +73,7 @@ def _bands(axes: Axes, blame: Blame, lanes: Sequence[tuple[int, str]]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False)
     if not lanes:
-        axes.text(0.5, 0.5, "no root and no PAUSE", transform=axes.transAxes, ha="center", va="center")
+        axes.text(0.5, 0.5, "no root and no hold", transform=axes.transAxes, ha="center", va="center")
 
 
 def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int, names: tuple[str, str]) -> None:

@@ -1,7 +1,7 @@
 """When a port that was OFF is held no more: its long queue has fallen, or is provably its own.
 
-A queue that PFC has piled up does not fall by itself: where as much comes in as goes out, it stays. So it is not enough
-that the port has had the time to send on what was held back.
+A queue that flow control has piled up does not fall by itself: where as much comes in as goes out, it stays. So it is not
+enough that the port has had the time to send on what was held back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _intervals(results: Results, slack: pl.DataFrame) -> pl.DataFrame:
 
 
 def _blocking(holds: pl.DataFrame) -> pl.DataFrame:
-    """When a PAUSE was decided on mainly for the sake of a queue whose own gate was open."""
+    """When a hold was decided on mainly for the sake of a queue whose own gate was open."""
     largest = pl.col("share") == pl.col("share").max().over("queue", "time_ps")
     return holds.filter(largest & ~pl.col("closed")).select("time_ps", queue="blocker").unique()
 

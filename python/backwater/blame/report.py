@@ -69,7 +69,7 @@ def _left_out(blame: Blame, shown: pl.DataFrame) -> Iterator[str]:
         yield f"{others.height} more {ports}, never with a queue above K, held others back for {time} in all"
     if blame.unexplained_ps:
         time = quantity.time(blame.unexplained_ps)
-        yield f"{time} of OFF time has no root: PAUSEs go round in a circle, or the tables do not tell"
+        yield f"{time} of OFF time has no root: holds go round in a circle, or the tables do not tell"
 
 
 def _table(title: str, *headings: str, left: int = 1) -> Table:
@@ -107,7 +107,7 @@ def _roots(roots: pl.DataFrame, limit: int) -> Table:
 
 
 def _branches(found: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
-    headings = ("root", "branch", "PAUSEs away", "OFF periods", "OFF", "for this root")
+    headings = ("root", "branch", "holds away", "OFF periods", "OFF", "for this root")
     table = _table("Branches: ports that were OFF because of a root", *headings, left=2)
     for root in roots["root"].to_list():
         rows = found.filter(pl.col("root") == root).sort("at_host", maintain_order=True)

@@ -24,9 +24,9 @@ def blame(
 ) -> None:
     """Print which ports were congestion roots, what they held back, which flows fed them, and what victims lost.
 
-    Computed from the simulation's ground truth, the chain of PAUSEs, and not from any detector's verdict; the marks of
-    the detector are scored against it. Needs a run with `probe.blame`, `probe.pauses` and `probe.marks`, which are on
-    by default.
+    Computed from the simulation's ground truth, the chain of PAUSEs or of missing credits, and not from any detector's
+    verdict; the marks of the detector are scored against it. Needs a run with `probe.blame`, `probe.pauses` and
+    `probe.marks`, which are on by default.
 
     Parameters
     ----------

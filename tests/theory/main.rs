@@ -1,5 +1,6 @@
 //! What theory says about a network, the fabric must say too: store-and-forward arithmetic, the M/D/1 queue, the ON
-//! periods of the TCD paper, the headroom of IEEE 802.1Qbb, the shares of flows under DCQCN and TIMELY.
+//! periods of the TCD paper under PFC and credits, the headroom of IEEE 802.1Qbb, the shares of flows under DCQCN and TIMELY.
+mod credits;
 mod headroom;
 mod lone_flow;
 mod md1;

@@ -1,7 +1,7 @@
 """When a port that was OFF is held no more: its long queue has fallen, or is provably its own.
 
-A queue that flow control has piled up does not fall by itself: where as much comes in as goes out, it stays. So it is not
-enough that the port has had the time to send on what was held back.
+A queue that flow control has piled up does not fall by itself: where as much comes in as goes out, it stays. So it is
+not enough that the port has had the time to send on what was held back.
 """
 
 from __future__ import annotations

@@ -4,5 +4,6 @@ mod conservation;
 mod credits;
 mod deadlock;
 mod mixed;
+mod parts;
 mod pauses;
 mod priorities;

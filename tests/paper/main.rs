@@ -8,3 +8,4 @@ mod figure_14;
 mod figure_2;
 mod figure_3;
 mod ideal_pauses;
+mod infiniband;

@@ -90,7 +90,8 @@ impl Credits {
                 Span::from_ps((share * period.as_ps() as f64) as u64)
             }
         };
-        let frame = Bytes::new(u64::from(settings.frame));
+        // The updates of all classes may leave together.
+        let frame = Bytes::new(u64::from(settings.frame)) * u64::from(settings.classes.count_ones());
         let ample = |port: &Port| {
             let needed = feasibility(port.rate, port.delay, settings.returned, mtu, frame).needed;
             blocks(needed.get().min(u64::from(u32::MAX)) as u32)

@@ -139,6 +139,9 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) {
+        if world.weights.is_some() {
+            self.shut_starved(out, now, world, post);
+        }
         while let Some(class) = self.choose_class(out, world) {
             let at = self.ports.at(out, class);
             if let Some(lane) = self.choose_lane(out, class) {
@@ -153,8 +156,23 @@ impl Switch {
                 self.launch(out, &packet, now, world, post);
                 return;
             }
-            self.ports.close_gate(out, class, now, world, post);
-            self.gate_closed(out, 1 << class, now, world, post);
+            self.shut(out, class, now, world, post);
+        }
+    }
+
+    fn shut<P: Post<Packet>>(&mut self, out: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        self.ports.close_gate(out, class, now, world, post);
+        self.gate_closed(out, 1 << class, now, world, post);
+    }
+
+    /// Closes the gates of classes without credits, so that none of them loses its weighted turn by being picked in vain.
+    fn shut_starved<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &self.ports.egress[out as usize];
+        let ready = egress.waiting & !egress.paused;
+        for class in (1..world.classes.count).filter(|class| ready & (1 << class) != 0) {
+            if self.choose_lane(out, class).is_none() {
+                self.shut(out, class, now, world, post);
+            }
         }
     }
 

@@ -68,8 +68,7 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
         return Vec::new();
     }
     // Where a threshold of the whole port holds back all classes, packets of any class may be the reason.
-    let classes =
-        if world.pfc.is_some() && switch.memory.whole_port(ingress) { world.lossless } else { 1 << class };
+    let classes = if switch.memory.whole_port(ingress) { world.lossless } else { 1 << class };
     let mut blockers = Vec::new();
     for out in 0..ports.egress.len() as u16 {
         for class in (0..world.classes.count).filter(|class| classes & (1 << class) != 0) {

@@ -142,7 +142,8 @@ impl Memory {
     /// Whether the thresholds of a port look at all its classes together.
     #[inline]
     pub(crate) fn whole_port(&self, port: u16) -> bool {
-        matches!(self.thresholds[port as usize], Threshold::Static { port_xoff, .. } if port_xoff < u64::MAX)
+        let threshold = self.thresholds.get(port as usize);
+        matches!(threshold, Some(Threshold::Static { port_xoff, .. }) if *port_xoff < u64::MAX)
     }
 
     /// Books a packet in a window that [stays calm](Self::stays_calm).

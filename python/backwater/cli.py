@@ -48,6 +48,13 @@ pfc = App(name="pfc", help="Priority flow control: what a port needs.")
 pfc.command("backwater.commands.calculate:headroom", help="Print the headroom that an ingress port needs.")
 app.command(pfc)
 
+cbfc = App(name="cbfc", help="Credit-based flow control: what a virtual lane needs.")
+cbfc.command(
+    "backwater.commands.calculate:feasibility",
+    help="Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
+)
+app.command(cbfc)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""

@@ -135,9 +135,34 @@ def test_headroom_is_two_flights_two_packets_and_a_frame(capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["headroom_bytes"] == 2 * 20_000 + 2 * 1_000 + 64
 
 
+def test_max_ton_under_credits_is_their_period(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tcd", "max-ton", "--flow-control", "credits", "--period", "50us"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("max(Ton) = Tc = 50us")
+    assert main(["tcd", "max-ton", "--flow-control", "credits", "--period", "20us", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["max_ton_ps"], answer["period_ps"]) == (20_000_000, 160_000_000)
+
+
+def test_the_papers_buffer_feeds_a_link_of_32_but_not_of_40_gbps(capsys: pytest.CaptureFixture[str]) -> None:
+    link = ["cbfc", "feasibility", "--delay", "4us", "--period", "50us", "--buffer", "280KB", "--json"]
+    fits = {}
+    for rate in ("32Gbps", "40Gbps"):
+        assert main([*link, "--rate", rate]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["in_loop_bytes"] == {"32Gbps": 232_000, "40Gbps": 290_000}[rate]
+        fits[rate] = answer["fits"]
+    assert fits == {"32Gbps": True, "40Gbps": False}
+    assert main(["cbfc", "feasibility", "--rate", "100Gbps", "--delay", "500ns"]) == 0
+    assert "100Gbps * 1us = 12.5KB" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
+        (["tcd", "max-ton", "--flow-control", "credits"], "--period 50us"),
+        (["tcd", "max-ton", "--flow-control", "credits", "--period", "0us"], "--period 0ps"),
+        (["tcd", "max-ton", "--rate", "40Gbps"], "--delay 4us"),
+        (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--buffer", "many"], "--buffer many"),
         (["tcd", "max-ton", "--rate", "40", "--delay", "4us"], "--rate 40"),
         (["tcd", "max-ton", "--rate", "0Gbps", "--delay", "4us"], "above 0"),
         (["tcd", "max-ton", "--rate", "40Gbps", "--delay", "4us", "--epsilon", "2"], "epsilon = 2"),

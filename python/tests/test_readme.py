@@ -15,13 +15,13 @@ COMMANDS = re.findall(r"`(backwater [^`]*)`", README)
 
 
 def test_the_readme_shows_scenarios_and_commands() -> None:
-    assert len(SCENARIOS) == 3
+    assert len(SCENARIOS) == 4
     assert len(COMMANDS) > 5
 
 
 @pytest.mark.parametrize("text", SCENARIOS)
 def test_every_scenario_of_the_readme_is_valid(text: str) -> None:
-    # The second one reads files in the HPCC format, of which scenarios/hpcc has an example.
+    # One of them reads files in the HPCC format, of which scenarios/hpcc has an example.
     assert Scenario(text, "README.md", ROOT / "scenarios" / "hpcc").resolve()["traffic"]
 
 

@@ -1,7 +1,9 @@
-//! `max_ton` and `headroom`: the formulas of the control crate for one link, with their arithmetic.
+//! `max_ton`, `headroom` and `feasibility`: the formulas of the control crate for one link, with their arithmetic.
 use crate::errors::bad_input;
-use backwater_control::detector::{max_ton as ton, max_ton_authors as ton_authors};
-use backwater_control::flow_control::headroom as room;
+use backwater_control::detector::{Tcd, max_ton as ton, max_ton_authors as ton_authors};
+use backwater_control::flow_control::{
+    CreditReturn, feasibility as feasible, headroom as room, longest_period,
+};
 use backwater_units::{Bytes, Rate, Span};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -71,6 +73,78 @@ pub(crate) fn max_ton_authors(rate: &str, delay: &str, gap: &str, epsilon: f64) 
     let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
     let answer = ton_authors(link_rate(rate)?, delay, quantity("gap", gap)?, epsilon);
     Ok(answer.map_err(|error| bad_input(format!("error: {error}")))?.as_ps())
+}
+
+/// max(Ton) and T under credits that come back every `period`, as JSON: `max_ton_ps`, `period_ps`, `steps`.
+#[pyfunction]
+pub(crate) fn max_ton_credits(period: &str) -> PyResult<String> {
+    let tc = cycle(period)?;
+    let tcd = Tcd::credits(tc, Bytes::new(1), Bytes::new(1));
+    let steps = [
+        format!("Ton = Rd/Ri Tc < Tc = {tc}, as the input rate Ri is above the drain rate Rd (Eqn 4)"),
+        format!(
+            "T = max(4 Tc, 160us) = {}; T = Tc would look at the queue at the same point of every Tc",
+            tcd.period
+        ),
+        format!("max(Ton) = Tc = {}", tcd.max_ton),
+    ];
+    Ok(json!({
+        "max_ton_ps": tcd.max_ton.as_ps(),
+        "period_ps": tcd.period.as_ps(),
+        "steps": steps,
+    })
+    .to_string())
+}
+
+/// A Tc.
+fn cycle(text: &str) -> PyResult<Span> {
+    let tc = within("period", quantity("period", text)?, &LONGEST)?;
+    if tc > Span::ZERO {
+        return Ok(tc);
+    }
+    Err(bad_input("error: --period 0ps: credits come back every Tc, which is above 0; give one such as 50us"))
+}
+
+/// The buffer that a virtual lane needs under credits, as JSON: `needed_bytes`, `in_loop_bytes`, `packets`, `steps`, and with
+/// `buffer` also `fits` and `longest_period_ps`, the longest Tc with which it fits, if any. Without `period` credits come
+/// back at once.
+#[pyfunction]
+#[pyo3(signature = (rate, delay, mtu, frame, period=None, buffer=None))]
+pub(crate) fn feasibility(
+    rate: &str,
+    delay: &str,
+    mtu: &str,
+    frame: &str,
+    period: Option<&str>,
+    buffer: Option<&str>,
+) -> PyResult<String> {
+    let rate = link_rate(rate)?;
+    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
+    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
+    let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
+    let returned = period.map_or(Ok(CreditReturn::AtOnce), |text| cycle(text).map(CreditReturn::Periodic))?;
+    let answer = feasible(rate, delay, returned, mtu, frame);
+    let mut steps: Vec<String> = answer.steps().iter().map(ToString::to_string).collect();
+    let mut json = json!({
+        "needed_bytes": answer.needed.get(),
+        "in_loop_bytes": answer.in_loop.get(),
+        "packets": answer.packets,
+    });
+    if let Some(text) = buffer {
+        let buffer: Bytes = quantity("buffer", text)?;
+        let longest = longest_period(rate, delay, buffer, mtu, frame);
+        let fits = answer.needed <= buffer;
+        let verdict = if fits { "holds line rate" } else { "starves without any congestion" };
+        steps.push(format!("{buffer}: the link {verdict}"));
+        steps.push(match longest {
+            Some(longest) => format!("longest Tc with {buffer}: {longest}"),
+            None => format!("no Tc is short enough for {buffer}"),
+        });
+        json["fits"] = fits.into();
+        json["longest_period_ps"] = longest.map(Span::as_ps).into();
+    }
+    json["steps"] = steps.into();
+    Ok(json.to_string())
 }
 
 /// Headroom of an ingress port, as JSON: `headroom_bytes`, `terms` (name, bytes), `steps`.

@@ -51,5 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;
+    module.add_function(wrap_pyfunction!(calculate::max_ton_credits, module)?)?;
+    module.add_function(wrap_pyfunction!(calculate::feasibility, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::headroom, module)?)
 }

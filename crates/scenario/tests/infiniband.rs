@@ -111,6 +111,27 @@ fn credits_that_come_back_at_once_leave_a_gap_of_one_packet() {
 }
 
 #[test]
+fn the_values_written_out_are_a_scenario_that_means_the_same() {
+    let at_once = "switch.credits.returned=at-once";
+    for overrides in [
+        &[][..],
+        &["switch.detector.max-ton=30us"],
+        &["switch.detector.epsilon=0.1"],
+        &[at_once],
+        &[at_once, "switch.detector.max-ton=30us"],
+        &["profile=authors", "switch.flow-control=credits"],
+        &["profile=authors", "switch.flow-control=credits", at_once],
+        &["switch.flow-control=pfc"],
+        &["switch.arbiter=weighted", "switch.vl-arbitration.low=[{vl=3,weight=64}]"],
+    ] {
+        let first = figure_2(overrides);
+        let text = toml::to_string(first.settings()).unwrap();
+        let again = validate(&text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.settings(), first.settings(), "{overrides:?}");
+    }
+}
+
+#[test]
 fn fecn_has_its_own_threshold_and_ib_cc_its_own_table() {
     let spec = figure_2(&["switch.detector.kind=fecn", "cc.ib.increase=2"]).build();
     assert_eq!(p2(&spec), Detector::Fecn(Fecn::standard()));

@@ -23,7 +23,7 @@ fn every_scenario_file_is_valid() {
             count += 1;
         }
     }
-    assert!(count >= 5);
+    assert!(count >= 8);
 }
 
 #[test]

@@ -1,20 +1,24 @@
-"""``backwater tcd max-ton`` and ``backwater pfc headroom``: small calculations with their arithmetic."""
+"""``backwater tcd max-ton``, ``pfc headroom``, ``cbfc feasibility``: small calculations with their arithmetic."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from backwater.errors import UsageError
 
 
 def max_ton(
     *,
-    rate: str,
-    delay: str,
+    flow_control: Literal["pfc", "credits"] = "pfc",
+    rate: str | None = None,
+    delay: str | None = None,
     mtu: str = "1000B",
     epsilon: float = 0.05,
     gap: str | None = None,
+    period: str | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Print max(Ton), the longest time that an ON-OFF port stays ON, with the arithmetic.
@@ -23,21 +27,35 @@ def max_ton(
 
     Parameters
     ----------
+    flow_control
+        What holds the port back: pfc, or credits that come back periodically.
     rate
-        Rate of the port, such as 40Gbps.
+        pfc: rate of the port, such as 40Gbps.
     delay
-        One-way propagation delay of the link, such as 4us.
+        pfc: one-way propagation delay of the link, such as 4us.
     mtu
-        Largest packet.
+        pfc: largest packet.
     epsilon
-        How much faster than it drains the queue behind the port must fill, as a share of the rate.
+        pfc: how much faster than it drains the queue behind the port must fill, as a share of the rate.
     gap
-        Xoff - Xon; two MTUs if not given.
+        pfc: Xoff - Xon; two MTUs if not given.
+    period
+        credits: Tc, the time between two updates, such as 50us.
     json_
         Print JSON.
     """
     from backwater import _core
 
+    if flow_control == "credits":
+        if period is None:
+            message = "--flow-control credits needs the time between two updates: add --period, such as --period 50us"
+            raise UsageError(message)
+        _show(_core.max_ton_credits(period), json_)
+        return
+    if rate is None or delay is None:
+        missing = "--rate, such as --rate 40Gbps" if rate is None else "--delay, such as --delay 4us"
+        message = f"max(Ton) under PFC depends on the link: add {missing}"
+        raise UsageError(message)
     _show(_core.max_ton(rate, delay, mtu, epsilon, gap), json_)
 
 
@@ -70,6 +88,42 @@ def headroom(
     from backwater import _core
 
     _show(_core.headroom(rate, delay, mtu, frame, response), json_)
+
+
+def feasibility(
+    *,
+    rate: str,
+    delay: str,
+    period: str | None = None,
+    mtu: str = "2048B",
+    frame: str = "8B",
+    buffer: str | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Print the buffer with which a virtual lane can hold line rate while its credits are on their way back.
+
+    With less the link starves although nothing is congested.
+
+    Parameters
+    ----------
+    rate
+        Data rate of the link: 32Gbps for 40 Gbps of signalling with 8b/10b.
+    delay
+        One-way propagation delay of the link, such as 4us.
+    period
+        Tc, the time between two updates, such as 50us; without it credits come back with every packet.
+    mtu
+        Largest packet.
+    frame
+        An update on the wire.
+    buffer
+        A buffer to be judged; the longest period with which it suffices is printed, too.
+    json_
+        Print JSON.
+    """
+    from backwater import _core
+
+    _show(_core.feasibility(rate, delay, mtu, frame, period, buffer), json_)
 
 
 def _show(text: str, as_json: bool) -> None:

@@ -14,9 +14,6 @@ const AUTHORS_LOW: Bytes = Bytes::new(2060);
 /// Nine tenths of a packet (authors' release).
 const AUTHORS_DELTA: Bytes = Bytes::new(900);
 
-/// Least period T under credits that come back every Tc.
-const LEAST_PERIOD: Span = Span::from_us(160);
-
 /// Congestion degree where credits come back at once and nothing else is given (TCD paper §4.4).
 const EPSILON: f64 = 0.05;
 
@@ -45,8 +42,8 @@ fn under_credits(settings: &mut Settings, written: &Node) {
     let said = |key| written.get("switch").and_then(|t| t.get("detector")?.get(key)).is_some();
     let periodic = credits.returned == Returned::Periodic;
     if periodic {
-        let period = Span::from_ps(credits.period.0.as_ps().saturating_mul(4)).max(LEAST_PERIOD);
-        detector.period.get_or_insert(Quantity(period));
+        let paper = Tcd::credits(credits.period.0, detector.kmax.0, Bytes::new(1));
+        detector.period.get_or_insert(Quantity(paper.period));
         detector.epsilon = None;
     }
     if said("max-ton") {

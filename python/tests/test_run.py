@@ -231,3 +231,12 @@ def test_the_demo_refuses_a_scenario_without_its_ports(small: Path, capsys: pyte
     assert main(["demo", "--scenario", str(small)]) == Exit.BAD_INPUT
     assert "has no ports P0, P1, P2, P3" in capsys.readouterr().err
     assert not Path("results").exists()
+
+
+def test_a_run_over_infiniband_records_who_kept_credits_back_and_spares_the_victims(tmp_path: Path) -> None:
+    run = backwater.run(SCENARIOS / "infiniband.toml", out=tmp_path / "run", overrides=['run.until="4ms"'])
+    assert run.tables["holds"]["rows"] > 0
+    flows = run.flows.select("traffic", "ce_packets", "ue_packets").collect().to_dicts()
+    victims = [flow for flow in flows if flow["traffic"] in ("F0", "F2")]
+    assert [flow["ce_packets"] for flow in victims] == [0, 0], "they never cross the congested port"
+    assert all(flow["ue_packets"] > 0 for flow in victims)

@@ -58,13 +58,23 @@ class Comparison:
 
 def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> pl.DataFrame:
     first = next(iter(frames.values()))
+    exact = _exact(frames, edges)
     parts = []
     for name, seeds in frames.items():
         bins = slowdown.by_size(seeds, edges)
-        words = [_words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
+        words = [exact.get(low) or _words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
         named = bins.select(pl.lit(name).alias("scheme"), pl.Series("bin", words, pl.String), pl.all())
         parts.append(named.join(slowdown.ratios(first, seeds, edges), on="low_bytes", how="left"))
     return pl.concat(parts)
+
+
+def _exact(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> dict[int, str]:
+    """The size in each bin by the bin's lower end, if no bin has two sizes; else nothing."""
+    sizes = {int(size) for seeds in frames.values() for frame in seeds for size in frame["size_bytes"].unique()}
+    lows = {size: max((cut for cut in edges if cut <= size), default=0) for size in sizes}
+    return (
+        {low: quantity.round_size(size) for size, low in lows.items()} if len(set(lows.values())) == len(sizes) else {}
+    )
 
 
 def _words(low: int, high: int | None) -> str:
@@ -74,7 +84,7 @@ def _words(low: int, high: int | None) -> str:
 
 
 def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
-    """Cuts that suit the traffic: those of its size table, if it is one of the two.
+    """Cuts that suit the traffic: those of its size table, if it has one; of a discrete table each size is a bin.
 
     Raises UsageError if no scheme has the traffic entry.
     """
@@ -82,7 +92,13 @@ def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
     names = list(dict.fromkeys(entry["name"] for entry in entries))
     if traffic is not None and traffic not in names:
         raise UsageError(f"there is no traffic {traffic!r}; there is {', '.join(names)}")
-    tables = {entry.get("cdf") for entry in entries if traffic in (None, entry["name"])}
+    tables = {
+        entry.get("cdf", "mpi-io" if entry["kind"] == "mpi-io" else None)
+        for entry in entries
+        if traffic in (None, entry["name"])
+    }
+    if tables and all(table in slowdown.SIZES for table in tables):
+        return tuple(sorted({size for table in tables for size in slowdown.SIZES[table]}))[1:]
     known = [table for table in tables if table in slowdown.EDGES]
     return slowdown.EDGES[known[0]] if len(known) == 1 else _CUTS
 

@@ -58,23 +58,27 @@ def size(count: float, like: float | None = None) -> str:
 def round_size(count: float) -> str:
     """A number of bytes that is meant exactly, such as a bound.
 
-    >>> round_size(80_000), round_size(1_500_000), round_size(0)
-    ('80 KB', '1.5 MB', '0 B')
+    >>> round_size(80_000), round_size(1_500_000), round_size(0), round_size(512 * 1024)
+    ('80 KB', '1.5 MB', '0 B', '512 KiB')
     """
+    if count and count % 1024 == 0 and count % 1000:
+        power, name = next((p, n) for p, n in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")) if count % p == 0)
+        return f"{count // power:.0f} {name}"
     size, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if count >= s), (1, "B"))
     return f"{count / size:.12g} {unit}"
 
 
 def parse_size(text: str) -> int:
-    """A number of bytes from a text such as ``80KB``; a KB is 1000 bytes. Raises ValueError with what is accepted.
+    """A number of bytes from a text such as ``80KB``: a KB is 1000 bytes, a KiB 1024. Raises ValueError otherwise.
 
-    >>> parse_size("80KB"), parse_size(" 1.5 MB "), parse_size("64")
-    (80000, 1500000, 64)
+    >>> parse_size("80KB"), parse_size(" 1.5 MB "), parse_size("64"), parse_size("2KiB")
+    (80000, 1500000, 64, 2048)
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(GB|MB|KB|B)?\s*", text)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([GMK]i?B|B)?\s*", text)
     if match is None:
-        raise ValueError(f"{text!r} is not a size; write a number with B, KB, MB or GB, such as 80KB")
-    value = Fraction(match[1]) * {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, None: 1}[match[2]]
+        raise ValueError(f"{text!r} is not a size; write a number with B, KB, MB, GB, KiB, MiB or GiB, such as 80KB")
+    units = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, None: 1}
+    value = Fraction(match[1]) * units[match[2]]
     if value.denominator != 1:
         raise ValueError(f"{text!r} is not a whole number of bytes")
     return int(value)

@@ -34,6 +34,11 @@ EDGES: Mapping[str, tuple[int, ...]] = {
     "web-search": (10_000, 30_000, 50_000, 80_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000),
 }
 
+_MPI = (2_048, 4_096, 8_192, 16_384, 32_768)
+_IO = (524_288, 1_048_576, 2_097_152, 4_194_304)
+#: The sizes of the discrete tables, in bytes: :func:`by_exact_size` has a row for each.
+SIZES: Mapping[str, tuple[int, ...]] = {"mpi": _MPI, "io": _IO, "mpi-io": _MPI + _IO}
+
 #: The statistics of a bin that get a mean over seeds and a confidence interval.
 STATISTICS = ("median", "p95", "p99", "mean", "mean_fct_ps")
 #: How the columns of a mean and of the ends of its interval end.
@@ -77,6 +82,16 @@ def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFram
     per_seed = [_bins(frame, cuts) for frame in frames]
     rows = [_over_seeds(bin_, [seed[bin_] for seed in per_seed if bin_ in seed], cuts) for bin_ in range(len(cuts) + 1)]
     return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_SCHEMA)
+
+
+def by_exact_size(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Slowdown, FCT and MCT of messages that have few sizes: :func:`by_size` with a row for each size that occurs.
+
+    Column ``size_bytes`` takes the place of ``low_bytes`` and ``high_bytes``.
+    """
+    sizes = sorted({int(size) for frame in frames for size in frame["size_bytes"].unique()})
+    table = by_size(frames, sizes[1:])
+    return table.select(pl.Series("size_bytes", sizes, pl.Int64), pl.all().exclude("low_bytes", "high_bytes"))
 
 
 _SCHEMA = {

@@ -336,6 +336,16 @@ def test_what_a_flow_would_wait_alone_is_not_counted_as_lost(runs: Callable[...,
     assert (finished["rest_ps"] == 0).all()
 
 
+def test_what_messages_of_a_connection_wait_for_each_other_is_a_part_of_their_loss(runs: Callable[..., Blame]) -> None:
+    # Twenty rounds at 11 Gbps from each of seven hosts into one link: rounds wait for the ones before them.
+    shared = runs("overlapped", _overlapped(), "traffic.to-R1.connection=pair")
+    bursts = shared.flows.filter(pl.col("lost_ps").is_not_null(), pl.col("traffic").cast(pl.String) == "to-R1")
+    assert bursts.height > 50
+    assert (bursts["rest_ps"] == 0).all()
+    assert (bursts["connection_wait_ps"] > 0).any()
+    assert (runs("overlapped", _overlapped()).flows["connection_wait_ps"] == 0).all()
+
+
 def test_a_port_is_not_credited_with_what_other_ports_marked(isolated: Blame, tmp_path: Path) -> None:
     # Two copies of the run: in one P3 is as it was, in the other all that it marked had come marked from elsewhere.
     shutil.copytree(isolated.results.folder, tmp_path / "r")

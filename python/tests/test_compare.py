@@ -56,6 +56,18 @@ def rows(capsys: pytest.CaptureFixture[str]) -> dict[tuple[str, str], dict[str, 
     return {(row["bin"], row["scheme"]): row for row in json.loads(capsys.readouterr().out)["rows"]}
 
 
+def test_messages_of_a_discrete_table_are_compared_size_by_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    entries = SCENARIO.split("[[traffic]]")
+    messages = '[[traffic]]\nname = "m"\nkind = "poisson"\ncdf = "mpi"\nload = 0.1\nflows = 200\nconnection = "pair"\n'
+    Path("m.toml").write_text(entries[0] + messages + SCHEMES)
+    assert main(["compare", "m.toml", "--json"]) == Exit.OK
+    table = rows(capsys)
+    assert {bin_ for bin_, _ in table} == {"2 KiB", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "all sizes"}
+
+
 def test_every_flow_is_in_one_bin_under_each_scheme(one: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", one, "--seeds", "2", "--edges", "10KB,64KB", "--json"]) == Exit.OK
     found = rows(capsys)

@@ -210,10 +210,12 @@ impl Check<'_> {
             let _ = write!(message, " (kind {kind:?})");
         }
         let table = if title == ROOT { "" } else { title };
-        let label = hints::instead_of(table, &entry.key, keys, "not a key of this table");
-        let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
-        names.sort_unstable();
-        let help = format!("the keys here are {}", names.join(", "));
+        let (label, fix) = hints::instead_of(table, &entry.key, keys);
+        let help = fix.unwrap_or_else(|| {
+            let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+            names.sort_unstable();
+            format!("the keys here are {}", names.join(", "))
+        });
         self.problems.push(Problem::new(entry.place.clone(), message, label).help(help));
     }
 }

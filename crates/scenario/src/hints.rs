@@ -11,20 +11,21 @@ pub(crate) fn retired(name: &str, word: &str) -> Option<&'static str> {
     RETIRED.iter().find(|(key, old, _)| *key == name && *old == word).map(|(.., new)| *new)
 }
 
-/// The words under an unknown key of the table `name`, whose keys are `keys`: the tables in it that have such a key, or
-/// the nearest of its own.
-pub(crate) fn instead_of(name: &str, key: &str, keys: &[(&str, View<'_>)], none: &str) -> String {
+/// What to say under a key that the table `name`, whose keys are `keys`, does not have, and what to do if that is known.
+/// Tables in it that have such a key come first, then the nearest of its own.
+pub(crate) fn instead_of(name: &str, key: &str, keys: &[(&str, View<'_>)]) -> (String, Option<String>) {
     let has = |view: &View<'_>| view.allows("object") && Rules::properties(view).contains(&key);
-    let inner: Vec<String> = keys
-        .iter()
-        .filter(|(_, view)| has(view))
-        .map(|(table, _)| format!("{:?}", join(&join(name, table), key)))
-        .collect();
+    let inner: Vec<String> =
+        keys.iter().filter(|(_, view)| has(view)).map(|(table, _)| join(name, table)).collect();
     if !inner.is_empty() {
-        return format!("did you mean {}?", inner.join(" or "));
+        let paths: Vec<String> = inner.iter().map(|table| format!("{:?}", join(table, key))).collect();
+        let tables: Vec<String> = inner.iter().map(|table| format!("[{table}]")).collect();
+        let label = format!("did you mean {}?", paths.join(" or "));
+        return (label, Some(format!("{key} is a key of {}", tables.join(" and of "))));
     }
-    match nearest(key, keys.iter().map(|(key, _)| *key)) {
+    let label = match nearest(key, keys.iter().map(|(key, _)| *key)) {
         Some(near) => format!("did you mean {near:?}?"),
-        None => none.to_owned(),
-    }
+        None => "not a key of this table".to_owned(),
+    };
+    (label, None)
 }

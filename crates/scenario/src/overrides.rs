@@ -127,9 +127,10 @@ impl Setter<'_> {
         let (key, place) = &parts[0];
         let keys = self.rules.keys(view, node);
         let Some((_, key_view)) = keys.iter().find(|(known, _)| known == key) else {
-            let label = hints::instead_of(name, key, &keys, "not known here");
-            let names = keys.iter().map(|(key, _)| *key);
-            return Err(unknown(key, place, &title(node, name), (label, names)));
+            let (label, fix) = hints::instead_of(name, key, &keys);
+            let title = title(node, name);
+            let help = fix.unwrap_or_else(|| listed(&title, keys.iter().map(|(key, _)| *key)));
+            return Err(unknown(key, place, &title, label).help(help));
         };
         if parts.len() == 1 {
             let entry = Entry { key: (*key).to_owned(), place: place.clone(), node: self.value.clone() };
@@ -184,7 +185,7 @@ impl Setter<'_> {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => "not known here".to_owned(),
             };
-            return Err(unknown(part, place, name, (label, known.into_iter())));
+            return Err(unknown(part, place, name, label).help(listed(name, known)));
         }
         accepting.into_iter().try_for_each(|item| self.descend(item, view, parts, name))
     }
@@ -214,15 +215,14 @@ fn title(table: &Node, name: &str) -> String {
     }
 }
 
-fn unknown<'a>(
-    key: &str,
-    place: &Place,
-    title: &str,
-    (label, known): (String, impl Iterator<Item = &'a str>),
-) -> Problem {
-    let mut known: Vec<&str> = known.collect();
+fn unknown(key: &str, place: &Place, title: &str, label: String) -> Problem {
+    Problem::new(place.clone(), format!("the override names {key:?}, which {title} does not have"), label)
+}
+
+/// What a table has.
+fn listed<'a>(title: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable();
     known.dedup();
-    Problem::new(place.clone(), format!("the override names {key:?}, which {title} does not have"), label)
-        .help(format!("{title} has {}", known.join(", ")))
+    format!("{title} has {}", known.join(", "))
 }

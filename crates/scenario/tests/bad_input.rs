@@ -106,7 +106,10 @@ fn a_word_of_an_earlier_version_says_what_to_write_now() {
 #[test]
 fn a_key_that_an_inner_table_has_is_shown_with_that_table() {
     let beta = format!("{SMALL}\n[cc]\nkind = \"timely\"\nbeta = 1.6\n");
-    says(&report(&beta, &[]), &["unknown key \"beta\" in cc", "did you mean \"cc.timely.beta\"?"]);
+    says(
+        &report(&beta, &[]),
+        &["unknown key \"beta\" in cc", "did you mean \"cc.timely.beta\"?", "a key of [cc.timely]"],
+    );
     says(&report(SMALL, &["cc.beta=1.6"]), &["did you mean \"cc.timely.beta\"?"]);
     says(&report(SMALL, &["cc.increase=2"]), &["did you mean \"cc.ib.increase\"?"]);
     says(

@@ -152,15 +152,19 @@ fn a_link_that_starves_under_its_period_is_refused_with_the_arithmetic() {
     says(
         &error,
         &[
+            "--set topology.rate=40Gbps",
+            "needs a buffer of at least 297KB",
             "the link S0->T0 starves without any congestion",
             "a virtual lane has a buffer of 280KB, and 40Gbps need 296.96KB",
-            "Tc + 2 tp = 50us + 2*4us = 58us",
+            " Tc + 2 tp = 50us + 2*4us = 58us\n",
             "40Gbps * 58us = 290KB",
             "raise switch.credits.buffer to at least 297KB",
             "shorten switch.credits.period from 50us to at most 46.4us",
             "32Gbps of 40",
         ],
     );
+    let period = ["topology.rate=40Gbps", "switch.credits.period=47us"];
+    says(&report(FIGURE_2, &period), &["--set switch.credits.period=47us", "^ at most 46.4us"]);
     assert!(validate(FIGURE_2, &["topology.rate=40Gbps", "switch.credits.period=46.4us"]).is_ok());
     assert!(validate(FIGURE_2, &["topology.rate=40Gbps", "switch.credits.buffer=297KB"]).is_ok());
     says(&report(FIGURE_2, &["topology.delay=1ms"]), &["no switch.credits.period is short enough"]);
@@ -250,7 +254,7 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
     };
     let none = "virtual lane 3 carries traffic.F1 but is in no table of switch.vl-arbitration";
     says(&wrong(&[]), &[none, "add { vl = 3, weight = 64 }"]);
-    says(&wrong(&["low=[{vl=3,weight=0},{vl=1,weight=0}]"]), &["sum to zero over 2 virtual lanes"]);
+    says(&wrong(&["low=[{vl=3,weight=0},{vl=1,weight=0}]"]), &["sum to zero over 2 lines"]);
     says(
         &wrong(&["low=[{vl=3,weight=0},{vl=1,weight=9}]"]),
         &["lane 3 carries traffic.F1 but has the weight 0"],

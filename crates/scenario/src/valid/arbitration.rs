@@ -64,7 +64,7 @@ fn weights(context: &mut Context<'_>) -> bool {
     let lines = tables.high.len() + tables.low.len();
     let sum: u32 = tables.high.iter().chain(&tables.low).map(|line| u32::from(line.weight)).sum();
     if sum == 0 && lines > 0 {
-        let message = format!("the weights of switch.vl-arbitration sum to zero over {lines} virtual lanes");
+        let message = format!("the weights of switch.vl-arbitration sum to zero over {lines} lines");
         let help = "give every virtual lane that carries traffic a weight from 1 to 255, in units of 64 B: { vl = 0, weight = 64 }";
         context.report(&at!["switch", "vl-arbitration"], message, "nothing would ever be sent", help);
     }

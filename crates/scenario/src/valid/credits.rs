@@ -6,7 +6,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::{Lanes, guarded};
 use super::{Context, mtu};
-use crate::document::at;
+use crate::document::{Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{Credits, FlowControl, Returned};
 
@@ -118,29 +118,48 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
     let credits = &context.settings.switch.credits;
     let least = Quantity(up_to_kb(need.needed * classes));
     let has = format!("{}{}", Quantity(share), divided(context, classes));
-    let arithmetic = need.steps().map(|step| step.to_string()).join("; ");
     let (rate, needed) = (need.rate, Quantity(need.needed));
     if credits.returned == Returned::AtOnce {
+        let arithmetic = need.steps().map(|step| step.to_string()).join("; ");
         context.caveats.push(format!(
             "the link {name} cannot reach its {rate}: a virtual lane has a buffer of {has} and needs {needed} until credits \
              come back ({arithmetic}); raise switch.credits.buffer to at least {least}"
         ));
         return;
     }
+    let longest = longest_period(rate, need.delay, share, need.mtu, need.frame).map(tenths);
+    let longest = longest.filter(|&longest| longest > Span::ZERO);
+    let shorter = longest.map_or_else(
+        || "no switch.credits.period is short enough".to_owned(),
+        |longest| format!("shorten switch.credits.period from {} to at most {longest}", credits.period),
+    );
     let message = format!(
         "the link {name} starves without any congestion: a virtual lane has a buffer of {has}, and {rate} need {needed}"
     );
-    let shorter = match longest_period(rate, need.delay, share, need.mtu, need.frame).map(tenths) {
-        Some(longest) if longest > Span::ZERO => {
-            format!("shorten switch.credits.period from {} to at most {longest}", credits.period)
-        }
-        _ => "no switch.credits.period is short enough".to_owned(),
-    };
     let help = format!(
         "raise switch.credits.buffer to at least {least}, or {shorter}, or give the links their data rate, 0.8 of the \
-         signalling with 8b/10b (32Gbps of 40); the arithmetic: {arithmetic}"
+         signalling with 8b/10b (32Gbps of 40). What line rate needs:\n{}",
+        need.steps().map(|step| format!("  {step}")).join("\n")
     );
-    context.report(&at!["switch", "credits", "buffer"], message, format!("at least {least}"), help);
+    let (place, label) = to_blame(context, least, longest);
+    context.report(&place, message, label, help);
+}
+
+/// Where a user can mend a link that starves: what they wrote about its credits, else its rate.
+fn to_blame(context: &Context<'_>, least: Quantity<Bytes>, longest: Option<Span>) -> (Vec<Step>, String) {
+    let wrote = |table: &[&str], key| context.wrote(table).is_some_and(|table| table.get(key).is_some());
+    let credits = |key| at!["switch", "credits", key].to_vec();
+    match longest {
+        Some(longest)
+            if !wrote(&["switch", "credits"], "buffer") && wrote(&["switch", "credits"], "period") =>
+        {
+            (credits("period"), format!("at most {longest}"))
+        }
+        _ if wrote(&["switch", "credits"], "buffer") || !wrote(&["topology"], "rate") => {
+            (credits("buffer"), format!("at least {least}"))
+        }
+        _ => (at!["topology", "rate"].to_vec(), format!("needs a buffer of at least {least}")),
+    }
 }
 
 /// Rounded down to tenths of a microsecond for a message.

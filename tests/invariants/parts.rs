@@ -1,17 +1,21 @@
 //! Where a flow's time goes: its parts are all of it, to the picosecond.
 use backwater_control::detector::{Detector, Red};
-use backwater_control::flow_control::Threshold;
+use backwater_control::flow_control::{CreditReturn, Threshold};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, ReactionConfig};
-use backwater_fabric::Spec;
+use backwater_fabric::record::FlowRecord;
+use backwater_fabric::{Spec, Switching};
 use backwater_topology::generate;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use scene::{exact, flow, ideal, per_port, run};
+use scene::{exact, flow, ideal, infiniband, per_port, run};
 
 const LINE: u64 = 40_000_000_000;
 const DELAY: u64 = 1_000_000;
+
+/// How much of a frame a switch that cuts through must have to forward it.
+const HEADER: u64 = 20;
 
 /// Two hosts send to a third under DCQCN and PFC, with switches that pause early. Of each flow: source, packets, start in
 /// nanoseconds, pace, connection (the sixth: none).
@@ -51,6 +55,37 @@ fn fabric(messages: &[(u32, u64, u64, u8, u32)]) -> Spec {
     spec
 }
 
+/// The same under credits, of which there are few, with virtual output queues and cut-through.
+fn by_credit(messages: &[(u32, u64, u64, u8, u32)]) -> Spec {
+    let ethernet = fabric(messages);
+    let mut spec = infiniband(ethernet.network, ethernet.flows);
+    spec.packet = ethernet.packet;
+    spec.pairs = ethernet.pairs;
+    spec.probe = ethernet.probe;
+    spec.switch.detectors = ethernet.switch.detectors;
+    spec.switch.switching = Switching::CutThrough { header: Bytes::new(HEADER) };
+    let credits = spec.switch.credits.as_mut().expect("credits");
+    (credits.buffer, credits.returned) = (Bytes::new(20_000), CreditReturn::AtOnce);
+    spec
+}
+
+/// Whether the parts of each flow's time are all of it, where `forwarded` bytes of a packet must be in at the switch.
+fn add_up(spec: Spec, forwarded: u64) -> Result<(), TestCaseError> {
+    let outcome = run(spec);
+    for flow in &outcome.flows {
+        let at_source = [flow.behind, flow.paced, flow.nic_held, flow.nic_queue];
+        let at_switch = outcome.records.waits.iter().filter(|wait| wait.last && wait.flow == flow.flow);
+        let waits: u64 = at_switch.map(|wait| wait.end.since(wait.start).as_ps()).sum();
+        let last = flow.size.get() % 1000;
+        let wires =
+            (flow.packets - 1) * exact(1000, LINE) + exact(last.min(forwarded), LINE) + exact(last, LINE);
+        let parts = at_source.iter().map(|part| part.as_ps()).sum::<u64>() + waits + wires + 2 * DELAY;
+        prop_assert_eq!(flow.finish.since(flow.start).as_ps(), parts, "flow {}", flow.flow);
+        prop_assert!(flow.connection.is_some() || flow.behind == Span::ZERO);
+    }
+    Ok(())
+}
+
 fn messages() -> impl Strategy<Value = Vec<(u32, u64, u64, u8, u32)>> {
     prop::collection::vec((0u32..2, 1u64..40, 0u64..20_000, 0u8..3, 0u32..7), 1..24)
 }
@@ -60,17 +95,12 @@ proptest! {
 
     #[test]
     fn waits_and_time_on_wires_add_up_to_the_completion_time_of_every_message(messages in messages()) {
-        let outcome = run(fabric(&messages));
-        for flow in &outcome.flows {
-            let at_source = [flow.behind, flow.paced, flow.nic_held, flow.nic_queue];
-            let at_switch = outcome.records.waits.iter().filter(|wait| wait.last && wait.flow == flow.flow);
-            let waits: u64 = at_switch.map(|wait| wait.end.since(wait.start).as_ps()).sum();
-            let last = exact(flow.size.get() % 1000, LINE);
-            let wires = (flow.packets - 1) * exact(1000, LINE) + 2 * (last + DELAY);
-            let parts = at_source.iter().map(|part| part.as_ps()).sum::<u64>() + waits + wires;
-            prop_assert_eq!(flow.finish.since(flow.start).as_ps(), parts, "flow {}", flow.flow);
-            prop_assert!(flow.connection.is_some() || flow.behind == Span::ZERO);
-        }
+        add_up(fabric(&messages), u64::MAX)?;
+    }
+
+    #[test]
+    fn so_they_do_under_credits_where_switches_cut_through(messages in messages()) {
+        add_up(by_credit(&messages), HEADER)?;
     }
 
     #[test]
@@ -84,11 +114,11 @@ proptest! {
 }
 
 #[test]
-fn the_scene_pauses_nics_paces_sources_and_keeps_messages_waiting() {
+fn the_scenes_hold_nics_pace_sources_and_keep_messages_waiting() {
     let messages: Vec<_> = (0..20).map(|i| (i % 2, 30, u64::from(i) * 500, 0, i % 4)).collect();
-    let flows = run(fabric(&messages)).flows;
-    let some = |part: fn(&backwater_fabric::record::FlowRecord) -> Span| {
-        flows.iter().any(|flow| part(flow) > Span::ZERO)
-    };
-    assert!(some(|f| f.behind) && some(|f| f.paced) && some(|f| f.nic_held) && some(|f| f.nic_queue));
+    for spec in [fabric(&messages), by_credit(&messages)] {
+        let flows = run(spec).flows;
+        let some = |part: fn(&FlowRecord) -> Span| flows.iter().any(|flow| part(flow) > Span::ZERO);
+        assert!(some(|f| f.behind) && some(|f| f.paced) && some(|f| f.nic_held) && some(|f| f.nic_queue));
+    }
 }

@@ -57,16 +57,19 @@ class Testbed:
         return 100 * np.asarray(marked) / np.maximum(self._f0_packets(), 1)
 
     def f1_percent(self, code: str) -> NDArray[np.float64]:
-        """Per window: of F1's packets from the first to the last that P3 marked in it, those that it marked.
+        """Per window: of F1's packets those that P3 marked.
 
-        Between two marks P3 sent as many packets of F1 as their numbers differ by, since none is lost or overtaken.
+        While A0 sends, of those from the first to the last mark of a window: between two marks P3 sent as many packets
+        of F1 as their numbers differ by, since none is lost or overtaken. Else of those that passed P0 in the window.
         """
         seqs = self._marks("P3", code, "F1").sort("time_ps")
+        passed = self._packets("P0") - self._f0_packets()
         found = np.zeros(WINDOWS)
         for window, (begin, end) in enumerate(zip(self.edges_ps, self.edges_ps[1:], strict=False)):
             inside = seqs.filter(pl.col("time_ps") >= begin, pl.col("time_ps") < end)["seq"].to_numpy().astype(int)
             if len(inside):
-                found[window] = 100 * len(inside) / (inside[-1] - inside[0] + 1)
+                whole = inside[-1] - inside[0] + 1
+                found[window] = 100 * len(inside) / (whole if self.during[window] else max(whole, passed[window]))
         return found
 
     def _marked(self, port: str, code: str, flow: str) -> NDArray[np.int64]:
@@ -82,8 +85,12 @@ class Testbed:
         return marks.select("time_ps", "seq").collect()
 
     def _f0_packets(self) -> NDArray[np.float64]:
+        return self._packets(F0_LINK)
+
+    def _packets(self, port: str) -> NDArray[np.float64]:
+        """Packets that a sampled port sent, per window."""
         sent = self.run.samples.filter(
-            pl.col("port").cast(pl.String) == self.run.port(F0_LINK), pl.col("priority") == PRIORITY
+            pl.col("port").cast(pl.String) == self.run.port(port), pl.col("priority") == PRIORITY
         )
         frame = sent.sort("time_ps").select("time_ps", "sent_bytes").collect()
         at_edges = np.interp(self.edges_ps, frame["time_ps"].to_numpy(), frame["sent_bytes"].to_numpy())

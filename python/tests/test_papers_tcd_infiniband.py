@@ -73,8 +73,9 @@ def bed(write: Write, *, ue_from_ms: int = 30) -> Results:
     )
     samples = pl.DataFrame(
         [
-            {"time_ps": us * US, "port": "T2->R0", "priority": 3, "queue_bytes": 0, "sent_bytes": us * 10}
+            {"time_ps": us * US, "port": port, "priority": 3, "queue_bytes": 0, "sent_bytes": us * rate}
             for us in range(0, 100_001, 100)
+            for port, rate in (("T2->R0", 10), ("T0->T2", 110))
         ]
     )
     flows = pl.DataFrame(

@@ -40,7 +40,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         made = plot.figure(9.0, 3.4)
         left, right = made.subplots(1, 2, sharey=True)
         _panel(left, bed, {"UE": bed.f0_percent("UE"), "CE": bed.f0_percent("CE")}, "F0, which only passes P0")
-        _panel(right, bed, {"CE": bed.f1_percent("CE")}, "F1, which P3's congestion is due to")
+        _panel(right, bed, {"CE": bed.f1_percent("CE")}, "F1, which P3's congestion comes from")
         left.set_ylabel("packets that get the mark [%]")
         left.set_ylim(0, 112)
         network = {"pfc": "PFC"}.get(flow_control, flow_control)
@@ -51,12 +51,13 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
 
 def _panel(axes: Axes, bed: Testbed, shares: Mapping[str, NDArray[np.float64]], title: str) -> None:
     middle = (bed.edges_ps[1:] + bed.edges_ps[:-1]) / 2 / MS
-    width = 0.8 * float(bed.edges_ps[1]) / MS / len(shares)
-    for index, (code, values) in enumerate(shares.items()):
-        at = middle + (index - (len(shares) - 1) / 2) * width
-        axes.bar(at, values, width, color=plot.MARK_COLOURS[code], label=code)
+    width = 0.8 * float(bed.edges_ps[1]) / MS
+    below = 0 * middle
+    for code, values in shares.items():
+        axes.bar(middle, values, width, bottom=below, color=plot.MARK_COLOURS[code], label=code)
+        below = below + values
     begin, end = (time / MS for time in bed.a0_ps)
-    axes.axvspan(begin, end, color=plot.GREY, alpha=0.15, lw=0)
+    axes.axvspan(begin, end, color=plot.GREY, alpha=0.15, lw=0, zorder=0)
     axes.text((begin + end) / 2, 104, "A0 sends", ha="center", color=plot.GREY, fontsize=8)
     axes.set_title(title)
     axes.set_xlabel("time [ms]")

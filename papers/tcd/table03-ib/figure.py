@@ -21,7 +21,7 @@ ROWS = Rows(
         "tcd T=Tc": "TCD,\nT = Tc",
         "tcd rise": "TCD,\nflowchart",
     },
-    loads=(0.4, 0.6, 0.8, 1.0),
+    loads=(0.2, 0.3, 0.5, 0.6),
     things="messages",
 )
 

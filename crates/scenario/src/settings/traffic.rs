@@ -106,7 +106,7 @@ pub enum SizeChoice {
 pub struct Traffic {
     /// Name of the entry in results and in `--set traffic.NAME.key=value`: letters, digits, `-` and `_`.
     pub name: String,
-    /// Priority (PFC class) of the data packets. Default 3 (TCD authors' and HPCC flow files), or that of the file.
+    /// Priority (PFC class, virtual lane) of the data packets. Default 3 (TCD authors' and HPCC flow files), or that of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 7))]
     pub priority: Option<u8>,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: No congestion tree is deeper. Where pauses go round in a circle, sums over the tree end here.
 DEEPEST = 32
+#: How often a queue is looked at where flow control has no period: as the crowds table does.
+LOOK_PS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Gates:
     """`off`: one row per OFF interval: `off` (its number), `queue`, `off_ps`, `on_ps`, `behind` (bytes held back).
 
     `held`: one row per held period: `queue`, `start`, `end`. `holds`: one row per hold and egress queue it was for:
-    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the hold was for), `closed` (whether the
-    gate of the blocker was).
+    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the hold was for), `queue_bytes` (of the
+    blocker), `closed` (whether its gate was).
     """
 
     off: pl.DataFrame
@@ -37,8 +39,9 @@ def gates(results: Results, ports: pl.DataFrame) -> Gates:
     end_ps = int(results.meta["sim_time_ps"])
     off, holds = _off(results, end_ps), _holds(results)
     off = _behind(off, holds)
-    sent = _sent(off, ports, longest_on_ps(results.meta["scenario"]))
-    ends = release.ends(results, sent, holds, end_ps)
+    scenario = results.meta["scenario"]
+    sent = _sent(off, ports, longest_on_ps(scenario))
+    ends = release.ends(results, sent, holds, end_ps, look_ps(scenario))
     return Gates(off, _held(ends), holds)
 
 
@@ -52,6 +55,16 @@ def longest_on_ps(scenario: dict[str, Any]) -> int:
     if switch.get("flow-control") != "credits" or switch["credits"]["returned"] != "periodic":
         return 0
     return quantity.parse_time(switch["credits"]["period"])
+
+
+def look_ps(scenario: dict[str, Any]) -> int:
+    """For how long a queue must not fall to show that it is its own cause, in picoseconds.
+
+    Under credits a hold only says that something waits; each period has its own. A PAUSE says that it has become more.
+    """
+    if scenario.get("switch", {}).get("flow-control") != "credits":
+        return 0
+    return longest_on_ps(scenario) or LOOK_PS
 
 
 def _off(results: Results, end_ps: int) -> pl.DataFrame:
@@ -75,10 +88,11 @@ def _off(results: Results, end_ps: int) -> pl.DataFrame:
 def _holds(results: Results) -> pl.DataFrame:
     held = ("held_node_index", "held_port_index", "priority")
     blocker = ("node_index", "blocker_index", "blocker_priority")
-    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes", "closed"])
+    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes", "queue_bytes", "closed"])
     return frame.select(
         "time_ps",
         "closed",
+        "queue_bytes",
         queue=queue_of(*held),
         blocker=queue_of(*blocker),
         share=pl.col("from_held_bytes"),

@@ -1,5 +1,6 @@
 //! One scenario and one seed have one outcome: whatever the engine, the number of threads, the probes and the compiler
 //! profile.
+mod draws;
 mod fingerprint;
 mod fixed;
 mod loaded;

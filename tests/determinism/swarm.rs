@@ -1,20 +1,23 @@
 //! Random small fabrics with random traffic and settings: every engine tells the same story.
-use backwater_control::detector::{Detector, NpEcn, Red, Tcd, Trend};
+use backwater_control::detector::Detector;
 use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
-use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig, TimelyConfig};
+use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
-use backwater_fabric::{AckSpec, Arbiter, Kind, PairSpec, SegmentSpec, Spec};
+use backwater_fabric::{
+    AckSpec, Arbiter, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching,
+};
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use scene::{dynamic_thresholds, flow_of_priority, ideal, per_port, us, with_links};
 
+use crate::draws::case;
 use crate::fingerprint::{difference, fingerprint, watch_all, watch_nothing};
 
 #[derive(Clone, Debug)]
-enum Shape {
+pub(crate) enum Shape {
     Star(u32),
     Dumbbell(u32, u32),
     LeafSpine(u32, u32, u32),
@@ -24,34 +27,38 @@ enum Shape {
 
 /// Of links: all alike (many ties), or each of its own.
 #[derive(Clone, Copy, Debug)]
-enum Links {
+pub(crate) enum Links {
     Alike,
     OwnDelays,
     OwnDelaysAndRates,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Pfc {
+/// What keeps buffers from overflowing.
+#[derive(Clone, Debug)]
+pub(crate) enum Gates {
     Off,
     Static { form: Form, xoff: u64 },
     Dynamic { form: Form },
+    Credits(CreditSpec),
 }
 
 #[derive(Clone, Debug)]
-struct Case {
-    seed: u64,
-    shape: Shape,
-    links: Links,
-    flows: Vec<(u32, u32, u64, u64, u8, Pacing)>,
-    pfc: Pfc,
-    detector: Detector,
-    reaction: ReactionConfig,
-    notify: Option<NotifyConfig>,
-    ack: Option<AckSpec>,
-    timely: Option<SegmentSpec>,
-    arbiter: Arbiter,
-    header: u64,
-    until: Option<Time>,
+pub(crate) struct Case {
+    pub(crate) seed: u64,
+    pub(crate) shape: Shape,
+    pub(crate) links: Links,
+    pub(crate) flows: Vec<(u32, u32, u64, u64, u8, Pacing)>,
+    pub(crate) gates: Gates,
+    pub(crate) detector: Detector,
+    pub(crate) reaction: ReactionConfig,
+    pub(crate) notify: Option<NotifyConfig>,
+    pub(crate) ack: Option<AckSpec>,
+    pub(crate) timely: Option<SegmentSpec>,
+    pub(crate) queueing: Queueing,
+    pub(crate) switching: Switching,
+    pub(crate) arbiter: Arbiter,
+    pub(crate) header: u64,
+    pub(crate) until: Option<Time>,
 }
 
 fn random_edges(seed: u64, switches: u32, hosts: u32, extra: u32) -> Network {
@@ -135,33 +142,9 @@ impl Case {
         spec.switch.detectors = per_port(&spec.network, |_| self.detector);
         let buffer = 2_000_000;
         spec.switch.buffer = Bytes::new(buffer);
-        match (self.pfc, spec.switch.pfc.as_mut()) {
-            (Pfc::Static { form, xoff }, Some(pfc)) => {
-                // Out of reach, or soon crossed by two priorities together.
-                let port_xoff = if self.seed.is_multiple_of(2) { 9_888_000 } else { xoff + xoff / 2 };
-                let threshold = Threshold::Static {
-                    xoff,
-                    xon: xoff - 2_000,
-                    port_xoff,
-                    port_xon: port_xoff - 2_000,
-                    buffer,
-                };
-                pfc.form = form;
-                pfc.thresholds = per_port(&spec.network, |_| threshold);
-            }
-            (Pfc::Dynamic { form }, Some(pfc)) => {
-                // Room for the packet that the HPCC simulator's headroom forgets.
-                pfc.form = form;
-                pfc.thresholds = dynamic_thresholds(&spec.network, buffer);
-                for threshold in pfc.thresholds.iter_mut().flatten() {
-                    if let Threshold::Dynamic { headroom, pool, .. } = threshold {
-                        *headroom += 4 * 1100;
-                        *pool /= 4;
-                    }
-                }
-            }
-            _ => spec.switch.pfc = None,
-        }
+        spec.switch.queueing = self.queueing;
+        spec.switch.switching = self.switching;
+        self.guard(&mut spec, buffer);
         spec.pairs[0].reaction = self.reaction;
         spec.pairs[0].notify = self.notify;
         spec.pairs[0].ack = self.ack;
@@ -182,143 +165,46 @@ impl Case {
         spec
     }
 
+    /// Flow control, in switches with `buffer` bytes.
+    fn guard(&self, spec: &mut Spec, buffer: u64) {
+        match (&self.gates, spec.switch.pfc.as_mut()) {
+            (&Gates::Static { form, xoff }, Some(pfc)) => {
+                // Out of reach, or soon crossed by two priorities together.
+                let port_xoff = if self.seed.is_multiple_of(2) { 9_888_000 } else { xoff + xoff / 2 };
+                let threshold = Threshold::Static {
+                    xoff,
+                    xon: xoff - 2_000,
+                    port_xoff,
+                    port_xon: port_xoff - 2_000,
+                    buffer,
+                };
+                pfc.form = form;
+                pfc.thresholds = per_port(&spec.network, |_| threshold);
+            }
+            (&Gates::Dynamic { form }, Some(pfc)) => {
+                // Room for the packet that the HPCC simulator's headroom forgets.
+                pfc.form = form;
+                pfc.thresholds = dynamic_thresholds(&spec.network, buffer);
+                for threshold in pfc.thresholds.iter_mut().flatten() {
+                    if let Threshold::Dynamic { headroom, pool, .. } = threshold {
+                        *headroom += 4 * 1100;
+                        *pool /= 4;
+                    }
+                }
+            }
+            (Gates::Credits(credits), _) => {
+                spec.switch.pfc = None;
+                spec.switch.credits = Some(credits.clone());
+            }
+            _ => spec.switch.pfc = None,
+        }
+    }
+
     /// When the run ends at the latest: endless flows need an end, also because they may starve others.
     fn until(&self) -> Option<Time> {
         let endless = self.flows.iter().any(|flow| flow.2 == u64::MAX);
         if endless { Some(self.until.unwrap_or(us(300))) } else { self.until }
     }
-}
-
-fn shape() -> impl Strategy<Value = Shape> {
-    prop_oneof![
-        (2u32..9).prop_map(Shape::Star),
-        (1u32..5, 1u32..5).prop_map(|(l, r)| Shape::Dumbbell(l, r)),
-        (2u32..4, 1u32..4, 1u32..4).prop_map(|(l, s, h)| Shape::LeafSpine(l, s, h)),
-        Just(Shape::FatTree),
-        (1u32..8, 2u32..10, 0u32..6).prop_map(|(switches, hosts, extra)| Shape::Random {
-            switches,
-            hosts,
-            extra
-        }),
-    ]
-}
-
-fn pacing() -> impl Strategy<Value = Pacing> {
-    prop_oneof![
-        3 => Just(Pacing::Controlled),
-        2 => Just(Pacing::LineRate),
-        1 => (500u64..40_000, prop_oneof![Just(0u32), 1u32..500_000], any::<bool>()).prop_map(|(mbps, jitter_ppm, catch_up)| {
-            Pacing::Constant { rate: Rate::from_mbps(mbps), jitter_ppm, catch_up }
-        }),
-    ]
-}
-
-fn form() -> impl Strategy<Value = Form> {
-    prop_oneof![
-        Just(Form::Ideal),
-        Just(Form::authors()),
-        (2u64..9).prop_map(|us| Form::Timed { pause: Span::from_us(us), poll: Span::from_us(us / 2) }),
-    ]
-}
-
-fn pfc() -> impl Strategy<Value = Pfc> {
-    prop_oneof![
-        1 => Just(Pfc::Off),
-        4 => (form(), 4_000u64..40_000).prop_map(|(form, xoff)| Pfc::Static { form, xoff }),
-        2 => form().prop_map(|form| Pfc::Dynamic { form }),
-    ]
-}
-
-fn red() -> impl Strategy<Value = Red> {
-    (0u64..5_000, 1u64..30_000, 0.0..1.0f64).prop_map(|(kmin, width, pmax)| {
-        Red::new(Bytes::new(kmin), Bytes::new(kmin + width), pmax, Bytes::ZERO).expect("in range")
-    })
-}
-
-fn detector() -> impl Strategy<Value = Detector> {
-    let trend = prop::sample::select(vec![Trend::Authors, Trend::Rise, Trend::NoFall, Trend::RiseBp]);
-    prop_oneof![
-        Just(Detector::None),
-        red().prop_map(Detector::Red),
-        red().prop_map(|red| Detector::NpEcn(NpEcn { red })),
-        (trend, 5u64..50).prop_map(|(trend, us)| {
-            let mut tcd = Tcd::authors();
-            tcd.trend = trend;
-            tcd.max_ton = Span::from_us(us);
-            tcd.period = Span::from_us(us);
-            Detector::Tcd(tcd)
-        }),
-    ]
-}
-
-fn reaction() -> impl Strategy<Value = ReactionConfig> {
-    prop_oneof![
-        Just(ReactionConfig::LineRate),
-        Just(ReactionConfig::Dcqcn(DcqcnConfig::authors())),
-        Just(ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(40)))),
-    ]
-}
-
-fn ack() -> impl Strategy<Value = Option<AckSpec>> {
-    let priority = prop::sample::select(vec![None, Some(3), Some(6), Some(7)]);
-    let ack = (1u32..6, 60u64..90, priority).prop_map(|(every, size, priority)| AckSpec {
-        every,
-        size: Bytes::new(size),
-        priority,
-    });
-    prop::option::of(ack)
-}
-
-fn timely() -> impl Strategy<Value = Option<SegmentSpec>> {
-    prop::option::of((1u32..20, any::<bool>()).prop_map(|(packets, burst)| SegmentSpec { packets, burst }))
-}
-
-fn case() -> impl Strategy<Value = Case> {
-    // Starts often coincide, on the grid of the packet times and off it.
-    let start = prop_oneof![Just(0u64), (0u64..50).prop_map(|n| n * 200_000), 0u64..60_000_000];
-    let priority = prop::sample::select(vec![1u8, 3, 3, 3, 5]);
-    let bytes = prop_oneof![9 => 1u64..80_000, 1 => Just(u64::MAX)];
-    let flow = (0u32..64, 0u32..64, bytes, start, priority, pacing());
-    let mode = prop::sample::select(vec![NotifyConfig::authors(), NotifyConfig::standard()]);
-    let fraction = prop::sample::select(vec![0.0, 0.0, 0.95]);
-    let notify =
-        prop::option::of((mode, fraction).prop_map(|(mode, fraction)| NotifyConfig { fraction, ..mode }));
-    let arbiter = prop::sample::select(vec![Arbiter::RoundRobin, Arbiter::Strict]);
-    let network = (
-        any::<u64>(),
-        shape(),
-        prop::sample::select(vec![Links::Alike, Links::OwnDelays, Links::OwnDelaysAndRates]),
-    );
-    let traffic = (prop::collection::vec(flow, 1..30), prop::sample::select(vec![0u64, 20, 48]));
-    let until = prop_oneof![Just(None), (20u64..300).prop_map(|n| Some(us(n)))];
-    let ends = (reaction(), notify, ack(), timely());
-    (network, traffic, pfc(), detector(), ends, arbiter, until).prop_map(
-        |(
-            (seed, shape, links),
-            (flows, header),
-            pfc,
-            detector,
-            (reaction, notify, ack, timely),
-            arbiter,
-            until,
-        )| {
-            Case {
-                seed,
-                shape,
-                links,
-                flows,
-                pfc,
-                detector,
-                reaction,
-                notify,
-                ack,
-                timely,
-                arbiter,
-                header,
-                until,
-            }
-        },
-    )
 }
 
 /// Runs that nothing may tell apart from the reference: (engine, batching, all probes or none).

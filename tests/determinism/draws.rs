@@ -1,0 +1,219 @@
+//! What the swarm is made of: random shapes, traffic and settings.
+use backwater_control::arbitration::VlEntry;
+use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
+use backwater_control::flow_control::{CreditReturn, Form};
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, IbCcConfig, ReactionConfig};
+use backwater_fabric::{AckSpec, Arbiter, CreditSpec, Queueing, SegmentSpec, Switching};
+use backwater_traffic::Pacing;
+use backwater_units::{Bytes, Rate, Span};
+use proptest::prelude::*;
+use scene::us;
+
+use crate::swarm::{Case, Gates, Links, Shape};
+
+fn shape() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        (2u32..9).prop_map(Shape::Star),
+        (1u32..5, 1u32..5).prop_map(|(l, r)| Shape::Dumbbell(l, r)),
+        (2u32..4, 1u32..4, 1u32..4).prop_map(|(l, s, h)| Shape::LeafSpine(l, s, h)),
+        Just(Shape::FatTree),
+        (1u32..8, 2u32..10, 0u32..6).prop_map(|(switches, hosts, extra)| Shape::Random {
+            switches,
+            hosts,
+            extra
+        }),
+    ]
+}
+
+fn pacing() -> impl Strategy<Value = Pacing> {
+    prop_oneof![
+        3 => Just(Pacing::Controlled),
+        2 => Just(Pacing::LineRate),
+        1 => (500u64..40_000, prop_oneof![Just(0u32), 1u32..500_000], any::<bool>()).prop_map(|(mbps, jitter_ppm, catch_up)| {
+            Pacing::Constant { rate: Rate::from_mbps(mbps), jitter_ppm, catch_up }
+        }),
+    ]
+}
+
+fn form() -> impl Strategy<Value = Form> {
+    prop_oneof![
+        Just(Form::Ideal),
+        Just(Form::authors()),
+        (2u64..9).prop_map(|us| Form::Timed { pause: Span::from_us(us), poll: Span::from_us(us / 2) }),
+    ]
+}
+
+fn returned() -> impl Strategy<Value = CreditReturn> {
+    prop_oneof![
+        1 => Just(CreditReturn::AtOnce),
+        2 => (3u64..60).prop_map(|us| CreditReturn::Periodic(Span::from_us(us))),
+    ]
+}
+
+/// Buffers of a few packets to some dozens. Updates get lost only where they are sent again.
+fn credits() -> impl Strategy<Value = CreditSpec> {
+    let loss = prop_oneof![3 => Just(0u32), 2 => 1u32..900_000];
+    let priorities = prop::sample::select(vec![0x7f_u8, 0x7f, 0b0000_1000]);
+    (2_200u64..60_000, returned(), 8u64..32, any::<bool>(), loss, priorities).prop_map(
+        |(buffer, returned, frame, unchanged, loss_ppm, priorities)| {
+            let unchanged = unchanged && returned != CreditReturn::AtOnce;
+            CreditSpec {
+                buffer: Bytes::new(buffer),
+                returned,
+                frame: Bytes::new(frame),
+                unchanged,
+                loss_ppm: if unchanged { loss_ppm } else { 0 },
+                priorities,
+            }
+        },
+    )
+}
+
+fn gates() -> impl Strategy<Value = Gates> {
+    prop_oneof![
+        1 => Just(Gates::Off),
+        4 => (form(), 4_000u64..40_000).prop_map(|(form, xoff)| Gates::Static { form, xoff }),
+        2 => form().prop_map(|form| Gates::Dynamic { form }),
+        6 => credits().prop_map(Gates::Credits),
+    ]
+}
+
+fn switching() -> impl Strategy<Value = Switching> {
+    let header = prop::sample::select(vec![1u64, 20, 500]);
+    prop_oneof![
+        Just(Switching::StoreAndForward),
+        header.prop_map(|header| Switching::CutThrough { header: Bytes::new(header) }),
+    ]
+}
+
+/// Virtual lanes 1, 3, 5 and 6 have their turns; more lines come before them.
+fn weighted() -> impl Strategy<Value = Arbiter> {
+    let line = |weight: std::ops::RangeInclusive<u8>| {
+        (prop::sample::select(vec![1u8, 3, 5, 6]), weight).prop_map(|(vl, weight)| VlEntry { vl, weight })
+    };
+    let (high, more) =
+        (prop::collection::vec(line(0..=255), 0..5), prop::collection::vec(line(0..=40), 0..3));
+    let limit = prop::sample::select(vec![0u8, 1, 7, 255]);
+    (high, more, prop::array::uniform4(1u8..=255), limit).prop_map(|(high, more, weights, high_limit)| {
+        let each = [1u8, 3, 5, 6].into_iter().zip(weights).map(|(vl, weight)| VlEntry { vl, weight });
+        Arbiter::Weighted { high, low: each.chain(more).collect(), high_limit }
+    })
+}
+
+fn arbiter() -> impl Strategy<Value = Arbiter> {
+    prop_oneof![2 => Just(Arbiter::RoundRobin), 2 => Just(Arbiter::Strict), 2 => weighted()]
+}
+
+fn red() -> impl Strategy<Value = Red> {
+    (0u64..5_000, 1u64..30_000, 0.0..1.0f64).prop_map(|(kmin, width, pmax)| {
+        Red::new(Bytes::new(kmin), Bytes::new(kmin + width), pmax, Bytes::ZERO).expect("in range")
+    })
+}
+
+fn detector() -> impl Strategy<Value = Detector> {
+    let trend = prop::sample::select(vec![Trend::Authors, Trend::Rise, Trend::NoFall, Trend::RiseBp]);
+    prop_oneof![
+        Just(Detector::None),
+        red().prop_map(Detector::Red),
+        red().prop_map(|red| Detector::NpEcn(NpEcn { red })),
+        (trend, 5u64..50).prop_map(|(trend, us)| {
+            let mut tcd = Tcd::authors();
+            tcd.trend = trend;
+            tcd.max_ton = Span::from_us(us);
+            tcd.period = Span::from_us(us);
+            Detector::Tcd(tcd)
+        }),
+        (5u64..60, 0u64..30_000).prop_map(|(tc, threshold)| {
+            Detector::Tcd(Tcd::credits(Span::from_us(tc), Bytes::new(threshold), Bytes::new(1048)))
+        }),
+        (0u64..20_000, 0u16..4, 0u64..700).prop_map(|(threshold, marking_rate, packet_size)| {
+            Detector::Fecn(Fecn {
+                threshold: Bytes::new(threshold),
+                marking_rate,
+                packet_size: Bytes::new(packet_size),
+            })
+        }),
+    ]
+}
+
+fn reaction() -> impl Strategy<Value = ReactionConfig> {
+    prop_oneof![
+        Just(ReactionConfig::LineRate),
+        Just(ReactionConfig::Dcqcn(DcqcnConfig::authors())),
+        Just(ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(40)))),
+        Just(ReactionConfig::IbCc(IbCcConfig::standard())),
+        Just(ReactionConfig::IbCc(IbCcConfig::with_tcd())),
+    ]
+}
+
+fn ack() -> impl Strategy<Value = Option<AckSpec>> {
+    let priority = prop::sample::select(vec![None, Some(3), Some(6), Some(7)]);
+    let ack = (1u32..6, 60u64..90, priority).prop_map(|(every, size, priority)| AckSpec {
+        every,
+        size: Bytes::new(size),
+        priority,
+    });
+    prop::option::of(ack)
+}
+
+fn timely() -> impl Strategy<Value = Option<SegmentSpec>> {
+    prop::option::of((1u32..20, any::<bool>()).prop_map(|(packets, burst)| SegmentSpec { packets, burst }))
+}
+
+fn notify() -> impl Strategy<Value = Option<NotifyConfig>> {
+    let mode = prop::sample::select(vec![NotifyConfig::authors(), NotifyConfig::standard()]);
+    let fraction = prop::sample::select(vec![0.0, 0.0, 0.95]);
+    prop_oneof![
+        1 => Just(None),
+        2 => (mode, fraction).prop_map(|(mode, fraction)| Some(NotifyConfig { fraction, ..mode })),
+        1 => Just(Some(NotifyConfig::each_mark())),
+    ]
+}
+
+pub(crate) fn case() -> impl Strategy<Value = Case> {
+    // Starts often coincide, on the grid of the packet times and off it.
+    let start = prop_oneof![Just(0u64), (0u64..50).prop_map(|n| n * 200_000), 0u64..60_000_000];
+    let priority = prop::sample::select(vec![1u8, 3, 3, 3, 5]);
+    let bytes = prop_oneof![9 => 1u64..80_000, 1 => Just(u64::MAX)];
+    let flow = (0u32..64, 0u32..64, bytes, start, priority, pacing());
+    let network = (
+        any::<u64>(),
+        shape(),
+        prop::sample::select(vec![Links::Alike, Links::OwnDelays, Links::OwnDelaysAndRates]),
+    );
+    let traffic = (prop::collection::vec(flow, 1..30), prop::sample::select(vec![0u64, 20, 48]));
+    let until = prop_oneof![Just(None), (20u64..300).prop_map(|n| Some(us(n)))];
+    let ends = (reaction(), notify(), ack(), timely());
+    let queueing = prop::sample::select(vec![Queueing::Output, Queueing::VirtualOutput]);
+    let switch = (queueing, switching(), arbiter());
+    (network, traffic, gates(), detector(), ends, switch, until).prop_map(
+        |(
+            (seed, shape, links),
+            (flows, header),
+            gates,
+            detector,
+            (reaction, notify, ack, timely),
+            (queueing, switching, arbiter),
+            until,
+        )| {
+            Case {
+                seed,
+                shape,
+                links,
+                flows,
+                gates,
+                detector,
+                reaction,
+                notify,
+                ack,
+                timely,
+                queueing,
+                switching,
+                arbiter,
+                header,
+                until,
+            }
+        },
+    )
+}

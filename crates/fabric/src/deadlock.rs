@@ -1,15 +1,38 @@
 //! A deadlock: egress ports that wait for each other in a circle, found while the fabric runs.
 //!
 //! A closed gate waits for room in the ingress buffer at the far end, and that buffer for the egress queues in which its
-//! packets stand. A gate is dead if its buffer holds packets, nothing of it is leaving, and every queue that they stand in
-//! has a dead gate itself. Nothing but a fault from outside can open a dead gate again.
+//! packets stand. A gate is dead if its buffer holds packets, nothing of it is leaving, there is no room in it for what waits
+//! at the gate, and every queue that they stand in has a dead gate itself. Nothing but a fault from outside can open a dead
+//! gate again.
 use std::collections::{BTreeMap, BTreeSet};
 
+use backwater_control::flow_control::{CreditReturn, blocks};
 use backwater_topology::Network;
+use backwater_units::Span;
 
 use crate::node::FabricNode;
 use crate::packet::Kind;
-use crate::world::World;
+use crate::world::{CreditSettings, World};
+
+/// Pauses of limited length keep a deadlock alive with polls and PAUSEs, and credits with updates, for ever. It shows in that
+/// nothing else moves for so long, or for several round trips of the flow control.
+const STALL: Span = Span::from_ms(10);
+const ROUNDS: u64 = 4;
+/// With lost updates so many are expected to come through in that time, but no more than so much of it is waited for.
+const THROUGH: u64 = 32;
+const LONGEST: Span = Span::from_ms(1_000);
+
+/// How long a gate stays closed before it is looked at, if a frame takes `reach` to the other end of a link.
+pub(crate) fn patience(reach: Span, credits: Option<&CreditSettings>) -> Span {
+    let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = credits else {
+        return STALL.max(reach * ROUNDS);
+    };
+    let round = reach + *period;
+    let through = u64::from(1_000_000_u32.saturating_sub(*loss_ppm).max(1));
+    let rounds = if *loss_ppm == 0 { 0 } else { THROUGH * 1_000_000 / through };
+    let lossy = Span::from_ps(round.as_ps().saturating_mul(rounds)).min(LONGEST);
+    STALL.max(round * ROUNDS).max(lossy)
+}
 
 /// An egress port and class whose gate is closed: (node, port, class).
 type Gated = (u32, u16, u8);
@@ -38,8 +61,11 @@ pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, befo
         let ports = node.ports();
         for (port, egress) in (0..).zip(&ports.egress) {
             for class in (0..world.classes.count).filter(|class| egress.paused & (1 << class) != 0) {
-                if ports.closed_since(port, class) <= before {
-                    let blockers = blockers(nodes[egress.peer as usize], egress.peer_port, class, world);
+                let below = nodes[egress.peer as usize];
+                if ports.closed_since(port, class) <= before
+                    && !has_room(node, port, below, egress.peer_port, class)
+                {
+                    let blockers = blockers(below, egress.peer_port, class, world);
                     waits.insert((ports.node, port, class), blockers);
                 }
             }
@@ -56,6 +82,21 @@ pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, befo
     }
     let first = *waits.keys().next()?;
     Some(describe(&circle(&waits, first), nodes, network, world))
+}
+
+/// Whether a packet that waits at a gate of a switch fits into the buffer at the far end, `ingress` of `below`: then what
+/// is missing is an update, not room.
+fn has_room(node: &FabricNode, port: u16, below: &FabricNode, ingress: u16, class: u8) -> bool {
+    let (FabricNode::Switch(switch), Some(credits)) = (node, &below.ports().credits) else {
+        return false;
+    };
+    if !credits.govern(class) {
+        return false;
+    }
+    let (held, buffer) = credits.held(below.ports().at(ingress, class));
+    let heads = switch.fifos(switch.ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
+    let least = heads.map(|fifo| blocks(u32::from(switch.ports.pool.first(*fifo).size))).min();
+    least.is_some_and(|least| least <= buffer.saturating_sub(held))
 }
 
 /// The egress queues of a node in which packets stand that came in by `ingress`; none if one of them is leaving just now.

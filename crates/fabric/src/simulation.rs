@@ -1,7 +1,6 @@
 //! A run from beginning to end.
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_control::flow_control::CreditReturn;
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::{Flow, OWN_CONNECTION};
@@ -71,16 +70,14 @@ pub struct Totals {
 /// Records are handed over when so many have gathered.
 const BATCH: u64 = 1 << 18;
 
-/// Pauses of limited length keep a deadlock alive with polls and PAUSEs, for ever. It shows in that nothing else moves.
-const STALL: Span = Span::from_ms(10);
-
 /// A fabric ready to run.
 pub struct Simulation {
     engine: Engine<FabricNode>,
     world: World,
     network: Network,
     goal: u64,
-    /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows.
+    /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
+    /// run looks for a deadlock.
     stall: u64,
 }
 
@@ -103,12 +100,8 @@ impl Simulation {
         };
         let goal = world.flows.iter().filter(|flow| !flow.is_endless()).map(steps).sum();
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
-        let round = match world.credits.map(|credits| credits.returned) {
-            Some(CreditReturn::Periodic(period)) => reach + period,
-            _ => reach,
-        };
-        let stall = STALL.as_ps().max(4 * round.as_ps());
-        let stall = stall.next_multiple_of(engine.stats().window.as_ps());
+        let stall = deadlock::patience(reach, world.credits.as_ref());
+        let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
         Self { engine, world, network, goal, stall }
     }
 
@@ -123,31 +116,28 @@ impl Simulation {
     ) -> Result<Totals, Violation> {
         let until = control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN));
         let stretch = self.stretch();
+        // When to look for a deadlock: whatever else interrupts the run, so that probes do not change what is found.
+        let mut look = self.stall;
         let mut limits = Limits {
-            until: until.min(stretch),
+            until: until.min(stretch).min(look),
             goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
             records: BATCH,
             interrupt: control.interrupt,
             now: control.now,
         };
         let mut batch = Records::default();
-        let mut progress = (0, 0);
+        let mut hops = 0;
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
                 Stop::Records => None,
                 Stop::Goal => Some(End::Finished),
                 Stop::Until if limits.until < until => {
-                    if let Some(circle) = self.circle(limits.until.saturating_sub(self.stall)) {
-                        return Err(self.deadlock(Some(circle)));
+                    if limits.until == look {
+                        self.look_for_deadlock(look, &mut hops)?;
+                        look = look.saturating_add(self.stall);
                     }
-                    let hops = self.packet_hops();
-                    if hops > progress.1 {
-                        progress = (limits.until, hops);
-                    } else if limits.until - progress.0 >= self.stall && !self.paused_ports().is_empty() {
-                        return Err(self.deadlock(None));
-                    }
-                    limits.until = until.min(limits.until.saturating_add(stretch));
+                    limits.until = until.min(look).min(limits.until.saturating_add(stretch));
                     None
                 }
                 Stop::Until if control.until.is_none() => return Err(self.too_long()),
@@ -172,6 +162,18 @@ impl Simulation {
         };
         self.audit()?;
         Ok(self.totals(end))
+    }
+
+    /// `hops` is what had moved when it was looked for last.
+    fn look_for_deadlock(&self, now: u64, hops: &mut u64) -> Result<(), Violation> {
+        if let Some(circle) = self.circle(now.saturating_sub(self.stall)) {
+            return Err(self.deadlock(Some(circle)));
+        }
+        let before = std::mem::replace(hops, self.packet_hops());
+        if *hops == before && !self.paused_ports().is_empty() {
+            return Err(self.deadlock(None));
+        }
+        Ok(())
     }
 
     /// One record per flow, in flow order.

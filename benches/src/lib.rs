@@ -4,10 +4,11 @@
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
 use backwater_control::detector::{Detector, Red};
-use backwater_control::flow_control::{Form, Threshold, headroom_hpcc};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hpcc};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec,
+    Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -68,6 +69,23 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         network,
         routes,
     }
+}
+
+/// The same under credits instead of PFC: virtual output queues, cut-through, 512 KB per ingress port and updates every 20 us,
+/// which a link of 100 Gbps needs less than.
+pub fn under_credits(mut spec: Spec) -> Spec {
+    spec.switch.queueing = Queueing::VirtualOutput;
+    spec.switch.switching = Switching::CutThrough { header: Bytes::new(20) };
+    spec.switch.pfc = None;
+    spec.switch.credits = Some(CreditSpec {
+        buffer: Bytes::from_kb(512),
+        returned: CreditReturn::Periodic(Span::from_us(20)),
+        frame: Bytes::new(8),
+        unchanged: false,
+        loss_ppm: 0,
+        priorities: 0x7f,
+    });
+    spec
 }
 
 fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {

@@ -1,5 +1,5 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
-use backwater_benches::{Workload, scenario};
+use backwater_benches::{Workload, scenario, under_credits};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
@@ -10,6 +10,7 @@ pub(crate) struct Case {
     workload: Workload,
     kind: Kind,
     batching: bool,
+    credits: bool,
 }
 
 const WINDOWS: Kind = Kind::Windows { threads: 1 };
@@ -17,7 +18,8 @@ const WEB_SEARCH: Workload = Workload::WebSearch(Span::from_us(100));
 const PERMUTATION: Workload = Workload::Permutation(Bytes::new(50_000));
 
 /// 128 hosts, every port in order.
-pub(crate) const K8_IN_ORDER: Case = Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false };
+pub(crate) const K8_IN_ORDER: Case =
+    Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false, credits: false };
 /// 128 hosts, switches batched.
 pub(crate) const K8_BATCHED: Case = Case { batching: true, ..K8_IN_ORDER };
 /// 128 hosts on the reference heap engine.
@@ -27,10 +29,16 @@ pub(crate) const K16_IN_ORDER: Case = Case { k: 16, workload: PERMUTATION, ..K8_
 /// 1024 hosts, switches batched.
 pub(crate) const K16_BATCHED: Case = Case { batching: true, ..K16_IN_ORDER };
 
+/// 128 hosts under credits: virtual output queues, cut-through.
+pub(crate) const K8_CREDITS: Case = Case { credits: true, ..K8_IN_ORDER };
+/// 1024 hosts under credits.
+pub(crate) const K16_CREDITS: Case = Case { credits: true, ..K16_IN_ORDER };
+
 impl Case {
     /// Everything up to the first event; not counted.
     pub(crate) fn build(self) -> Simulation {
         let spec = Spec { batching: self.batching, ..scenario(self.k, self.workload, 1) };
+        let spec = if self.credits { under_credits(spec) } else { spec };
         Simulation::new(spec, self.kind)
     }
 }

@@ -1,12 +1,12 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]`.
 use std::process::ExitCode;
 
-use backwater_benches::{Workload, scenario, thresholds};
+use backwater_benches::{Workload, scenario, thresholds, under_credits};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]";
 
 struct Options {
     name: String,
@@ -14,25 +14,29 @@ struct Options {
     runs: u32,
     batching: bool,
     blame: bool,
+    credits: bool,
 }
 
 fn options() -> Option<Options> {
     let mut words = std::env::args().skip(1);
     let name = words.next()?;
-    let (mut heap, mut threads, mut runs, mut batching, mut blame) = (false, 1, 3, true, false);
+    let mut options =
+        Options { name, kind: Kind::Heap, runs: 3, batching: true, blame: false, credits: false };
+    let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
         let value = words.next()?;
         match word.as_str() {
             "--engine" => heap = value == "heap",
             "--threads" => threads = value.parse().ok()?,
-            "--batching" => batching = value != "off",
-            "--blame" => blame = value == "on",
-            "--runs" => runs = value.parse().ok()?,
+            "--batching" => options.batching = value != "off",
+            "--blame" => options.blame = value == "on",
+            "--credits" => options.credits = value == "on",
+            "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
     }
-    let kind = if heap { Kind::Heap } else { Kind::Windows { threads } };
-    Some(Options { name, kind, runs, batching, blame })
+    options.kind = if heap { Kind::Heap } else { Kind::Windows { threads } };
+    Some(options)
 }
 
 fn workload(name: &str) -> Option<(u32, Workload)> {
@@ -54,6 +58,9 @@ fn main() -> ExitCode {
     };
     for run in 0..options.runs {
         let mut spec = Spec { batching: options.batching, ..scenario(k, workload, 1) };
+        if options.credits {
+            spec = under_credits(spec);
+        }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let mut simulation = Simulation::new(spec, options.kind);
         let hosts = simulation.network().hosts().len() as u64;

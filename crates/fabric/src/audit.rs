@@ -56,7 +56,7 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
     for (at, mut waiting) in blocks_held.into_iter().enumerate() {
         let (port, class) = ((at / ports.classes) as u16, (at % ports.classes) as u8);
         let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else { continue };
-        waiting += credits.on_their_way(port, class);
+        waiting += credits.on_their_way(at);
         let (held, buffer) = credits.held(at);
         if held != waiting || held > buffer {
             return Err(format!(

@@ -25,26 +25,24 @@ const LOSS: u64 = 0x1057;
 struct Lane {
     sender: CreditSender,
     receiver: CreditReceiver,
-    /// An update is already on its way to being sent.
-    armed: bool,
     /// (time, FCCL) of the updates that the other end may still act by, the oldest first. Kept where a detector asks.
     issued: VecDeque<(u64, u32)>,
 }
 
-/// A packet on its way out: it holds its blocks at the ingress port until it has left completely.
+/// A packet on its way out: it holds its blocks in the lane by which it came until it has left completely.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leaving {
     until: u64,
-    ingress: u16,
+    lane: u32,
     /// 0: nothing is leaving.
     size: u16,
-    class: u8,
 }
 
 /// Credits of all ports of a node.
 #[derive(Debug)]
 pub(crate) struct Credits {
     settings: CreditSettings,
+    periodic: bool,
     /// `lanes[port * classes + class]`
     lanes: Vec<Lane>,
     /// Per egress port.
@@ -79,7 +77,6 @@ impl Credits {
         let lane = Lane {
             sender: CreditSender::new(settings.blocks),
             receiver: CreditReceiver::new(settings.blocks),
-            armed: false,
             issued: if keeps_issued { VecDeque::from([(0, settings.blocks)]) } else { VecDeque::new() },
         };
         let entity = |port: usize| u64::from(node) << 16 | port as u64;
@@ -98,6 +95,7 @@ impl Credits {
         };
         Self {
             settings: *settings,
+            periodic: matches!(settings.returned, CreditReturn::Periodic(_)),
             lanes: vec![lane; ports.len() * usize::from(world.classes.count)],
             leaving: vec![Leaving::default(); ports.len()],
             phase: (0..ports.len()).map(phase).collect(),
@@ -126,9 +124,9 @@ impl Credits {
         self.lanes[at].sender.credits()
     }
 
-    /// Blocks of the ingress port and class that leave at present.
-    pub(crate) fn on_their_way(&self, port: u16, class: u8) -> u32 {
-        let own = self.leaving.iter().filter(|l| l.size > 0 && l.ingress == port && l.class == class);
+    /// Blocks of a lane that are on their way out.
+    pub(crate) fn on_their_way(&self, at: usize) -> u32 {
+        let own = self.leaving.iter().filter(|leaving| leaving.size > 0 && leaving.lane as usize == at);
         own.map(|leaving| blocks(u32::from(leaving.size))).sum()
     }
 
@@ -141,15 +139,14 @@ impl Credits {
             + size_of_val(&*self.ample)
     }
 
-    /// Frees what has left completely by `now`; returns the end of the last of what has not, of one ingress port and class.
-    fn settle(&mut self, port: u16, class: u8, classes: usize, now: u64) -> Option<u64> {
+    /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
+    fn settle(&mut self, at: usize, now: u64) -> Option<u64> {
         let mut last = None;
         for leaving in &mut self.leaving {
-            if leaving.size == 0 || leaving.ingress != port || leaving.class != class {
+            if leaving.size == 0 || leaving.lane as usize != at {
                 continue;
             }
             if leaving.until <= now {
-                let at = port as usize * classes + class as usize;
                 self.lanes[at].receiver.on_freed(u32::from(leaving.size));
                 leaving.size = 0;
             } else {
@@ -157,6 +154,17 @@ impl Credits {
             }
         }
         last
+    }
+
+    /// A packet of a lane starts to leave by an egress port, which it occupies until `until`.
+    #[inline]
+    fn start_leaving(&mut self, out: u16, until: u64, lane: usize, size: u16) {
+        let leaving = &mut self.leaving[out as usize];
+        let before = std::mem::replace(leaving, Leaving { until, lane: lane as u32, size });
+        if before.size > 0 {
+            // The port is idle again, so what it sent before has left.
+            self.lanes[before.lane as usize].receiver.on_freed(u32::from(before.size));
+        }
     }
 }
 
@@ -181,30 +189,29 @@ impl Ports {
     /// A packet starts to leave by `port`; it came in by `ingress`, if from a link. Call it after the port was occupied.
     #[inline]
     pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<u16>) {
-        let (at, until) = (self.at(port, packet.class), self.egress[port as usize].busy_until);
-        let classes = self.classes;
+        let (class, until) = (packet.class, self.egress[port as usize].busy_until);
+        let (at, from) = (self.at(port, class), ingress.map(|ingress| self.at(ingress, class)));
         let credits = self.owned_credits();
-        if !credits.govern(packet.class) {
+        if !credits.govern(class) {
             return;
         }
-        let lane = &mut credits.lanes[at];
-        lane.sender.on_sent(u32::from(packet.size));
-        let periodic = matches!(credits.settings.returned, CreditReturn::Periodic(_));
-        let tell = periodic && !lane.armed;
-        if let Some(ingress) = ingress {
-            let leaving = &mut credits.leaving[port as usize];
-            if leaving.size > 0 {
-                // The port is idle again, so what it sent before has left.
-                let before = leaving.ingress as usize * classes + leaving.class as usize;
-                credits.lanes[before].receiver.on_freed(u32::from(leaving.size));
+        credits.lanes[at].sender.on_sent(u32::from(packet.size));
+        let periodic = credits.periodic;
+        if let (Some(from), Some(ingress)) = (from, ingress) {
+            credits.start_leaving(port, until, from, packet.size);
+            if !self.is_armed(ingress, class) {
+                self.tell_at(ingress, class, until);
             }
-            let leaving = &mut credits.leaving[port as usize];
-            *leaving = Leaving { until, ingress, size: packet.size, class: packet.class };
-            self.tell_at(ingress, packet.class, until);
         }
-        if tell {
-            self.tell_at(port, packet.class, until);
+        // That something was sent is told with the next regular update; it gives nobody credits.
+        if periodic && !self.is_armed(port, class) {
+            self.tell_at(port, class, until);
         }
+    }
+
+    #[inline]
+    fn is_armed(&self, port: u16, class: u8) -> bool {
+        self.egress[port as usize].credit_armed & (1 << class) != 0
     }
 
     /// A packet of a class under credits came in; false if its buffer had no room for it.
@@ -223,21 +230,21 @@ impl Ports {
             let receiver = &mut credits.lanes[at].receiver;
             receiver.on_arrival(u32::from(packet.size));
             receiver.on_freed(u32::from(packet.size));
-            self.tell_at(packet.port, packet.class, packet.time);
+            if !self.is_armed(packet.port, packet.class) {
+                self.tell_at(packet.port, packet.class, packet.time);
+            }
         }
     }
 
-    /// Something that the other end of `port` should know changes at `change`, which may lie ahead.
-    #[inline]
+    /// Something that the other end of `port` should know changes at `change`, which may lie ahead; its timer is not set yet.
+    #[inline(never)]
     fn tell_at(&mut self, port: u16, class: u8, change: u64) {
-        let at = self.at(port, class);
         let credits = self.owned_credits();
-        let returned = credits.settings.returned;
-        let lane = &mut credits.lanes[at];
-        if !std::mem::replace(&mut lane.armed, matches!(returned, CreditReturn::Periodic(_))) {
-            let due = returned.due(credits.phase[port as usize], Time::from_ps(change));
-            self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
+        let due = credits.settings.returned.due(credits.phase[port as usize], Time::from_ps(change));
+        if credits.periodic {
+            self.egress[port as usize].credit_armed |= 1 << class;
         }
+        self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
     }
 
     /// The first updates, if they are sent whatever happens.
@@ -255,11 +262,10 @@ impl Ports {
 
     /// The timer of an update fired: it is to be sent as soon as the wire is free.
     pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
-        self.egress[port as usize].credit_due |= 1 << class;
-        let at = self.at(port, class);
-        let credits = self.owned_credits();
-        credits.lanes[at].armed = false;
-        if credits.settings.unchanged {
+        let egress = &mut self.egress[port as usize];
+        egress.credit_due |= 1 << class;
+        egress.credit_armed &= !(1 << class);
+        if self.owned_credits().settings.unchanged {
             self.tell_at(port, class, now + 1);
         }
     }
@@ -269,9 +275,9 @@ impl Ports {
         let egress = &mut self.egress[port as usize];
         let class = egress.credit_due.trailing_zeros() as u8;
         egress.credit_due &= !(1 << class);
-        let (at, classes) = (self.at(port, class), self.classes);
+        let at = self.at(port, class);
         let credits = self.owned_credits();
-        let still_leaving = credits.settle(port, class, classes, now);
+        let still_leaving = credits.settle(at, now);
         let (round, ample) = (credits.round[port as usize], credits.ample[port as usize]);
         let lane = &mut credits.lanes[at];
         let abr = lane.receiver.abr();
@@ -290,7 +296,8 @@ impl Ports {
         let lost = credits.settings.loss_ppm > 0
             && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
         let frame = update(fctbs, fccl, class, credits.settings.frame);
-        if let (Some(until), CreditReturn::Periodic(_)) = (still_leaving, credits.settings.returned) {
+        let later = still_leaving.filter(|_| credits.periodic);
+        if let Some(until) = later.filter(|_| !self.is_armed(port, class)) {
             self.tell_at(port, class, until);
         }
         if lost {

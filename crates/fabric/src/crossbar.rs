@@ -78,8 +78,7 @@ impl Switch {
     /// A packet that cannot pass like in a plain switch.
     #[inline]
     pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
-        let credited = self.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
-        if credited {
+        if self.memory.credited & (1 << packet.class) != 0 {
             if !self.ports.earn_credit(packet) {
                 self.out_of_blocks(packet, post);
                 return;
@@ -238,11 +237,15 @@ impl Switch {
         } else {
             self.depart(out, packet, now, world, post)
         };
-        let mut frame = *packet;
-        if frame.kind == Kind::Data {
-            frame.echo = CodePoint::NotCapable;
-        }
-        self.ports.transmit(out, &frame, code, now, post);
+        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
+        let egress = &mut self.ports.egress[out as usize];
+        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
+        post.send(egress.place, time, packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+            copy.echo = echo;
+        });
         if self.ports.credits.is_some() {
             self.ports.spend_credit(out, packet, Some(packet.port));
         }

@@ -105,7 +105,7 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
         return Vec::new();
     };
     let ports = &switch.ports;
-    if ports.credits.as_ref().is_some_and(|credits| credits.on_their_way(ingress, class) > 0) {
+    if ports.credits.as_ref().is_some_and(|credits| credits.on_their_way(ports.at(ingress, class)) > 0) {
         return Vec::new();
     }
     // Where a threshold of the whole port holds back all classes, packets of any class may be the reason.

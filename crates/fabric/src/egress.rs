@@ -33,6 +33,8 @@ pub(crate) struct Egress {
     pub(crate) pfc_resume: u8,
     /// Classes of which a credit update is to be sent upstream.
     pub(crate) credit_due: u8,
+    /// Classes whose next credit update has its timer set.
+    pub(crate) credit_armed: u8,
     /// Class served last, for round robin.
     pub(crate) turn: u8,
 }
@@ -55,6 +57,7 @@ impl Egress {
             pfc_pause: 0,
             pfc_resume: 0,
             credit_due: 0,
+            credit_armed: 0,
             turn: 0,
         }
     }

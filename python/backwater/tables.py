@@ -70,12 +70,13 @@ def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "Egress ports") -> Table:
-    """Per named port and run: time in each state, PAUSEs, time OFF, marks, largest queue."""
+    """Per named port and run: time in each state, how often and long it was OFF, marks, largest queue."""
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("port")
     if len(runs) > 1:
         table.add_column("run")
-    for heading in (*measures.STATES, "PAUSEs", "OFF", "CE", "UE", "peak queue"):
+    stopped = "OFFs" if any(_under_credits(run.meta) for run in runs.values()) else "PAUSEs"
+    for heading in (*measures.STATES, stopped, "OFF", "CE", "UE", "peak queue"):
         table.add_column(heading, justify="right")
     frames = {
         name: measures.by_port(run, ports, measures.busiest_priority(run)).to_dicts() for name, run in runs.items()
@@ -104,7 +105,7 @@ def _port_cells(row: Mapping[str, Any]) -> list[str]:
 
 #: What makes a port worth a row of a table that cannot show all of them.
 _WORTH = {
-    "time paused": pl.col("paused_ps"),
+    "time OFF": pl.col("paused_ps"),
     "peak queue": pl.col("peak_queue_bytes"),
     "marks": pl.col("ce_marks") + pl.col("ue_marks"),
     "congestion": pl.col("congestion_ps"),
@@ -145,7 +146,7 @@ def _probed(results: Results) -> list[str]:
 
 
 def _ports_in_use(results: Results) -> pl.DataFrame:
-    """The ports that sent, queued or were paused, at the priority that is shown; `at_host` where flows begin or end."""
+    """The ports that sent, queued or were OFF, at the priority that is shown; `at_host` where flows begin or end."""
     ends = results.flows.select(pl.col("src", "dst").cast(pl.String)).unique().collect()
     return (
         results.ports.filter(
@@ -263,7 +264,7 @@ def run_lines(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _cut_short(results)
-    return lines + _without_pauses(meta)
+    return lines + _never_off(meta)
 
 
 def _cut_short(results: Results) -> list[str]:
@@ -277,18 +278,28 @@ def _cut_short(results: Results) -> list[str]:
     return [f"note: {finite - finished} of {finite} finite flows had not finished when the run ended"]
 
 
-def _without_pauses(meta: Mapping[str, Any]) -> list[str]:
-    """Why a lossless network saw no PAUSE: how far its fullest ingress buffer was from Xoff."""
+def _under_credits(meta: Mapping[str, Any]) -> bool:
+    return bool(meta["scenario"].get("switch", {}).get("flow-control") == "credits")
+
+
+def _never_off(meta: Mapping[str, Any]) -> list[str]:
+    """Why no port of a lossless network was OFF: how far its fullest ingress buffer was from what would do that."""
     switch = meta["scenario"].get("switch", {})
-    if switch.get("flow-control") != "pfc" or meta["totals"]["pauses"] > 0:
+    if switch.get("flow-control") not in ("pfc", "credits") or meta["totals"]["pauses"] > 0:
         return []
-    pfc = switch["pfc"]
+    without = "no port ran out of credits" if _under_credits(meta) else "no PAUSE"
     peak = meta["totals"].get("peak_ingress")
     if peak is None:
-        return ["no PAUSE: no switch held a packet"]
+        return [f"{without}: no switch held a packet"]
+    if _under_credits(meta):
+        limit = f" of {switch['credits']['buffer']}"
+    elif switch["pfc"]["threshold"] == "static":
+        limit = f"; Xoff is {switch['pfc']['xoff']}"
+    else:
+        limit = "; the dynamic threshold was higher"
     peer, node = reversed(peak["port"].split("->"))
-    xoff = f"Xoff is {pfc['xoff']}" if pfc["threshold"] == "static" else "the dynamic threshold was higher"
-    return [f"no PAUSE: the fullest ingress, at {node} from {peer}, held {quantity.size(peak['bytes'])}; {xoff}"]
+    held = quantity.size(peak["bytes"])
+    return [f"{without}: the fullest ingress, at {node} from {peer}, held {held}{limit}"]
 
 
 def _or_dash(value: float | None, show: Any) -> str:

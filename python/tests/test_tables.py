@@ -19,8 +19,14 @@ def test_a_run_without_a_pause_says_how_far_from_xoff_it_was(tcd_run: Results) -
     tcd_run.meta["scenario"]["switch"] = {"flow-control": "pfc", "pfc": pfc}
     said = "no PAUSE: the fullest ingress, at L0 from T0, held 120 KB; Xoff is 329.6KB"
     assert tables.run_lines(tcd_run)[-1] == said
-    tcd_run.meta["scenario"]["switch"]["flow-control"] = "credits"
-    assert not any("no PAUSE" in line for line in tables.run_lines(tcd_run))
+
+
+def test_a_run_that_never_lacked_credits_says_how_full_its_buffers_were(tcd_run: Results) -> None:
+    peak = {"bytes": 120_000, "node": "L0", "port": "L0->T0", "priority": 3}
+    tcd_run.meta["totals"] |= {"pauses": 0, "peak_ingress": peak}
+    tcd_run.meta["scenario"]["switch"] = {"flow-control": "credits", "credits": {"buffer": "280KB"}}
+    said = "no port ran out of credits: the fullest ingress, at L0 from T0, held 120 KB of 280KB"
+    assert tables.run_lines(tcd_run)[-1] == said
 
 
 def test_caveats_come_with_the_run(tcd_run: Results) -> None:
@@ -60,6 +66,6 @@ def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd
     peak = pl.when(pl.col("port") == "T2->R1").then(10**6).otherwise(pl.col("peak_queue_bytes"))
     tcd_run.ports.collect().with_columns(peak_queue_bytes=peak).write_parquet(tcd_run.folder / "ports.parquet")
     assert tables.busiest_ports(tcd_run, 2) == ["P2", "P3"]
-    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use, by time paused, peak queue")
+    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use, by time OFF, peak queue")
     tcd_run.meta["scenario"]["probe"] = {"ports": ["P1"]}
     assert tables.busiest_ports(tcd_run, 1) == ["P2", "P1", "P3"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from backwater import quantity
-from backwater.blame import release
+from backwater.blame import release, starvation
 from backwater.blame.tables import latest, queue_of, read
 
 if TYPE_CHECKING:
@@ -16,17 +15,17 @@ if TYPE_CHECKING:
 
 #: No congestion tree is deeper. Where pauses go round in a circle, sums over the tree end here.
 DEEPEST = 32
-#: How often a queue is looked at where flow control has no period: as the crowds table does.
-LOOK_PS = 100_000_000
 
 
 @dataclass(frozen=True)
 class Gates:
     """`off`: one row per OFF interval: `off` (its number), `queue`, `off_ps`, `on_ps`, `behind` (bytes held back).
 
+    Also `rate_bps` of the port, and `turn_ps`: see :func:`starvation.turn`.
+
     `held`: one row per held period: `queue`, `start`, `end`. `holds`: one row per hold and egress queue it was for:
-    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the hold was for), `queue_bytes` (of the
-    blocker), `closed` (whether its gate was).
+    `time_ps`, `queue` (the held one), `blocker`, `share` (of the packets that the hold was for), `closed` (whether the
+    gate of the blocker was).
     """
 
     off: pl.DataFrame
@@ -37,34 +36,12 @@ class Gates:
 def gates(results: Results, ports: pl.DataFrame) -> Gates:
     """OFF intervals, held periods and what holds whom."""
     end_ps = int(results.meta["sim_time_ps"])
-    off, holds = _off(results, end_ps), _holds(results)
-    off = _behind(off, holds)
-    scenario = results.meta["scenario"]
-    sent = _sent(off, ports, longest_on_ps(scenario))
-    ends = release.ends(results, sent, holds, end_ps, look_ps(scenario))
+    turn = starvation.turn(results.meta["scenario"]).alias("turn_ps")
+    known = _off(results, end_ps).join(ports.select("queue", "rate_bps"), on="queue", how="left").with_columns(turn)
+    holds = _holds(results)
+    off = _behind(known, holds)
+    ends = release.ends(results, _sent(off), holds, end_ps)
     return Gates(off, _held(ends), holds)
-
-
-def longest_on_ps(scenario: dict[str, Any]) -> int:
-    """For how long a port may be ON although flow control still takes its turns with it, in picoseconds.
-
-    Under credits that come once per period no ON time between two OFF times is longer than the period (TCD paper,
-    Equation 4). PFC has no such bound.
-    """
-    switch = scenario.get("switch", {})
-    if switch.get("flow-control") != "credits" or switch["credits"]["returned"] != "periodic":
-        return 0
-    return quantity.parse_time(switch["credits"]["period"])
-
-
-def look_ps(scenario: dict[str, Any]) -> int:
-    """For how long a queue must not fall to show that it is its own cause, in picoseconds.
-
-    Under credits a hold only says that something waits; each period has its own. A PAUSE says that it has become more.
-    """
-    if scenario.get("switch", {}).get("flow-control") != "credits":
-        return 0
-    return longest_on_ps(scenario) or LOOK_PS
 
 
 def _off(results: Results, end_ps: int) -> pl.DataFrame:
@@ -88,11 +65,10 @@ def _off(results: Results, end_ps: int) -> pl.DataFrame:
 def _holds(results: Results) -> pl.DataFrame:
     held = ("held_node_index", "held_port_index", "priority")
     blocker = ("node_index", "blocker_index", "blocker_priority")
-    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes", "queue_bytes", "closed"])
+    frame = read(results, "holds", ["time_ps", *held, *blocker, "from_held_bytes", "closed"])
     return frame.select(
         "time_ps",
         "closed",
-        "queue_bytes",
         queue=queue_of(*held),
         blocker=queue_of(*blocker),
         share=pl.col("from_held_bytes"),
@@ -102,15 +78,15 @@ def _holds(results: Results) -> pl.DataFrame:
 def _behind(off: pl.DataFrame, holds: pl.DataFrame) -> pl.DataFrame:
     """Adds what waited at the end of each OFF interval: in the queue, and upstream in the ports it held by then.
 
-    An upstream port counts with its own last OFF interval, if the two overlap, and with all that waited behind that one
-    in turn, wherever it was going.
+    An upstream port counts with its own last OFF interval, if the two overlap (or lie, under credits, no longer apart
+    than the upstream port takes its turn), and with all that waited behind that one in turn, wherever it was going.
     """
     pairs = holds.select("queue", "blocker").unique()
     parents = off.join(pairs, left_on="queue", right_on="blocker", how="inner").rename({"queue_right": "upstream"})
     parents = parents.select("off", "off_ps", "on_ps", "upstream")
-    children = off.select("queue", child="off", child_off="off_ps", child_on="on_ps")
+    children = off.select("queue", child="off", child_off="off_ps", child_held=pl.col("on_ps") + pl.col("turn_ps"))
     edges = latest(parents, children.rename({"queue": "upstream"}), "on_ps", "child_off", by="upstream")
-    edges = edges.filter(pl.col("child_on") >= pl.col("off_ps")).select("off", "child")
+    edges = edges.filter(pl.col("child_held") >= pl.col("off_ps")).select("off", "child")
     behind = off.select("off", behind="queue_bytes")
     for _ in range(DEEPEST if edges.height else 0):
         upstream = edges.join(behind, left_on="child", right_on="off").group_by("off").agg(pl.col("behind").sum())
@@ -122,13 +98,10 @@ def _behind(off: pl.DataFrame, holds: pl.DataFrame) -> pl.DataFrame:
     return off.join(behind, on="off").sort("off")
 
 
-def _sent(off: pl.DataFrame, ports: pl.DataFrame, least_ps: int) -> pl.DataFrame:
-    """Adds `sent_ps`: when the port can have sent on all that was held back, and not sooner than after `least_ps`."""
-    sending = (pl.col("behind") * 8e12 / pl.col("rate_bps")).ceil().cast(pl.Int64).clip(lower_bound=least_ps)
-    known = off.join(ports.select("queue", "rate_bps"), on="queue", how="left").with_columns(
-        sent_ps=pl.col("on_ps") + sending
-    )
-    return known.drop("rate_bps").sort("off")
+def _sent(off: pl.DataFrame) -> pl.DataFrame:
+    """Adds `sent_ps`: when the port can have sent on all that was held back, and not before its turn is over."""
+    sending = (pl.col("behind") * 8e12 / pl.col("rate_bps")).ceil().cast(pl.Int64)
+    return off.with_columns(sent_ps=pl.col("on_ps") + pl.max_horizontal(sending, "turn_ps")).sort("off")
 
 
 def _held(ends: pl.DataFrame) -> pl.DataFrame:

@@ -2,6 +2,8 @@
 //! beside each table.
 mod cnp;
 mod connection;
+mod credits;
+mod fecn;
 mod one_link;
 mod pause;
 mod timely;
@@ -17,6 +19,19 @@ use scene::{Outcome, run_until};
 /// What happened up to `until`, one line per event, in order of time: gates, marks, messages that are complete.
 fn table(spec: Spec, until: Time) -> String {
     let outcome = run_until(spec, until);
+    listed(&outcome, Time::ZERO) + &peaks(&outcome)
+}
+
+/// The same from the first opening of a gate on, and counted from then: the phases of credit updates are random, what follows
+/// an update is not.
+fn table_after_update(spec: Spec, until: Time) -> String {
+    let outcome = run_until(spec, until);
+    let first = outcome.records.pauses.iter().find(|pause| !pause.paused);
+    listed(&outcome, first.expect("a gate that opens").time)
+}
+
+/// The events from `origin` on.
+fn listed(outcome: &Outcome, origin: Time) -> String {
     let network = outcome.simulation.network();
     let mut events: Vec<(Time, String)> = Vec::new();
     for pause in &outcome.records.pauses {
@@ -36,10 +51,10 @@ fn table(spec: Spec, until: Time) -> String {
     }
     events.sort();
     let mut text = String::from("\n");
-    for (time, event) in events {
-        let _ = writeln!(text, "{:10.4} us  {event}", time.as_ps() as f64 / 1e6);
+    for (time, event) in events.into_iter().filter(|(time, _)| *time >= origin) {
+        let _ = writeln!(text, "{:10.4} us  {event}", time.since(origin).as_us_f64());
     }
-    text + &peaks(&outcome)
+    text
 }
 
 fn gate(network: &Network, change: &PauseRecord) -> String {

@@ -81,6 +81,7 @@ fn few_flows(traffic: &Traffic) -> bool {
                 && interval.is_none_or(|interval| interval.0 >= Span::from_ns(100))
                 && load.is_none_or(|load| load <= 100.0)
         }
+        Workload::MpiIo { messages, .. } => *messages <= 10_000,
         _ => true,
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! The paper gives the hosts' parts, the number of messages, the share of I/O messages and the sizes. It does not say how
 //! many MPI nodes are clients (the authors' flit-level model: about half), to whom a client sends (there: one receiver,
-//! and senders and receivers are different hosts), or when: see [`Arrivals`].
+//! and senders and receivers are different hosts; 192 clients reach 61 of its 64 I/O servers, as a uniform draw does), or
+//! when: see [`Arrivals`].
 use backwater_engine::{Stream, stream, uniform};
 use backwater_units::{PS_PER_S, Rate, Span, Time};
 

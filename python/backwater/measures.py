@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,11 @@ class Interval:
     start_ps: int
     end_ps: int
     what: str
+
+
+def under_credits(scenario: Mapping[str, Any]) -> bool:
+    """Whether credits hold ports back in a resolved scenario, and not PAUSEs."""
+    return bool(scenario.get("switch", {}).get("flow-control") == "credits")
 
 
 def end_ps(results: Results) -> int:

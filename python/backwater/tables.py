@@ -75,7 +75,7 @@ def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "
     table.add_column("port")
     if len(runs) > 1:
         table.add_column("run")
-    stopped = "OFFs" if any(_under_credits(run.meta) for run in runs.values()) else "PAUSEs"
+    stopped = "OFFs" if any(measures.under_credits(run.meta["scenario"]) for run in runs.values()) else "PAUSEs"
     for heading in (*measures.STATES, stopped, "OFF", "CE", "UE", "peak queue"):
         table.add_column(heading, justify="right")
     frames = {
@@ -278,20 +278,17 @@ def _cut_short(results: Results) -> list[str]:
     return [f"note: {finite - finished} of {finite} finite flows had not finished when the run ended"]
 
 
-def _under_credits(meta: Mapping[str, Any]) -> bool:
-    return bool(meta["scenario"].get("switch", {}).get("flow-control") == "credits")
-
-
 def _never_off(meta: Mapping[str, Any]) -> list[str]:
     """Why no port of a lossless network was OFF: how far its fullest ingress buffer was from what would do that."""
     switch = meta["scenario"].get("switch", {})
     if switch.get("flow-control") not in ("pfc", "credits") or meta["totals"]["pauses"] > 0:
         return []
-    without = "no port ran out of credits" if _under_credits(meta) else "no PAUSE"
+    credits_hold = measures.under_credits(meta["scenario"])
+    without = "no port ran out of credits" if credits_hold else "no PAUSE"
     peak = meta["totals"].get("peak_ingress")
     if peak is None:
         return [f"{without}: no switch held a packet"]
-    if _under_credits(meta):
+    if credits_hold:
         limit = f" of {switch['credits']['buffer']}"
     elif switch["pfc"]["threshold"] == "static":
         limit = f"; Xoff is {switch['pfc']['xoff']}"

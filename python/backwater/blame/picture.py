@@ -94,4 +94,4 @@ def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int, names: 
         )
     axes.set_ylim(-4, 104)
     axes.set_ylabel("[%]")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)

@@ -12,6 +12,7 @@ import polars as pl
 
 from backwater.blame import starvation
 from backwater.blame.tables import earliest, latest, queue_of, read
+from backwater.measures import under_credits
 
 if TYPE_CHECKING:
     from backwater.results import Results
@@ -59,7 +60,7 @@ def _intervals(results: Results, slack: pl.DataFrame) -> pl.DataFrame:
 def _holding(results: Results, off: pl.DataFrame, holds: pl.DataFrame, slack: pl.DataFrame) -> pl.DataFrame:
     """Per OFF interval `time_ps`: the first hold after `sent_ps` mainly for the sake of its queue, at an open gate."""
     scenario = results.meta["scenario"]
-    if starvation.governs(scenario):
+    if under_credits(scenario):
         return starvation.proofs(off, holds, slack, starvation.period_ps(scenario))
     largest = pl.col("share") == pl.col("share").max().over("queue", "time_ps")
     times = holds.filter(largest & ~pl.col("closed")).select(time_ps="time_ps", queue="blocker").unique()

@@ -12,19 +12,15 @@ import polars as pl
 
 from backwater import quantity
 from backwater.blame.tables import earliest, latest
+from backwater.measures import under_credits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def governs(scenario: Mapping[str, Any]) -> bool:
-    """Whether credits hold ports back in a run."""
-    return bool(scenario.get("switch", {}).get("flow-control") == "credits")
-
-
 def period_ps(scenario: Mapping[str, Any]) -> int:
     """Tc, in picoseconds; 0 where credits return at once, and without credits."""
-    credits_of = scenario["switch"]["credits"] if governs(scenario) else {}
+    credits_of = scenario["switch"]["credits"] if under_credits(scenario) else {}
     return quantity.parse_time(credits_of["period"]) if credits_of.get("returned") == "periodic" else 0
 
 

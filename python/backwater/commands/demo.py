@@ -1,10 +1,10 @@
-"""``backwater demo``: one congestion point, seen by ECN and by TCD."""
+"""``backwater demo``: one congestion point, seen by the usual detector and by TCD."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from backwater import ScenarioError
 from backwater.errors import Exit, UsageError
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _SCENARIO = "single-congestion-point.toml"
 _PORTS = ("P0", "P1", "P2", "P3")
-_SCHEMES = {"ECN": "red", "TCD": "tcd"}
+#: The detectors that are compared, by their names in the picture: the usual one of Ethernet or InfiniBand, and TCD.
+_ETHERNET = {"ECN": "red", "TCD": "tcd"}
+_INFINIBAND = {"FECN": "fecn", "TCD": "tcd"}
 
 
 def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), picture: Path | None = None) -> int:
@@ -25,7 +27,8 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
 
     Port P3 is congested: bursts of fifteen hosts meet there. PFC holds back the ports before it, P0, P1 and P2, whose
     queues grow although nothing is wrong with them. ECN marks their packets as congested, so flows that never cross P3
-    slow down; TCD calls the ports undetermined and marks UE.
+    slow down; TCD calls the ports undetermined and marks UE. In a scenario with credits, such as
+    scenarios/infiniband.toml, FECN takes the place of ECN.
 
     Parameters
     ----------
@@ -36,6 +39,7 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
     picture
         Where the picture goes; queue-and-state.png in the working folder if not given.
     """
+    from backwater import measures
     from backwater.progress import watching
     from backwater.results import Results
     from backwater.running import Job, Scenario, run_jobs
@@ -43,10 +47,10 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
     picture = picture or Path("queue-and-state.png")
     _check_format(picture)
     loaded = Scenario.load(scenario or _shipped())
-    _check_ports(loaded)
+    schemes = _INFINIBAND if measures.under_credits(_checked(loaded)) else _ETHERNET
     jobs = [
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
-        for name, kind in _SCHEMES.items()
+        for name, kind in schemes.items()
     ]
     with watching(jobs) as watcher:
         outcomes = run_jobs(jobs, None, watcher)
@@ -55,7 +59,7 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
         return Exit.CAVEATS
     _raise_failures(outcomes)
     runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
-    _print(runs, _draw(runs, picture))
+    _print(runs, _draw(runs, picture), loaded)
     return Exit.CAVEATS if any(run.meta["caveats"] for run in runs.values()) else Exit.OK
 
 
@@ -76,11 +80,11 @@ def _check_format(picture: Path) -> None:
         raise UsageError(f"--picture {picture}: the ending must be one of {', '.join(sorted(known))}")
 
 
-def _check_ports(scenario: Scenario) -> None:
-    """Before anything runs, that its topology has the ports: a probe of a port that is not there is refused."""
+def _checked(scenario: Scenario) -> dict[str, Any]:
+    """The scenario, resolved before anything runs: a probe of a port that is not in its topology is refused."""
     names = ", ".join(f'"{port}"' for port in _PORTS)
     try:
-        scenario.resolve([f"probe.ports=[{names}]"])
+        return scenario.resolve([f"probe.ports=[{names}]"])
     except ScenarioError:
         scenario.resolve()
         raise UsageError(
@@ -102,7 +106,7 @@ def _draw(runs: Mapping[str, Results], file: Path) -> Path:
         runs,
         _PORTS[1:],
         file,
-        title="One congestion point, at P3: the ports before it under ECN and under TCD",
+        title=f"One congestion point, at P3: the ports before it under {' and under '.join(runs)}",
         origin_ps=_first_burst(next(iter(runs.values()))),
     )
 
@@ -115,8 +119,13 @@ def _first_burst(run: Results) -> int:
     return int(start.collect().item() or 0)
 
 
-def _print(runs: Mapping[str, Results], picture: Path) -> None:
+def _near(origin: str) -> str:
+    """A file as one would type it from here."""
+    path = Path(origin)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else origin
 
+
+def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> None:
     from backwater import tables, terminal
 
     console = terminal.stdout()
@@ -127,4 +136,4 @@ def _print(runs: Mapping[str, Results], picture: Path) -> None:
     console.print(tables.port_table(runs, _PORTS, "Per port"))
     folders = ", ".join(str(run.folder) for run in runs.values())
     console.print(f"picture: {picture}\nresults: {folders}", highlight=False, markup=False)
-    console.print("next: backwater run scenarios/single-congestion-point.toml --seeds 5", highlight=False, markup=False)
+    console.print(f"next: backwater run {_near(scenario.origin)} --seeds 5", highlight=False, markup=False)

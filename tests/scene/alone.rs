@@ -33,3 +33,20 @@ pub fn arrivals(hops: &[Hop], ready: &[u64], sizes: &[u64], on_wire: impl Fn(u64
     }
     times
 }
+
+/// The same where switches forward a packet when `header` bytes of it are in, or all of it if it came from a slower link than
+/// the one it leaves by.
+pub fn cut_through(hops: &[Hop], header: u64, ready: &[u64], sizes: &[u64]) -> Vec<u64> {
+    let mut times = ready.to_vec();
+    for (i, hop) in hops.iter().enumerate() {
+        let cuts = hops.get(i + 1).is_some_and(|next| next.rate <= hop.rate);
+        let mut free = 0;
+        for (time, &size) in times.iter_mut().zip(sizes) {
+            let start = free.max(*time);
+            free = start + exact(size, hop.rate);
+            let enough = if cuts { exact(size.min(header), hop.rate) } else { exact(size, hop.rate) };
+            *time = start + enough + hop.delay;
+        }
+    }
+    times
+}

@@ -8,7 +8,7 @@ use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord};
 use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
 use backwater_units::{Span, Time};
 
-pub use alone::{Hop, arrivals, exact, whole_ns};
+pub use alone::{Hop, arrivals, cut_through, exact, whole_ns};
 pub use networks::{chain, host, per_port, ring, with_links};
 pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use traffic::{flow, flow_of_priority, poisson_packets};

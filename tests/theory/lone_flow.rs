@@ -1,11 +1,12 @@
 //! A flow alone in the network takes exactly the time that store and forward takes, to the picosecond.
+use backwater_control::flow_control::CreditReturn;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
-use backwater_fabric::{AckSpec, SegmentSpec, Spec};
+use backwater_fabric::{AckSpec, Queueing, SegmentSpec, Spec, Switching};
 use backwater_topology::{Network, generate};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use scene::{Hop, arrivals, chain, exact, flow, ideal, run};
+use scene::{Hop, arrivals, chain, cut_through, exact, flow, ideal, infiniband, run};
 
 /// Sizes on the wire of a flow's packets.
 fn packets(bytes: u64, payload: u64, header: u64) -> Vec<u64> {
@@ -138,6 +139,34 @@ proptest! {
         let mut spec = spec(chain(&links), 0, 1, bytes, Time::from_ps(start), Pacing::LineRate);
         spec.packet.payload = Bytes::new(payload);
         spec.packet.header = Bytes::new(header);
+        prop_assert_eq!(simulated(spec), (expected, expected));
+    }
+
+    #[test]
+    fn any_message_over_any_chain_of_switches_that_cut_through_takes_the_time_that_the_recursion_gives(
+        links in prop::collection::vec(any_link(), 1..6),
+        bytes in 1u64..60_000,
+        payload in 256u64..4096,
+        header in 1u64..100,
+        credits in any::<bool>(),
+        virtual_output in any::<bool>(),
+    ) {
+        let sizes = packets(bytes, payload, 0);
+        let hops: Vec<Hop> = links.iter().map(|(r, d)| Hop { rate: r.as_bps(), delay: d.as_ps() }).collect();
+        let ready = back_to_back(&sizes, hops[0].rate);
+        let expected = *cut_through(&hops, header, &ready, &sizes).last().unwrap();
+        let mut spec = infiniband(chain(&links), vec![flow(0, 1, bytes, Time::ZERO, Pacing::LineRate)]);
+        spec.packet.payload = Bytes::new(payload);
+        spec.switch.switching = Switching::CutThrough { header: Bytes::new(header) };
+        if !virtual_output {
+            spec.switch.queueing = Queueing::Output;
+        }
+        if credits {
+            // Room for the whole message; no updates in its direction.
+            spec.switch.credits.as_mut().unwrap().returned = CreditReturn::AtOnce;
+        } else {
+            spec.switch.credits = None;
+        }
         prop_assert_eq!(simulated(spec), (expected, expected));
     }
 }

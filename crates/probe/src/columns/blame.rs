@@ -7,22 +7,23 @@ use backwater_units::Time;
 
 impl Table for HoldRecord {
     const ID: TableId = TableId::Holds;
-    const DOC: &'static str = "One row per PAUSE that holds back an upstream port anew and egress queue whose packets \
-                               are the reason, seen at the pausing switch.";
+    const DOC: &'static str = "One row per PAUSE that holds back an upstream port anew, or update that leaves it less credit \
+                               than line rate takes until the next one, and egress queue whose packets are the \
+                               reason, seen at the switch that sends it.";
     const COLUMNS: &'static [Column<Self>] = &[
-        time_ps("When the switch decided on the PAUSE.", |r| r.time.as_ps()),
+        time_ps("When the switch decided on the PAUSE, or composed the update.", |r| r.time.as_ps()),
         node(|r| r.node),
         node_index(|r| r.node),
         column(
             "ingress_index",
             "index",
-            "Number of the port at that switch whose ingress queue is too long.",
+            "Number of the port at that switch whose ingress buffer is too full.",
             Take::U16(|r| r.port),
         ),
         column(
             "held",
             "name",
-            "The upstream egress port that is paused, as \"node->peer\".",
+            "The upstream egress port that is held back, as \"node->peer\".",
             Take::Port(|r| (r.held_node, r.held_port)),
         ),
         column("held_node_index", "index", "Index of its node.", Take::U32(|r| r.held_node)),
@@ -38,7 +39,7 @@ impl Table for HoldRecord {
         column(
             "blocker_priority",
             "index",
-            "Priority of that queue. Differs from the paused one only under a threshold of the whole port.",
+            "Priority of that queue. Differs from the held one only under a PFC threshold of the whole port.",
             Take::U8(|r| r.blocker_priority),
         ),
         column(

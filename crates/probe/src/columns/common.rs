@@ -18,7 +18,7 @@ pub(super) const fn port_index<R>(take: fn(&R) -> u16) -> Column<R> {
     column("port_index", "index", "Number of the port at its node, from 0 in link order.", Take::U16(take))
 }
 pub(super) const fn priority<R>(take: fn(&R) -> u8) -> Column<R> {
-    column("priority", "index", "PFC priority, 0 to 7.", Take::U8(take))
+    column("priority", "index", "Priority, or virtual lane of InfiniBand, 0 to 7.", Take::U8(take))
 }
 pub(super) const fn flow<R>(take: fn(&R) -> u32) -> Column<R> {
     column("flow", "index", "Flow number, as in the flows table.", Take::U32(take))

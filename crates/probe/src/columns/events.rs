@@ -33,7 +33,8 @@ impl Table for MarkRecord {
 
 impl Table for PauseRecord {
     const ID: TableId = TableId::Pauses;
-    const DOC: &'static str = "One row per change of a PFC gate, seen at the paused egress port.";
+    const DOC: &'static str =
+        "One row per change of a gate of flow control, seen at the egress port that it stops or lets go.";
     const COLUMNS: &'static [Column<Self>] = &[
         time_ps("When the gate closed or opened.", |r| r.time.as_ps()),
         node(|r| r.node),
@@ -44,13 +45,13 @@ impl Table for PauseRecord {
         column(
             "paused",
             "flag",
-            "True: the gate closed (PAUSE). False: it opened.",
+            "True: the gate closed, by a PAUSE or because none of the packets that wait fits the credits. False: it opened.",
             Take::Bool(|r| r.paused),
         ),
         column(
             "expired",
             "flag",
-            "True if the gate opened because the pause ran out rather than by RESUME.",
+            "True if the gate opened because the pause ran out rather than by RESUME. False under credits.",
             Take::Bool(|r| r.expired),
         ),
         column(

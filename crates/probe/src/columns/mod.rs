@@ -23,7 +23,7 @@ pub enum TableId {
     Ports,
     /// Marked packets.
     Marks,
-    /// Changes of PFC gates.
+    /// Changes of the gates of flow control.
     Pauses,
     /// Changes of detector states.
     States,
@@ -31,7 +31,7 @@ pub enum TableId {
     Samples,
     /// Sending rates at sampling instants.
     Rates,
-    /// Upstream ports that a switch pauses, with the queues they are paused for.
+    /// Upstream ports that a switch holds back, with the queues they are held back for.
     Holds,
     /// Flows that leave long queues.
     Crowds,

@@ -15,7 +15,12 @@ impl Table for SampleRecord {
         node_index(|r| r.node),
         port_index(|r| r.port),
         priority(|r| r.priority),
-        column("paused", "flag", "Whether PFC holds this queue.", Take::Bool(|r| r.paused)),
+        column(
+            "paused",
+            "flag",
+            "Whether flow control holds this queue: its gate is closed.",
+            Take::Bool(|r| r.paused),
+        ),
         state(|r| r.state),
         column("queue_bytes", "bytes", "Bytes waiting in the egress queue.", Take::U64(|r| r.queue.get())),
         column(

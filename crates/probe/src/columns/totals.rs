@@ -119,7 +119,7 @@ impl Table for FlowRecord {
         column(
             "nic_held_ps",
             "ps",
-            "Time at the source that a packet, though due, waited behind the NIC's gate, closed by PFC.",
+            "Time at the source that a packet, though due, waited behind the NIC's gate, closed by flow control.",
             Take::U64(|r| r.nic_held.as_ps()),
         ),
         column(
@@ -164,21 +164,21 @@ impl Table for PortRecord {
         column(
             "peak_ingress_bytes",
             "bytes",
-            "Largest ingress counter of this port and priority, which Xoff is compared with: of its values at the \
-             ends of the engine's windows, one shortest link delay apart, and, above Xoff, at every arrival; a \
-             shorter peak below Xoff is not seen. 0 at hosts.",
+            "Largest ingress counter of this port and priority, which Xoff is compared with or, under credits, which \
+             takes up their buffer: of its values at the ends of the engine's windows, one shortest link delay apart, \
+             and, above Xoff, at every arrival; a shorter peak below Xoff or under credits is not seen. 0 at hosts.",
             Take::U64(|r| r.peak_ingress.get()),
         ),
         column(
             "pauses",
             "count",
-            "PAUSEs that took effect here (gate from open to closed).",
+            "How often the gate closed here: PAUSEs that took effect, or waiting packets that found no credits.",
             Take::U64(|r| r.pauses),
         ),
         column(
             "pauses_sent",
             "count",
-            "PAUSE frames that this port sent upstream for this priority.",
+            "PAUSE frames that this port sent upstream for this priority; 0 under credits.",
             Take::U64(|r| r.pauses_sent),
         ),
         column("paused_ps", "ps", "Time for which the gate was closed.", Take::U64(|r| r.paused.as_ps())),

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 from backwater import claims, cli
+from backwater.errors import Exit
 from backwater.running import Scenario
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCENARIOS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"`(backwater [^`]*)`", README)
+#: Blocks of commands with what they print.
+SESSION = re.search(r"```\n(\$ backwater .*?)```", README, re.DOTALL)
 
 
 def test_the_readme_shows_scenarios_and_commands() -> None:
-    assert len(SCENARIOS) == 4
+    assert len(SCENARIOS) == 3
     assert len(COMMANDS) > 5
 
 
@@ -31,6 +34,32 @@ def test_every_command_of_the_readme_parses(command: str) -> None:
     called, bound, _ = cli.app.parse_args(words, exit_on_error=False)
     assert called is not None
     assert bound is not None
+
+
+def test_two_lines_make_the_first_scenario_an_infiniband_fabric() -> None:
+    diff = re.search(r"```diff\n(.*?)```", README, re.DOTALL)
+    assert diff is not None
+    text = (ROOT / "scenarios" / "single-congestion-point.toml").read_text(encoding="utf-8")
+    lines = diff[1].splitlines()
+    for old, new in zip(lines[::2], lines[1::2], strict=True):
+        assert (old[0], new[0], text.count(f"\n{old[1:]}\n")) == ("-", "+", 1)
+        text = text.replace(f"\n{old[1:]}\n", f"\n{new[1:]}\n")
+    assert Scenario(text, "README.md", ROOT / "scenarios").resolve()["switch"]["flow-control"] == "credits"
+
+
+def test_the_commands_print_what_the_readme_says_they_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert SESSION is not None
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    for step in SESSION[1].split("$ ")[1:]:
+        command, *lines = step.splitlines()
+        assert cli.main(shlex.split(command)[1:]) == Exit.OK
+        said = capsys.readouterr().out
+        missing = [line for line in lines if line.removesuffix("...").rstrip() not in said]
+        assert missing == [], f"{command} does not print this any more: change README.md"
 
 
 @pytest.mark.parametrize("name", re.findall(r"scenarios/[\w-]+\.toml", README))

@@ -8,10 +8,9 @@ use backwater_units::{Bytes, Time};
 use crate::batch::Batch;
 use crate::connection::{self, Connection};
 use crate::due::DueHeap;
-use crate::egress::pick;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
-use crate::pair::{After, Receiver, Sender, Verdict};
+use crate::pair::{Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
 use crate::record::RateRecord;
 use crate::spec::Spec;
@@ -19,20 +18,20 @@ use crate::violation::What;
 use crate::world::{Ends, World};
 
 /// A NIC has one port.
-const NIC: u16 = 0;
+pub(crate) const NIC: u16 = 0;
 
 pub(crate) struct Host {
     pub(crate) ports: Ports,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     /// (start, sender) in order of start; those before `started` run.
     starts: Vec<(u64, u32)>,
     started: usize,
     /// Per class the queue pairs that have something to send.
-    due: Vec<DueHeap>,
+    pub(crate) due: Vec<DueHeap>,
     /// Bit per class: its heap is not empty.
-    sending: u8,
+    pub(crate) sending: u8,
     pub(crate) watched: Vec<u32>,
 }
 
@@ -181,7 +180,13 @@ impl Host {
 
     /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
     #[cold]
-    fn next_message(&mut self, connection: u32, class: u8, now: u64, world: &World) -> Option<(u64, u32)> {
+    pub(crate) fn next_message(
+        &mut self,
+        connection: u32,
+        class: u8,
+        now: u64,
+        world: &World,
+    ) -> Option<(u64, u32)> {
         let connection = &mut self.connections[connection as usize];
         let (before, next) = connection.begin()?;
         Sender::hand_over(&mut self.senders, before, next);
@@ -261,183 +266,6 @@ impl Host {
         self.ports.enqueue(NIC, frame);
         self.send_next(now, world, post);
         self.ports.note_queue(NIC, frame.class);
-    }
-
-    /// Sends what the port may send now, and arranges to be woken for what comes after it.
-    #[inline]
-    fn send_next<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.ports.egress[usize::from(NIC)].busy_until <= now {
-            if self.ports.credits.is_some() {
-                self.send_by_credit(now, world, post);
-            } else if let Some(class) = self.ports.choose(NIC, world.round_robin) {
-                let packet = self.ports.dequeue(NIC, class);
-                self.count_sent(&packet);
-                self.ports.transmit(NIC, &packet, packet.code, now, post);
-            } else {
-                self.send_first_due(now, world, post);
-            }
-        }
-        self.rearm(now);
-    }
-
-    /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed.
-    #[inline(never)]
-    fn send_by_credit<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.ports.egress[usize::from(NIC)].owes_frame() {
-            self.ports.transmit_credit(NIC, now, post);
-            return;
-        }
-        while let Some((class, size)) = self.next_size(now, world) {
-            if self.ports.fits(NIC, class, size) {
-                if let Some(class) = self.ports.choose(NIC, world.round_robin) {
-                    let packet = self.ports.dequeue(NIC, class);
-                    self.count_sent(&packet);
-                    self.ports.transmit(NIC, &packet, packet.code, now, post);
-                    self.ports.spend_credit(NIC, &packet, None);
-                } else {
-                    self.send_first_due(now, world, post);
-                }
-                return;
-            }
-            self.ports.close_gate(NIC, class, now, world, post);
-        }
-    }
-
-    /// Class and size of the packet that an idle port with open gates sends next, if any is due.
-    fn next_size(&self, now: u64, world: &World) -> Option<(u8, u16)> {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let ready = egress.waiting & !egress.paused;
-        if ready != 0 {
-            let class = pick(ready, egress.turn, world.round_robin);
-            return Some((class, self.ports.first(NIC, class).size));
-        }
-        let (class, _, pair) = self.next_pair().filter(|(_, due, _)| *due <= now)?;
-        Some((class, self.senders[pair as usize].next_packet(world).2))
-    }
-
-    /// New credits of a class have come: its gate opens if they do for what it holds back.
-    fn fed<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        if egress.paused & (1 << class) != 0 {
-            let queued = egress.waiting & (1 << class) != 0;
-            let due = &self.due[usize::from(class)];
-            let size = if queued {
-                Some(self.ports.first(NIC, class).size)
-            } else {
-                due.first().map(|(_, pair)| self.senders[pair as usize].next_packet(world).2)
-            };
-            if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
-                self.ports.open_gate(NIC, class, now, false, world, post);
-                self.send_next(now, world, post);
-            }
-        }
-    }
-
-    /// Sends a packet of the queue pair that has been due for longest, if one is due.
-    #[inline]
-    fn send_first_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if let Some((class, due, pair)) = self.next_pair()
-            && due <= now
-        {
-            self.send_data(class, due, pair, now, world, post);
-        }
-    }
-
-    /// The queue pair that has been due for longest among those whose gate is open.
-    #[inline]
-    fn next_pair(&self) -> Option<(u8, u64, u32)> {
-        let mut ready = self.sending & !self.ports.egress[usize::from(NIC)].paused;
-        let mut first: Option<(u8, u64, u32)> = None;
-        while ready != 0 {
-            let class = ready.trailing_zeros() as u8;
-            ready &= ready - 1;
-            if let Some((due, pair)) = self.due[usize::from(class)].first()
-                && first.is_none_or(|(_, earliest, _)| due < earliest)
-            {
-                first = Some((class, due, pair));
-            }
-        }
-        first
-    }
-
-    #[inline(always)]
-    #[allow(
-        clippy::inline_always,
-        reason = "measured: with two callers it is a call of its own, which costs 4 instructions a hop"
-    )]
-    fn send_data<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        due: u64,
-        pair: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let sender = &mut self.senders[pair as usize];
-        let (seq, dst, size) = sender.next_packet(world);
-        let packet = Packet {
-            time: 0,
-            flow: sender.flow,
-            seq,
-            dst,
-            next: 0,
-            port: 0,
-            size,
-            kind: Kind::Data,
-            code: CodePoint::Capable,
-            class,
-            echo: CodePoint::NotCapable,
-        };
-        let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
-        let connection = sender.connection;
-        match sender.sent(due, now, size, wire_time, world) {
-            After::Due(next) => self.due[usize::from(class)].replace_first(next),
-            After::Nothing => self.silence_first(class),
-            After::Message(next) => {
-                self.connections[connection as usize].sent(next, now + wire_time);
-                match self.next_message(connection, class, now, world) {
-                    Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
-                    None => self.silence_first(class),
-                }
-            }
-        }
-        self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, now, post);
-        if self.ports.credits.is_some() {
-            self.ports.spend_credit(NIC, &packet, None);
-        }
-    }
-
-    /// The queue pair that was due first has nothing more to send.
-    fn silence_first(&mut self, class: u8) {
-        let heap = &mut self.due[usize::from(class)];
-        heap.remove_first();
-        if heap.first().is_none() {
-            self.sending &= !(1 << class);
-        }
-    }
-
-    #[inline]
-    fn count_sent(&mut self, packet: &Packet) {
-        let queue = &mut self.ports.queues[usize::from(packet.class)];
-        queue.sent_bytes += u64::from(packet.size);
-        queue.sent_packets += 1;
-    }
-
-    /// Sets the wake to the next instant at which the port can send something.
-    #[inline]
-    fn rearm(&mut self, now: u64) {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let free = egress.busy_until.max(now);
-        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
-            self.ports.set_wake(NIC, free);
-        } else if let Some((_, due, _)) = self.next_pair() {
-            self.ports.set_wake(NIC, due.max(free));
-        } else {
-            self.ports.clear_wake(NIC);
-        }
     }
 
     /// Samples of the NIC's queues and of the watched queue pairs that are due before an event at `now`.

@@ -149,7 +149,7 @@ class Results:
 
     @property
     def holds(self) -> pl.LazyFrame:
-        """What each PAUSE was for."""
+        """What each hold was for."""
         return self.table("holds")
 
     @property

@@ -5,12 +5,13 @@ detector can be scored against it. docs/ground-truth.md defines every word.
 
 ::
 
-    pauses, holds ─▶ gates.py     OFF intervals, held periods
-    crowds        ─▶ release.py   until when a port is held after its RESUME
-                     chain.py     OFF intervals to roots
-    crowds        ─▶ crowding.py  flows that feed the roots
-    waits, flows  ─▶ losses.py    what each flow lost; victims
-    marks         ─▶ scoring.py   precision and recall of a detector
+    pauses, holds ─▶ gates.py       OFF intervals, held periods
+    crowds        ─▶ release.py     until when a port is held after its gate opened
+    holds         ─▶ starvation.py  what a hold proves under credits
+                     chain.py       OFF intervals to roots
+    crowds        ─▶ crowding.py    flows that feed the roots
+    waits, flows  ─▶ losses.py      what each flow lost; victims
+    marks         ─▶ scoring.py     precision and recall of a detector
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _sent(off: pl.DataFrame) -> pl.DataFrame:
 
 
 def _held(ends: pl.DataFrame) -> pl.DataFrame:
-    """Held periods: OFF intervals, each until its end after the RESUME, merged."""
+    """Held periods: OFF intervals, each until its end after the gate opened, merged."""
     spans = ends.select("queue", start="off_ps", end="end_ps")
     spans = spans.sort("queue", "start")
     before = pl.col("end").cum_max().shift(1).over("queue")

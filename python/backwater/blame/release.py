@@ -22,7 +22,7 @@ def ends(results: Results, off: pl.DataFrame, holds: pl.DataFrame, end_ps: int) 
     """OFF intervals with `end_ps`, until when they hold their port.
 
     That is `sent_ps`; if the queue is above K then, until it falls to K, or the port's switch holds back an upstream
-    port mainly for the sake of this queue while its gate is open, or the queue is longer than it was at the RESUME.
+    port mainly for the sake of this queue while its gate is open, or the queue is longer than when the gate opened.
     Under credits :func:`starvation.proofs` says which of those holds count. Another OFF interval, or the end of the
     run, ends it in any case.
     """
@@ -75,7 +75,7 @@ def _swing(results: Results, slack: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grown(off: pl.DataFrame, rows: pl.DataFrame, slack: pl.DataFrame) -> pl.DataFrame:
-    """Per OFF interval `time_ps`: the first end of an interval after `sent_ps` with a queue longer than at RESUME."""
+    """Per OFF interval `time_ps`: the first end of an interval after `sent_ps` with a queue longer than at `on_ps`."""
     ended = rows.select("queue", _end="end_ps", _bytes="queue_bytes")
     own = latest(ended, off.select("queue", "off", "on_ps", "sent_ps", "queue_bytes"), "_end", "on_ps")
     longer = own.join(slack, on="queue", how="left").filter(

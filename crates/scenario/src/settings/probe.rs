@@ -22,11 +22,11 @@ pub struct Probe {
     pub rates: Vec<String>,
     /// Whether every mark is recorded. Default true.
     pub marks: bool,
-    /// Whether every PAUSE and RESUME that takes effect is recorded. Default true.
+    /// Whether every closing and opening of a gate by flow control is recorded. Default true.
     pub pauses: bool,
     /// Whether every change of a detector's state is recorded. Default true.
     pub states: bool,
-    /// Whether the ground truth is recorded, which `backwater blame` needs: what each PAUSE is for, which flows leave
+    /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave
     /// long queues, where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,
     /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.

@@ -155,7 +155,7 @@ pub enum Workload {
         #[serde(default)]
         #[schemars(range(min = 0.0, max = 1.0))]
         jitter: f64,
-        /// Whether what a pause held back is sent afterwards at line rate. Default true (authors' release).
+        /// Whether what flow control held back is sent afterwards at line rate. Default true (authors' release).
         #[serde(default = "yes")]
         catch_up: bool,
         /// Payload of each flow; endless without it.

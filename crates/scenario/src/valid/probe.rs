@@ -14,7 +14,7 @@ use crate::settings::{DetectorKind, Settings};
 pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
     let probe = &context.settings.probe;
     if probe.blame && !probe.pauses {
-        let caveat = "probe.blame = true without probe.pauses: blame cannot be computed from tables without the PAUSEs; set both \
+        let caveat = "probe.blame = true without probe.pauses: blame cannot be computed without the table of closed gates; set both \
                       or neither";
         context.caveats.push(caveat.to_owned());
     }

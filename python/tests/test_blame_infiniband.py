@@ -108,6 +108,15 @@ def test_f0_and_f2_are_victims_whose_loss_is_the_sum_of_its_parts(runs: Callable
     assert (held > 0.9 * victims["lost_ps"]).all()
 
 
+def test_flows_on_another_lane_are_nobodys_victims(runs: Callable[..., Blame]) -> None:
+    # Twice the buffer, which two lanes share.
+    lane = [f"traffic.{name}.priority=4" for name in ("F0", "F2")]
+    blame = runs(*lane, "switch.credits.buffer=560KB")
+    verdicts = {name: set(rows["verdict"]) for (name,), rows in blame.flows.group_by("traffic")}
+    assert verdicts == {"F1": {"culprit"}, "A": {"culprit"}, "F0": {"unaffected"}, "F2": {"unaffected"}}
+    assert _roots(blame) == [P3]
+
+
 def test_fecn_blames_starving_ports_and_tcd_does_not(runs: Callable[..., Blame]) -> None:
     fecn, tcd = runs(FECN).score, runs().score
     assert fecn is not None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "infiniband.toml"
+VICTIMS = Path(__file__).parents[2] / "papers" / "tcd" / "scenarios" / "victims-ib.toml"
 P0, P1, P2, P3 = "P0 T0->L0", "P1 T1->L0", "P2 L0->T2", "P3 T2->R1"
 #: Figure 4: P2 would be overloaded too, by F0 and F2, if P3 did not hold it back.
 MULTIPLE = tuple(f"traffic.{name}.rate=25Gbps" for name in ("F0", "F2"))
@@ -170,6 +171,24 @@ def test_a_queue_that_missing_credits_have_piled_up_and_that_stays_makes_no_root
     # 32 Gbps come in and 32 Gbps go out: P2's queue is as long as the credits let it be.
     long = blame.crowding.filter(pl.col("is_held") & (pl.col("end_ps") > 7_900_000_000))
     assert "L0->T2" in set(blame.queues.filter(pl.col("queue").is_in(long["queue"].implode()))["port"])
+
+
+@pytest.mark.parametrize("detector", ["tcd", "fecn"])
+def test_p0_and_p2_are_no_roots_where_the_sources_links_keep_them_from_overload(
+    runs: Callable[..., Blame], detector: str
+) -> None:
+    # Two sources at 16 Gbps each are all that ever comes by P0 and P2.
+    short = [f"traffic.{name}.until=50ms" for name in ("victims", "culprits", "A")]
+    flags = [f"probe.{name}=true" for name in ("marks", "pauses", "blame")]
+    blame = runs(f"switch.detector.kind={detector}", *short, *flags, file=VICTIMS)
+    assert {P0, P2} <= set(blame.branches["branch"])
+    assert _roots(blame) == [P3]
+    # All that S0 sends goes to R0, which is never congested.
+    assert set(blame.feeding["traffic"]) == {"A", "culprits"}
+    assert blame.unexplained_ps == 0
+    finished = blame.flows.filter(pl.col("lost_ps").is_not_null())
+    assert finished.height > 500
+    assert (finished["rest_ps"] == 0).all()
 
 
 @pytest.mark.parametrize("overrides", [(), MULTIPLE])

@@ -420,6 +420,10 @@ def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, f
     places = re.findall(r'<article class="claim" id="([^"]+)"', page)
     assert places == ["X-F3a", "X-F3b", "X-F3a-fig03-ib", "X-F3b-fig03-ib"]
     assert all(f'<a href="#{place}">' in page for place in places)
+    # One row of the overview, with a verdict for each of the three profiles.
+    row = next(row for row in page.split("<tr>") if '<th scope="row"><a href="#X-F3a">' in row)
+    assert row.count("holds</span>") == 3
+    assert '<a href="#X-F3a-fig03-ib">fig03-ib</a>: P2 holds more than P1' in row
     verdicts = json.loads(Path("results/reproduce/demo/1-seeds/claims.json").read_text())
     assert [(v["id"], v["profile"]) for v in verdicts if v["figure"] == "fig03-ib"] == [
         ("X-F3a", "infiniband"),

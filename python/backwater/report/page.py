@@ -86,22 +86,28 @@ def _anchors(figures: Sequence[Reproduced]) -> dict[tuple[str, str], str]:
 def _overview(
     figures: Sequence[Reproduced], profiles: Sequence[str], anchors: Mapping[tuple[str, str], str]
 ) -> list[dict[str, Any]]:
-    """One row per claim, with its verdict in each profile."""
-    by_claim: dict[tuple[str, str], dict[str, Judged]] = {}
-    for judged in every(figures):
-        by_claim.setdefault((judged.figure, judged.claim.id), {})[judged.profile] = judged
+    """One row per claim, with its verdict in each profile.
+
+    A claim that figures of different profiles have is one row, with a text and a place on the page for each figure.
+    """
     order = {name: index for index, name in enumerate(dict.fromkeys(item.figure.name for item in figures))}
+    by_claim: dict[tuple[str, str], dict[str, Judged]] = {}
+    for judged in sorted(every(figures), key=lambda judged: order[judged.figure]):
+        together = by_claim.setdefault((judged.claim.id, ""), {})
+        if judged.profile in together:
+            together = by_claim.setdefault((judged.claim.id, judged.figure), {})
+        together[judged.profile] = judged
     rows = []
-    for (figure, claim), by_profile in sorted(by_claim.items(), key=lambda item: order[item[0][0]]):
-        first = next(iter(by_profile.values()))
+    for (claim, _), by_profile in by_claim.items():
+        texts = {judged.figure: judged.claim.text for judged in by_profile.values()}
+        places = [{"figure": name, "anchor": anchors[name, claim], "text": text} for name, text in texts.items()]
         verdicts = [
             _verdict(by_profile[profile].verdict) | {"note": _seeds_note(by_profile[profile])}
             if profile in by_profile
             else None
             for profile in profiles
         ]
-        anchor = anchors[figure, claim]
-        rows.append({"id": claim, "anchor": anchor, "figure": figure, "text": first.claim.text, "verdicts": verdicts})
+        rows.append({"id": claim, "places": places, "verdicts": verdicts})
     return rows
 
 

@@ -1,12 +1,14 @@
 //! Links under credits: nothing is sent without credits, nothing is lost, credits come back, and a link that is not
 //! congested does not notice.
+use backwater_control::detector::{Detector, Fecn};
 use backwater_control::flow_control::CreditReturn;
+use backwater_control::notify::NotifyConfig;
 use backwater_fabric::{Arbiter, End, Kind, Queueing, Spec, Switching};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use scene::{FAST, chain, flow, flow_of_priority, infiniband, run, try_run, us};
+use scene::{FAST, chain, flow, flow_of_priority, infiniband, per_port, run, try_run, us};
 
 fn star(hosts: u32) -> Network {
     generate::star(hosts, Rate::from_gbps(32), Span::from_us(4)).unwrap()
@@ -142,6 +144,28 @@ fn virtual_lanes_share_a_link_by_their_weights() {
     for (got, share) in received.iter().zip([1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0]) {
         assert!((got / total - share).abs() < 0.01, "{received:?}");
     }
+}
+
+#[test]
+fn buffers_under_credits_are_apart_from_the_memory_that_notifications_share() {
+    // 40 ingress ports may hold 11 MB in all; the shared memory of 100 KB is for CNPs alone.
+    let flows = (0..40).map(|src| flow(src, 40, 600_000, Time::ZERO, Pacing::Controlled)).collect();
+    let mut spec = infiniband(star(41), flows);
+    spec.switch.buffer = Bytes::from_kb(100);
+    let fecn = Fecn { threshold: Bytes::from_kb(50), marking_rate: 0, packet_size: Bytes::ZERO };
+    spec.switch.detectors = per_port(&spec.network, |_| Detector::Fecn(fecn));
+    spec.pairs[0].notify = Some(NotifyConfig::each_mark());
+    let outcome = run(spec);
+    assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
+    assert!(outcome.flows.iter().any(|flow| flow.cnps_ce > 0));
+}
+
+#[test]
+fn what_is_returned_at_once_is_never_repeated() {
+    let mut spec = incast();
+    let credits = spec.switch.credits.as_mut().unwrap();
+    (credits.returned, credits.unchanged) = (CreditReturn::AtOnce, true);
+    assert_eq!(run(spec).totals.end, End::Finished);
 }
 
 proptest! {

@@ -46,7 +46,9 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
     for at in 0..ports.queues.len() {
         for packet in switch.waiting(at) {
             let ingress = ports.at(packet.port, packet.class);
-            used += u64::from(packet.size);
+            if switch.memory.credited & (1 << packet.class) == 0 {
+                used += u64::from(packet.size);
+            }
             if (world.lossless | switch.memory.credited) & (1 << packet.class) != 0 {
                 by_ingress[ingress] += u64::from(packet.size);
                 blocks_held[ingress] += blocks(u32::from(packet.size));

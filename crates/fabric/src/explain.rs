@@ -22,6 +22,10 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             arithmetic: occupancy(node, world),
             fix: if world.pfc.is_some() {
                 "Raise switch.buffer or lower switch.pfc.xoff".into()
+            } else if world.credits.is_some() {
+                "Priorities without credits, the control priority among them, share switch.buffer: raise it, or put them \
+                 under credits (switch.credits.priorities)"
+                    .into()
             } else {
                 "Flow control is off: raise switch.buffer or set switch.flow-control".into()
             },

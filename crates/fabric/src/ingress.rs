@@ -26,7 +26,7 @@ pub(crate) struct Memory {
     /// `accounts[port * classes + class]`
     pub(crate) accounts: Vec<Account>,
     pub(crate) thresholds: Vec<Threshold>,
-    /// Bytes of all packets held.
+    /// Bytes of all packets held, but for those of classes under credits.
     pub(crate) used: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
     pub(crate) shared: u64,
@@ -214,10 +214,10 @@ impl Memory {
         self.shared -= self.thresholds[port as usize].release(&mut account.held, size);
     }
 
-    /// Books a packet of a class under credits. There is room: the other end had credits for it.
+    /// Books a packet of a class under credits. There is room: the other end had credits for it, and the buffers of such
+    /// classes are apart from the shared memory.
     #[inline]
     pub(crate) fn admit_credited(&mut self, port: u16, class: u8, size: u32) -> bool {
-        self.used += u64::from(size);
         self.grown = true;
         self.accounts[port as usize * self.classes + class as usize].held.bytes += size;
         true
@@ -225,7 +225,6 @@ impl Memory {
 
     #[inline]
     pub(crate) fn release_credited(&mut self, port: u16, class: u8, size: u32) {
-        self.used -= u64::from(size);
         self.accounts[port as usize * self.classes + class as usize].held.bytes -= size;
     }
 

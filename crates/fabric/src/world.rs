@@ -274,7 +274,8 @@ fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {
         returned: credits.returned,
         blocks: (credits.buffer.get() / BLOCK.get()) as u32,
         frame: credits.frame.get() as u16,
-        unchanged: credits.unchanged,
+        // What is returned at once has no period in which to repeat it.
+        unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),
         loss_ppm: credits.loss_ppm,
         classes: classes.to_classes(credits.priorities) & !1,
     }

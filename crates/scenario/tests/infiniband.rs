@@ -276,7 +276,6 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
 fn keys_of_another_flow_control_switching_arbiter_or_detector_are_said_in_a_caveat() {
     let caveats = |overrides: &[&str]| figure_2(overrides).caveats().join("\n");
     says(&caveats(&["switch.pfc.xoff=1MB"]), &["with switch.flow-control = \"credits\": switch.pfc.{xoff}"]);
-    says(&caveats(&["switch.buffer=1MB"]), &["with switch.flow-control = \"credits\": switch.{buffer}"]);
     let pfc = "switch.flow-control=pfc";
     says(&caveats(&[pfc, "switch.credits.period=9us"]), &["= \"pfc\": switch.credits.{period}"]);
     says(&caveats(&[pfc, "topology.allow-cycles=true"]), &["= \"pfc\": topology.{allow-cycles}"]);

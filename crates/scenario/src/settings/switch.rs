@@ -54,8 +54,8 @@ pub enum Arbiter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Switch {
-    /// Packet memory of one switch, shared by all ports; not with flow-control = credits, which divides the memory into
-    /// `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
+    /// Packet memory of one switch, shared by all ports. With flow-control = credits only what is not under credits, the control
+    /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
     /// (`run.py` at 100 Gbps).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,

@@ -53,7 +53,6 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (threshold(ThresholdKind::Static), PFC, DYNAMIC, is("switch.pfc.threshold", ThresholdKind::Static)),
         (!credits, CREDITS, ALL_CREDITS, because.clone()),
         (at_once, CREDITS, &["period", "unchanged"], is("switch.credits.returned", Returned::AtOnce)),
-        (credits, SWITCH, &["buffer"], because.clone()),
         (!credits, &["topology"], &["allow-cycles"], because),
         (
             switch.switching != Switching::CutThrough,

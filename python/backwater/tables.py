@@ -250,6 +250,8 @@ def with_interval(value: Estimate, show: Any) -> str:
         width = show(value.half_width) if value.half_width >= 100 else quantity.three_digits(value.half_width)
     else:
         width = show(value.half_width) if show is quantity.three_digits else show(value.half_width, value.mean)
+        # A width that is nothing in the unit of the mean has one of its own.
+        width = show(value.half_width) if "e-" in width else width
     return f"{mean} ± {width}"
 
 

@@ -3,7 +3,7 @@
 use backwater_control::detector::{Detector, Fecn};
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::NotifyConfig;
-use backwater_fabric::{Arbiter, End, Kind, Queueing, Spec, Switching};
+use backwater_fabric::{AckSpec, Arbiter, End, Kind, Queueing, Spec, Switching};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -120,6 +120,27 @@ fn an_idle_fabric_sends_no_updates() {
     let outcome = run(infiniband(star(8), vec![flow(0, 1, 2048, Time::ZERO, Pacing::LineRate)]));
     assert_eq!(outcome.totals.packet_hops, 2);
     assert!(outcome.totals.events <= 2 + 4, "{}", outcome.totals.events);
+}
+
+#[test]
+fn an_acknowledgement_leaves_on_credits_that_are_too_few_for_the_data_it_shares_its_lane_with() {
+    // Host 1 has room for four packets and three blocks at the switch, and its gate is closed from 2.048 us on. No update comes in
+    // the first 40 us, by the seed. At 20 us it gets a packet: its ACK of one block is not held back with the data.
+    let link = (Rate::from_gbps(32), Span::from_us(1));
+    let flows =
+        vec![flow(1, 0, 20 * 2048, Time::ZERO, Pacing::LineRate), flow(0, 1, 2048, us(20), Pacing::LineRate)];
+    let mut spec = infiniband(chain(&[link; 2]), flows);
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+    let credits = spec.switch.credits.as_mut().unwrap();
+    (credits.buffer, credits.returned) =
+        (Bytes::new(4 * 2048 + 3 * 64), CreditReturn::Periodic(Span::from_us(200)));
+    let outcome = run(spec);
+    let gate = outcome.pauses_at((outcome.flows[0].src, 0));
+    assert!(gate[0].paused && gate[0].time < us(3));
+    assert!(gate.iter().any(|change| change.paused && change.time > us(21)));
+    // 64 B over two links of 1 us.
+    let back = outcome.flows[1].acked.since(outcome.flows[1].finish);
+    assert!(back < Span::from_ns(2_100), "{back}");
 }
 
 fn weighted(high: &[(u8, u8)], low: &[(u8, u8)]) -> Arbiter {

@@ -157,3 +157,24 @@ fn a_buffer_of_c_tc_alone_starves_a_flow_that_nothing_delays() {
     let record = outcome.flows[0];
     assert!(record.finish.since(record.start) > record.ideal_fct + Span::from_us(50));
 }
+
+#[test]
+fn where_updates_get_lost_a_link_starves_for_the_share_p_to_the_m_if_its_buffer_lasts_m_periods() {
+    // Between two updates that come through lie k periods with probability (1 - p) p^(k-1), and the link stands still for k - m of
+    // them: (p^m / (1-p)) of the 1 / (1-p) that pass in the mean. The first that comes through makes up for all that were lost.
+    let (period, delay) = (Span::from_us(50), Span::from_ns(100));
+    for (loss, periods) in [(0.2_f64, 1_u64), (0.5, 1), (0.5, 2), (0.5, 3), (0.6, 2)] {
+        let round = delay * 2 + LINE.serialize(MTU) + LINE.serialize(FRAME);
+        let buffer = LINE.bytes_in(period * periods + round);
+        let flows = vec![flow(0, 1, u64::MAX, Time::ZERO, Pacing::LineRate)];
+        let mut spec = infiniband(chain(&[(LINE, delay)]), flows);
+        let credits = spec.switch.credits.as_mut().unwrap();
+        (credits.buffer, credits.unchanged, credits.loss_ppm) = (buffer, true, (loss * 1e6) as u32);
+        let outcome = run_until(spec, us(100_000));
+        let line = LINE.bytes_in(Span::from_ms(100)).get() as f64;
+        let starved = 1.0 - outcome.flows[0].received.get() as f64 / line;
+        // 2000 periods: the standard deviation of the share is 0.02 at most.
+        let model = loss.powi(periods as i32);
+        assert!((starved - model).abs() < 0.05, "{loss}, {periods} periods: {starved} instead of {model}");
+    }
+}

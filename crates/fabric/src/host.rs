@@ -264,6 +264,10 @@ impl Host {
     /// ACKs and CNPs go before data.
     fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
         self.ports.enqueue(NIC, frame);
+        if self.ports.credits.is_some() {
+            // Credits that are too few for data may do for this.
+            self.fed(frame.class, now, world, post);
+        }
         self.send_next(now, world, post);
         self.ports.note_queue(NIC, frame.class);
     }

@@ -54,6 +54,20 @@ fn returned_every_20_us_a_buffer_of_four_packets_gives_four_packets_in_20_us() {
 }
 
 #[test]
+fn a_packet_waits_for_its_last_block() {
+    // 127 blocks: three packets until 1.536 us, then 31 blocks are left. The rest is as with four, one packet sooner: the update
+    // after packet k lets packet k + 3 start at 4.562 + 2.048k. The last one, 4, leaves s last: 1.512 + 5 · 2.048 + 1.
+    let expected = "
+    1.5360 us  a->s0 paused
+    4.5620 us  a->s0 resumed
+    5.0740 us  a->s0 paused
+    6.6100 us  a->s0 resumed
+   12.7520 us  flow 0 complete
+";
+    assert_eq!(table(scene(2048, 5, 127, CreditReturn::AtOnce), us(50)), expected);
+}
+
+#[test]
 fn a_packet_of_66_bytes_takes_two_blocks() {
     // Ten blocks are five packets, though 640 B would hold nine. 66 B take 16.5 and 66 ns: five until 82.5 ns. Packet k leaves
     // s from 1.0165 + 0.066k on; the update is at a at 2.0845 + 0.066k. The last one, 6, starts with the update that follows

@@ -2,6 +2,7 @@
 //! packet simulator of the same rules (280 KB per ingress port, Tc 50 us, links of 32 Gbps, K 50 KB). Times count from the
 //! start of the bursts.
 use backwater_control::detector::{Detector, Fecn, Tcd};
+use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::{Mode, NotifyConfig};
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::Spec;
@@ -117,4 +118,21 @@ fn tcd_calls_p2_undetermined_and_then_congested_where_it_is_overloaded_itself() 
     assert_eq!(verdicts.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [2, 3, 1]);
     near(verdicts[2].0, 4.63, 1.0);
     assert_eq!(seen.verdicts("P1").last().unwrap().1, 2);
+}
+
+#[test]
+fn however_often_credits_come_back_an_overloaded_port_is_found_congested_and_no_other() {
+    let returns = [2_000, 4_096, 4_300, 5_000, 7_000, 10_000, 15_000, 20_000, 50_000]
+        .map(|ns| (Some(Span::from_ns(ns)), CreditReturn::Periodic(Span::from_ns(ns))));
+    for (tc, returned) in returns.into_iter().chain([(None, CreditReturn::AtOnce)]) {
+        for (gbps, last) in [(SINGLE, 0), (MULTI, 1)] {
+            let mut spec = scene(gbps, tcd());
+            spec.switch.credits.as_mut().unwrap().returned = returned;
+            let detector =
+                Tcd::credits(tc.unwrap_or(Span::from_us(20)), Bytes::from_kb(50), Bytes::new(2048));
+            spec.switch.detectors = per_port(&spec.network, |_| Detector::Tcd(detector));
+            let verdict = seen(spec, WATCHED).verdicts("P2").last().unwrap().1;
+            assert_eq!(verdict, last, "P2 at {gbps} Gbps with {returned:?}");
+        }
+    }
 }

@@ -29,6 +29,19 @@ struct Lane {
     issued: VecDeque<(u64, u32)>,
 }
 
+impl Lane {
+    /// Whether the other end has used up, to within `packet` blocks, all that it could know of by now: what had been told
+    /// before `told_by`. It may have gone on by what it was told since; that it had to is what counts.
+    #[inline]
+    fn used_up(&mut self, told_by: u64, packet: u32) -> bool {
+        while self.issued.len() > 1 && self.issued[1].0 <= told_by {
+            self.issued.pop_front();
+        }
+        let left = self.issued.front().map(|(_, fccl)| fccl.wrapping_sub(self.receiver.abr()).cast_signed());
+        left.is_some_and(|left| left < packet.cast_signed())
+    }
+}
+
 /// A packet on its way out: it holds its blocks in the lane by which it came until it has left completely.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leaving {
@@ -59,11 +72,20 @@ pub(crate) struct Credits {
     keeps_issued: bool,
 }
 
+/// What the arrival of a packet shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Earned {
+    /// The buffer had room for it.
+    pub(crate) fits: bool,
+    /// With it the other end had used up what it knew it might send.
+    pub(crate) held_back: bool,
+}
+
 /// What an update told, for those who watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) class: u8,
-    /// The other end had used up, to within a packet, what it knew it might send.
+    /// The other end had used up what it knew it might send.
     pub(crate) held_back: bool,
     /// What is free may not last until the next update.
     pub(crate) short: bool,
@@ -214,12 +236,16 @@ impl Ports {
         self.egress[port as usize].credit_armed & (1 << class) != 0
     }
 
-    /// A packet of a class under credits came in; false if its buffer had no room for it.
+    /// A packet of a class under credits came in.
     #[inline]
-    pub(crate) fn earn_credit(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn earn_credit(&mut self, packet: &Packet) -> Earned {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
-        credits.lanes[at].receiver.on_arrival(u32::from(packet.size))
+        let lane = &mut credits.lanes[at];
+        let fits = lane.receiver.on_arrival(u32::from(packet.size));
+        let told_by = packet.time.saturating_sub(credits.round[packet.port as usize]);
+        let held_back = credits.keeps_issued && lane.used_up(told_by, credits.packet);
+        Earned { fits, held_back }
     }
 
     /// A host took a packet out of its buffer at once.
@@ -285,11 +311,7 @@ impl Ports {
         let fctbs = lane.sender.fctbs();
         let mut held_back = false;
         if credits.keeps_issued {
-            while lane.issued.len() > 1 && lane.issued[1].0 + round <= now {
-                lane.issued.pop_front();
-            }
-            let known = lane.issued.front().map_or(fccl, |(_, fccl)| *fccl);
-            held_back = known.wrapping_sub(abr) < credits.packet;
+            held_back = lane.used_up(now.saturating_sub(round), credits.packet);
             lane.issued.push_back((now, fccl));
         }
         let told = Told { class, held_back, short: fccl.wrapping_sub(abr) < ample };

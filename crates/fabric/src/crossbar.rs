@@ -79,9 +79,13 @@ impl Switch {
     #[inline]
     pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
         if self.memory.credited & (1 << packet.class) != 0 {
-            if !self.ports.earn_credit(packet) {
+            let earned = self.ports.earn_credit(packet);
+            if !earned.fits {
                 self.out_of_blocks(packet, post);
                 return;
+            }
+            if earned.held_back {
+                self.memory.held_until[packet.class as usize] = packet.time;
             }
             let egress = &self.ports.egress[out as usize];
             let free = egress.busy_until <= packet.time;

@@ -2,9 +2,10 @@
 //! packets. They take 0.512 and 2.048 us, an update of 8 B takes 2 ns to a and 8 ns to s.
 use backwater_control::flow_control::CreditReturn;
 use backwater_fabric::{Spec, Switching};
+use backwater_topology::generate;
 use backwater_traffic::Pacing;
-use backwater_units::{Bytes, Span, Time};
-use scene::{chain, flow, infiniband, us};
+use backwater_units::{Bytes, Rate, Span, Time};
+use scene::{chain, flow, infiniband, ns, us, with_links};
 
 use crate::{link, table, table_after_update};
 
@@ -68,6 +69,25 @@ fn a_packet_waits_for_its_last_block() {
 }
 
 #[test]
+fn a_gate_stays_closed_until_the_credits_do_for_the_packet_that_waits() {
+    // Room for 32 blocks. Four packets of 512 B take 8 each, and a's wire until 0.512 us. s has sent packet k 1.640 + 0.512k after
+    // the start; its update is at a 1.002 later and its data at b 1 us later. The packet of 2048 B needs all four.
+    let mut spec = scene(2048, 1, 32, CreditReturn::AtOnce);
+    spec.flows = [512, 512, 512, 512, 2048].map(|b| flow(0, 1, b, Time::ZERO, Pacing::LineRate)).to_vec();
+    // 4.178 + 0.512 + 1 at s, 3.048 more to b
+    let expected = "
+    0.5120 us  a->s0 paused
+    2.6400 us  flow 0 complete
+    3.1520 us  flow 1 complete
+    3.6640 us  flow 2 complete
+    4.1760 us  flow 3 complete
+    4.1780 us  a->s0 resumed
+    8.7380 us  flow 4 complete
+";
+    assert_eq!(table(spec, us(50)), expected);
+}
+
+#[test]
 fn a_packet_of_66_bytes_takes_two_blocks() {
     // Ten blocks are five packets, though 640 B would hold nine. 66 B take 16.5 and 66 ns: five until 82.5 ns. Packet k leaves
     // s from 1.0165 + 0.066k on; the update is at a at 2.0845 + 0.066k. The last one, 6, starts with the update that follows
@@ -93,6 +113,27 @@ fn a_switch_cuts_through_what_comes_as_fast_as_it_goes_and_stores_what_comes_mor
     let expected = "
     5.5460 us  flow 0 complete
     6.5700 us  flow 1 complete
+";
+    assert_eq!(table(spec, us(50)), expected);
+}
+
+#[test]
+fn an_ingress_port_whose_packet_passes_at_once_has_had_its_turn() {
+    // h0 and h1 at 32G, h2 at 16G. The first packet of h1 passes from 1.005 to 2.029 us. Meanwhile one of h0 comes at 1.105 and
+    // the second of h1 at 1.517: it is h0's turn, until 3.053, then h1's.
+    let star = generate::star(3, Rate::from_gbps(32), Span::from_us(1)).expect("a star");
+    let net = with_links(&star, |i, link| {
+        if i == 2 {
+            link.rate = Rate::from_gbps(16);
+        }
+    });
+    let flows =
+        vec![flow(1, 2, 2 * 2048, Time::ZERO, Pacing::LineRate), flow(0, 2, 2048, ns(100), Pacing::LineRate)];
+    let mut spec = infiniband(net, flows);
+    spec.switch.credits.as_mut().expect("on").returned = CreditReturn::AtOnce;
+    let expected = "
+    4.0530 us  flow 1 complete
+    5.0770 us  flow 0 complete
 ";
     assert_eq!(table(spec, us(50)), expected);
 }

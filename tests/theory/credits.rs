@@ -178,3 +178,19 @@ fn where_updates_get_lost_a_link_starves_for_the_share_p_to_the_m_if_its_buffer_
         assert!((starved - model).abs() < 0.05, "{loss}, {periods} periods: {starved} instead of {model}");
     }
 }
+
+#[test]
+fn updates_take_their_share_of_the_wire_whether_they_arrive_or_not() {
+    // 2000 B in every 5 us are a tenth of 32 Gbps. The buffer holds all that can be sent in 1 ms: no update is needed.
+    for loss_ppm in [0, 500_000, 1_000_000] {
+        let flows = vec![flow(0, 1, u64::MAX, Time::ZERO, Pacing::LineRate)];
+        let mut spec = infiniband(chain(&[(LINE, DELAY)]), flows);
+        every(&mut spec, Span::from_us(5));
+        let credits = spec.switch.credits.as_mut().unwrap();
+        (credits.unchanged, credits.loss_ppm) = (true, loss_ppm);
+        (credits.buffer, credits.frame) = (Bytes::new(10_000_000), Bytes::new(2000));
+        let received = run_until(spec, us(1_000)).flows[0].received.get() as f64;
+        let share = received / LINE.bytes_in(Span::from_us(1_000) - DELAY).get() as f64;
+        assert!((share - 0.9).abs() < 0.003, "{loss_ppm}: {share}");
+    }
+}

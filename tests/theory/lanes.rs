@@ -65,6 +65,18 @@ fn what_a_lane_leaves_goes_to_the_others_by_their_weights() {
     }
 }
 
+#[test]
+fn a_lane_that_no_table_names_takes_what_the_others_leave() {
+    let modest = Pacing::Constant { rate: Rate::from_gbps(4), jitter_ppm: 0, catch_up: true };
+    let flow = |vl: u8, pacing| flow_of_priority(vl, u32::from(vl) - 1, 2, u64::MAX, Time::ZERO, pacing);
+    let mut spec = infiniband(star(3), vec![flow(1, modest), flow(2, Pacing::LineRate)]);
+    spec.switch.arbiter = weighted(&[(1, 1)]);
+    spec.switch.credits.as_mut().unwrap().returned = CreditReturn::AtOnce;
+    let outcome = run_until(spec, us(2_000));
+    let gbps = |flow: usize| outcome.flows[flow].received.get() as f64 * 8.0 / 2e6;
+    assert!((gbps(0) - 4.0).abs() < 0.15 && (gbps(1) - 28.0).abs() < 0.15, "{} {}", gbps(0), gbps(1));
+}
+
 /// h0 floods h3, which hangs on a link of 100 Mbps, in VL 1, and sends h2 a packet every 7.3 us in `lane`: the longest that one of
 /// those took more than it takes alone.
 fn delay_beside_a_blocked_lane(lane: u8, queueing: Queueing, arbiter: Arbiter) -> Span {

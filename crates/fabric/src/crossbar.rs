@@ -191,7 +191,10 @@ impl Switch {
             && ready & 1 == 0
         {
             let arbiter = &mut self.crossbar().arbiters[out as usize];
-            return arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready);
+            let picked = arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready);
+            // A class that no table names takes what the others leave. If it were never chosen, the port would be woken for it
+            // at this same instant again and again, and the run would not end.
+            return Some(picked.unwrap_or_else(|| pick(ready, 0, false)));
         }
         Some(pick(ready, egress.turn, world.round_robin))
     }

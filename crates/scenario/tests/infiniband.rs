@@ -273,6 +273,24 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
 }
 
 #[test]
+fn the_acks_that_timely_asks_for_are_traffic_of_their_virtual_lane() {
+    // ack.every = 0, but TIMELY measures by ACKs.
+    let timely = ["cc.kind=timely", "ack.priority=5", "switch.credits.buffer=480KB"];
+    let with = |more: &[&'static str]| [&timely[..], more].concat();
+    let spec = validate(FIGURE_2, &timely).unwrap().build();
+    assert_eq!(spec.switch.credits.unwrap().buffer, Bytes::from_kb(240), "half for each of two lanes");
+    let weighted = ["switch.arbiter=weighted", "switch.vl-arbitration.low=[{vl=3,weight=64}]"];
+    says(
+        &report(FIGURE_2, &with(&weighted)),
+        &["virtual lane 5 carries ack.priority but is in no table of switch.vl-arbitration"],
+    );
+    let open = validate(FIGURE_2, &with(&["switch.credits.priorities=[3]"])).unwrap();
+    says(&open.caveats().join("\n"), &["priority 5 carries traffic but is not in switch.credits.priorities"]);
+    let no_acks = validate(FIGURE_2, &with(&["cc.kind=ib-cc"])).unwrap().build();
+    assert_eq!(no_acks.switch.credits.unwrap().buffer, Bytes::from_kb(480));
+}
+
+#[test]
 fn keys_of_another_flow_control_switching_arbiter_or_detector_are_said_in_a_caveat() {
     let caveats = |overrides: &[&str]| figure_2(overrides).caveats().join("\n");
     says(&caveats(&["switch.pfc.xoff=1MB"]), &["with switch.flow-control = \"credits\": switch.pfc.{xoff}"]);

@@ -27,6 +27,14 @@ pub(super) struct Pairs {
     pub(super) of_entry: Vec<u16>,
 }
 
+impl Pairs {
+    /// The priority of a flow's ACKs, if it has any. TIMELY has them whatever `ack.every` says.
+    pub(super) fn ack_priority(&self, flow: &Flow) -> Option<u8> {
+        let kind = self.of_entry.get(usize::from(flow.group)).copied().unwrap_or_default();
+        self.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(flow.priority))
+    }
+}
+
 /// Writes out the defaults that depend on the detector.
 pub(super) fn fill(settings: &mut Settings) {
     let fraction = match settings.switch.detector.kind {

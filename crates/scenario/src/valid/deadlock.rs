@@ -40,10 +40,8 @@ pub(super) fn check(
 /// Who sends to whom in a priority: data, and the ACKs that go the other way.
 fn ways<'a>(flows: &'a [Flow], pairs: &'a Pairs, priority: u8) -> impl Iterator<Item = (u32, u32)> + 'a {
     flows.iter().flat_map(move |flow| {
-        let kind = pairs.of_entry.get(usize::from(flow.group)).copied().unwrap_or_default();
-        let ack = pairs.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(flow.priority));
         let data = (flow.priority == priority).then_some((flow.src, flow.dst));
-        let back = (ack == Some(priority)).then_some((flow.dst, flow.src));
+        let back = (pairs.ack_priority(flow) == Some(priority)).then_some((flow.dst, flow.src));
         data.into_iter().chain(back)
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use backwater_traffic::Flow;
 
 use super::Context;
+use super::cc::Pairs;
 use crate::document::at;
 use crate::settings::Settings;
 
@@ -16,13 +17,14 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    pub(super) fn new(settings: &Settings, flows: &[Flow]) -> Self {
-        let mut example = BTreeMap::new();
+    /// Without queue pairs, because something is wrong with them, data alone.
+    pub(super) fn new(settings: &Settings, flows: &[Flow], pairs: Option<&Pairs>) -> Self {
+        let (mut example, mut used) = (BTreeMap::new(), 0u8);
         for flow in flows {
             example.entry(flow.priority).or_insert(usize::from(flow.group));
+            let ack = pairs.and_then(|pairs| pairs.ack_priority(flow));
+            used |= ack.into_iter().fold(1 << flow.priority, |set, priority| set | 1 << priority);
         }
-        let acks = settings.ack.priority.filter(|_| settings.ack.every > 0);
-        let used = example.keys().copied().chain(acks).fold(0u8, |set, priority| set | 1 << priority);
         Self { used: used & !(1 << settings.switch.control_priority), example }
     }
 

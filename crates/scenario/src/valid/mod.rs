@@ -101,7 +101,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         (Some(network), Some(routes), Some(flows)) => cc::pairs(context, network, routes, flows),
         _ => None,
     };
-    let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default());
+    let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
     let (detectors, pfc, credits) = match &network {
         Some(network) => (
             detector::detectors(context, network),

@@ -1,15 +1,17 @@
 //! For the fuzz targets: what must hold of any scenario text.
 use std::path::Path;
 
-use backwater_fabric::Simulation;
+use backwater_control::flow_control::{CreditReturn, Form};
+use backwater_fabric::{Control, Kind, Simulation, Spec};
 use backwater_scenario::settings::{Settings, Shape, Traffic, Workload};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
-use backwater_units::{Bytes, Rate, Span};
+use backwater_units::{Bytes, Rate, Span, Time};
 
 /// Where the files that a scenario names are looked for, and not found.
 const NOWHERE: &str = "/nonexistent";
 
-/// Reads, validates and builds a scenario: it works or is refused with a reason, and nothing panics.
+/// Reads, validates and builds a scenario, and runs the first moments of it: it works or is refused with a reason, and nothing
+/// panics.
 pub fn scenario(text: &str, overrides: &[String]) {
     let scenario = match Scenario::parse(text, "fuzz.toml", Path::new(NOWHERE), overrides) {
         Ok(scenario) => scenario,
@@ -21,11 +23,45 @@ pub fn scenario(text: &str, overrides: &[String]) {
     match scenario.validate() {
         Ok(valid) => {
             reads_back_the_same(&valid);
-            let engine = valid.engine();
-            drop(Simulation::new(valid.build(), engine));
+            run(valid.build());
         }
         Err(error) => refused(&error),
     }
+}
+
+/// What a user can ask for may overflow a buffer or lock up, but not break an account.
+fn run(spec: Spec) {
+    let until = Some(Time::ZERO + moment(&spec));
+    let mut simulation = Simulation::new(spec, Kind::Windows { threads: 1 });
+    let control = Control { until, ..Control::default() };
+    if let Err(violation) = simulation.run(&control, &mut |_| Ok(())) {
+        let text = violation.to_string();
+        assert!(!text.contains("(a bug)"), "{text}");
+    }
+    assert!(!simulation.ports().is_empty());
+    drop(simulation.flows());
+}
+
+/// A time in which some thousand packets, windows and updates happen at most.
+fn moment(spec: &Spec) -> Span {
+    let network = &spec.network;
+    let window = network.links().iter().map(|link| link.delay).min().unwrap_or(Span::ZERO);
+    let rate: u128 = network.links().iter().map(|link| u128::from(link.rate.as_bps())).sum();
+    let bits = u128::from(spec.packet.payload.get()) * 8 * 5_000 * 1_000_000_000_000;
+    let mut moment = Span::from_us(200)
+        .min(Span::from_ps(window.as_ps().saturating_mul(2_000)))
+        .min(Span::from_ps((bits / rate.max(1)) as u64));
+    if let Some(CreditReturn::Periodic(period)) = spec.switch.credits.as_ref().map(|credits| credits.returned)
+    {
+        moment = moment.min(Span::from_ps(period.as_ps().saturating_mul(200)));
+    }
+    if let Some(Form::Timed { poll, .. }) = spec.switch.pfc.as_ref().map(|pfc| pfc.form) {
+        moment = moment.min(Span::from_ps(poll.as_ps().saturating_mul(200)));
+    }
+    if let Some(sample) = spec.probe.sample {
+        moment = moment.min(Span::from_ps(sample.as_ps().saturating_mul(200)));
+    }
+    moment
 }
 
 /// What `run.json` keeps is the scenario.

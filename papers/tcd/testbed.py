@@ -57,20 +57,9 @@ class Testbed:
         return 100 * np.asarray(marked) / np.maximum(self._f0_packets(), 1)
 
     def f1_percent(self, code: str) -> NDArray[np.float64]:
-        """Per window: of F1's packets those that P3 marked.
-
-        While A0 sends, of those from the first to the last mark of a window: between two marks P3 sent as many packets
-        of F1 as their numbers differ by, since none is lost or overtaken. Else of those that passed P0 in the window.
-        """
-        seqs = self._marks("P3", code, "F1").sort("time_ps")
-        passed = self._packets("P0") - self._f0_packets()
-        found = np.zeros(WINDOWS)
-        for window, (begin, end) in enumerate(zip(self.edges_ps, self.edges_ps[1:], strict=False)):
-            inside = seqs.filter(pl.col("time_ps") >= begin, pl.col("time_ps") < end)["seq"].to_numpy().astype(int)
-            if len(inside):
-                whole = inside[-1] - inside[0] + 1
-                found[window] = 100 * len(inside) / (whole if self.during[window] else max(whole, passed[window]))
-        return found
+        """Per window: F1's packets that P3 marked, of those that it sent."""
+        marked = self._marked("P3", code, "F1")
+        return 100 * np.asarray(marked) / np.maximum(self._f1_packets(code), 1)
 
     def _marked(self, port: str, code: str, flow: str) -> NDArray[np.int64]:
         times = self._marks(port, code, flow)["time_ps"].to_numpy()
@@ -83,6 +72,21 @@ class Testbed:
             pl.col("traffic").cast(pl.String) == flow,
         )
         return marks.select("time_ps", "seq").collect()
+
+    def _f1_packets(self, code: str) -> NDArray[np.float64]:
+        """Packets of F1 that P3 sent, per window, marked or not.
+
+        None is lost or overtaken, so a mark's packet number is how many went before it, and at the edges of the windows
+        the numbers lie between those of the marks around. Before the first mark and after the last one F1's start and
+        the packets that arrived in the run are the ends; where marks stop while A0 sends, that counts too many packets
+        rather than too few, as F1 is faster without A0.
+        """
+        marks = self._marks("P3", code, "F1").sort("time_ps")
+        flow = self.run.flows.filter(pl.col("traffic").cast(pl.String) == "F1").select("start_ps", "received_bytes")
+        start, received = flow.collect().row(0)
+        arrived = received / size_bytes(self.run.meta["scenario"]["packet"]["payload"])
+        times = np.concatenate([[start], marks["time_ps"].to_numpy(), [measures.end_ps(self.run)]])
+        return np.diff(np.interp(self.edges_ps, times, np.concatenate([[0], marks["seq"].to_numpy(), [arrived]])))
 
     def _f0_packets(self) -> NDArray[np.float64]:
         return self._packets(F0_LINK)

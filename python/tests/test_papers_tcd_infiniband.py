@@ -58,13 +58,14 @@ def test_every_infiniband_figure_settles_two_starts_of_f0_and_f2(write: Write) -
         assert figure(name).settle({"lone": run}) == {"lone-start": "2000000ps", "lone-start-12g": "4000000ps"}
 
 
-def bed(write: Write, *, ue_from_ms: int = 30) -> Results:
+def bed(write: Write, *, ue_from_ms: int = 30, f1_marked: Callable[[int], bool] = lambda _: True) -> Results:
     """100 ms of a testbed, in windows of 10 ms: A0 sends from 29.5 to 71 ms.
 
-    F0 sends a packet of 1000 B each 100 µs, F1 each 10 µs. From 30 to 70 ms P0 marks all of F0 UE, P3 all of F1 CE.
+    F0 sends a packet of 1000 B each 100 µs, F1 each 10 µs. From 30 to 70 ms P0 marks all of F0 UE, P3 all of F1 CE
+    that leave at a time, in µs, that `f1_marked` accepts.
     """
     f0 = [(us * US, "T0->T2", "UE", "F0", us // 100) for us in range(ue_from_ms * 1000, 70_000, 100)]
-    f1 = [(us * US, "T2->R1", "CE", "F1", us // 10) for us in range(30_000, 70_000, 10)]
+    f1 = [(us * US, "T2->R1", "CE", "F1", us // 10) for us in range(30_000, 70_000, 10) if f1_marked(us)]
     marks = pl.DataFrame(
         [
             {"time_ps": time, "port": port, "priority": 3, "code": code, "traffic": flow, "seq": seq}
@@ -78,12 +79,14 @@ def bed(write: Write, *, ue_from_ms: int = 30) -> Results:
             for port, rate in (("T2->R0", 10), ("T0->T2", 110))
         ]
     )
+    # In 100 ms F1 sends 10 000 packets of 1000 B, F0 1000.
+    entries = [("F0", 0, None, 1_000_000), ("F1", 0, None, 10_000_000), ("A0", 295, 71 * MS, 1)]
     flows = pl.DataFrame(
         [
             {"traffic": name, "start_ps": start * MS // 10, "finish_ps": finish, "ce_packets": 0, "ue_packets": 400}
-            | {"traffic_index": index, "size_bytes": None, "packets": 1000, "received_bytes": 1, "slowdown": None}
-            | {"fct_ps": None}
-            for index, (name, start, finish) in enumerate([("F0", 0, None), ("F1", 0, None), ("A0", 295, 71 * MS)])
+            | {"traffic_index": index, "size_bytes": None, "packets": 1000, "received_bytes": received}
+            | {"fct_ps": None, "slowdown": None}
+            for index, (name, start, finish, received) in enumerate(entries)
         ],
         schema_overrides={"slowdown": pl.Float64, "fct_ps": pl.UInt64, "size_bytes": pl.UInt64},
     )
@@ -107,6 +110,18 @@ def test_figure_11_counts_whole_windows_with_and_without_a0(write: Write) -> Non
 def test_figure_11_sees_a_window_that_is_marked_by_half(write: Write) -> None:
     metrics = figure("fig11").metrics({"tcd": bed(write, ue_from_ms=35)})
     assert metrics["least_f0_ue_percent_during"] == pytest.approx(50)
+
+
+@pytest.mark.parametrize("half", [range(5_000), range(5_000, 10_000), range(2_500, 7_500)])
+def test_figure_11_counts_the_packets_without_a_mark_at_both_ends_of_a_window(write: Write, half: range) -> None:
+    marked_by_half = bed(write, f1_marked=lambda us: us // 10_000 == 5 or us % 10_000 in half)
+    metrics = figure("fig11").metrics({"tcd": marked_by_half})
+    assert metrics["least_f1_ce_percent_during"] == pytest.approx(50, abs=0.1)
+
+
+def test_figure_11_does_not_take_a_single_mark_for_a_whole_window(write: Write) -> None:
+    metrics = figure("fig11").metrics({"tcd": bed(write, f1_marked=lambda us: us % 10_000 == 5_000)})
+    assert metrics["least_f1_ce_percent_during"] == pytest.approx(0.1, rel=0.01)
 
 
 def test_figure_11_is_drawn(write: Write, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! Figures 3, 4, 12 and 13 of the TCD paper on InfiniBand, against the numbers of an independent check: a second, small
 //! packet simulator of the same rules (280 KB per ingress port, Tc 50 us, links of 32 Gbps, K 50 KB). Times count from the
 //! start of the bursts.
-use backwater_control::detector::{Detector, Fecn, Tcd};
+use backwater_control::detector::{Detector, Fecn, Red, Tcd, Trend, max_ton};
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::{Mode, NotifyConfig};
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};
@@ -128,11 +128,21 @@ fn however_often_credits_come_back_an_overloaded_port_is_found_congested_and_no_
         for (gbps, last) in [(SINGLE, 0), (MULTI, 1)] {
             let mut spec = scene(gbps, tcd());
             spec.switch.credits.as_mut().unwrap().returned = returned;
-            let detector =
-                Tcd::credits(tc.unwrap_or(Span::from_us(20)), Bytes::from_kb(50), Bytes::new(2048));
+            let (threshold, mtu) = (Bytes::from_kb(50), Bytes::new(2048));
+            // Returned at once there is no Tc: max(Ton) is that of Eqn 3, with a gap of the one packet that a port waits for.
+            let at_once = || max_ton(Rate::from_gbps(32), Span::from_us(4), mtu, mtu, 0.05).unwrap().max_ton;
+            let detector = match tc {
+                Some(tc) => Tcd::credits(tc, threshold, mtu),
+                None => Tcd { red: Red::step(threshold), ..Tcd::flowchart(Trend::RiseBp, at_once(), mtu) },
+            };
             spec.switch.detectors = per_port(&spec.network, |_| Detector::Tcd(detector));
-            let verdict = seen(spec, WATCHED).verdicts("P2").last().unwrap().1;
+            let seen = seen(spec, WATCHED);
+            let verdict = seen.verdicts("P2").last().unwrap().1;
             assert_eq!(verdict, last, "P2 at {gbps} Gbps with {returned:?}");
+            if gbps == SINGLE {
+                let ce = [F0, F2].map(|flow| seen.outcome.flows[flow].ce_packets);
+                assert_eq!(ce, [0, 0], "marks on passers-by with {returned:?}");
+            }
         }
     }
 }

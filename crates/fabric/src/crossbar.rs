@@ -78,7 +78,8 @@ impl Switch {
     /// A packet that cannot pass like in a plain switch.
     #[inline]
     pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
-        if self.memory.credited & (1 << packet.class) != 0 {
+        let credited = self.memory.credited & (1 << packet.class) != 0;
+        if credited {
             let earned = self.ports.earn_credit(packet);
             if !earned.fits {
                 self.out_of_blocks(packet, post);
@@ -87,17 +88,20 @@ impl Switch {
             if earned.held_back {
                 self.memory.held_until[packet.class as usize] = packet.time;
             }
-            let egress = &self.ports.egress[out as usize];
-            let free = egress.busy_until <= packet.time;
-            if free
-                && (egress.waiting | egress.paused) & (1 << packet.class) == 0
-                && self.ports.fits(out, packet.class, packet.size)
-            {
-                let at = self.ports.at(out, packet.class);
-                self.crossbar().voqs.passed(at, packet.port);
-                self.launch(out, packet, packet.time, world, post);
-                return;
-            }
+        }
+        let egress = &self.ports.egress[out as usize];
+        let free = egress.busy_until <= packet.time
+            && (egress.waiting | egress.paused) & (1 << packet.class) == 0
+            && if credited {
+                self.ports.fits(out, packet.class, packet.size)
+            } else {
+                self.memory.lets_pass(packet.port, packet.class, packet.size)
+            };
+        if free {
+            let at = self.ports.at(out, packet.class);
+            self.crossbar().voqs.passed(at, packet.port);
+            self.launch(out, packet, packet.time, world, post);
+            return;
         }
         if self.admit(packet, world, post) {
             let first = self.line_up(packet, out, world);

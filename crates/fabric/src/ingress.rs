@@ -45,28 +45,30 @@ pub(crate) struct Memory {
     pub(crate) held_until: [u64; 8],
     /// Classes under credits: their ingress ports are limited by what they grant, not here.
     pub(crate) credited: u8,
+    /// No packet may pass the crossbar by.
+    crossed: bool,
 }
 
 impl Memory {
-    /// `lossless` is the set of classes under PFC, `credited` that of classes under credits.
+    /// `lossless` is the set of classes under PFC, `credited` that of classes under credits; `crossed` says that every packet
+    /// takes the way by the crossbar.
     pub(crate) fn new(
         classes: usize,
         lossless: u8,
         credited: u8,
+        crossed: bool,
         thresholds: Vec<Threshold>,
         ports: usize,
         capacity: u64,
     ) -> Self {
         let account = |at: usize| {
             let (port, class) = (at / classes, at % classes);
-            let quiet = if credited & (1 << class) != 0 {
-                0 // every packet takes credits
-            } else if lossless & (1 << class) == 0 {
+            let quiet = if lossless & (1 << class) == 0 {
                 u32::MAX
             } else {
                 quiet(&thresholds[port], lossless.count_ones())
             };
-            Account { calm: quiet, quiet, ..Account::default() }
+            Account { calm: if crossed { 0 } else { quiet }, quiet, ..Account::default() }
         };
         let accounts: Vec<Account> = (0..ports * classes).map(account).collect();
         Self {
@@ -84,6 +86,7 @@ impl Memory {
             holding: [0; 8],
             held_until: [0; 8],
             credited,
+            crossed,
         }
     }
 
@@ -119,6 +122,13 @@ impl Memory {
             && (most <= self.least_calm
                 || self.tightest.is_some_and(|t| t.spares(&Ingress::default(), most, most))
                 || self.accounts_stay_calm(arriving))
+    }
+
+    /// Whether a packet of a class without credits may pass without being booked: nobody upstream need be told anything.
+    #[inline]
+    pub(crate) fn lets_pass(&self, port: u16, class: u8, size: u16) -> bool {
+        let account = &self.accounts[port as usize * self.classes + class as usize];
+        !account.outstanding && account.held.total() + u64::from(size) <= u64::from(account.quiet)
     }
 
     /// Whether a port and class that owes nobody a RESUME is below every threshold as things stand.
@@ -237,7 +247,7 @@ impl Memory {
     pub(crate) fn book(&mut self, port: u16, class: u8, decision: Decision, now: u64, pause: Option<Span>) {
         let account = &mut self.accounts[port as usize * self.classes + class as usize];
         let before = std::mem::replace(&mut account.outstanding, decision == Decision::Pause);
-        account.calm = if account.outstanding { 0 } else { account.quiet };
+        account.calm = if account.outstanding || self.crossed { 0 } else { account.quiet };
         let held_until = &mut self.held_until[class as usize];
         match (decision, pause) {
             (Decision::Pause, None) => self.holding[class as usize] += u16::from(!before),

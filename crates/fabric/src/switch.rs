@@ -128,9 +128,19 @@ impl Switch {
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
+        let crossbar = Crossbar::new(count, ports.classes, world);
+        let crossed = crossbar.is_some();
         Self {
-            crossbar: Crossbar::new(count, ports.classes, world),
-            memory: Memory::new(ports.classes, world.lossless, credited, thresholds, count, world.buffer),
+            crossbar,
+            memory: Memory::new(
+                ports.classes,
+                world.lossless,
+                credited,
+                crossed,
+                thresholds,
+                count,
+                world.buffer,
+            ),
             forwarding: Forwarding::new(
                 node,
                 spec.network.hosts().len() as u32,

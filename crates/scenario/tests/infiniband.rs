@@ -220,6 +220,26 @@ fn a_period_beyond_the_standard_s_65_536_symbol_times_is_a_caveat() {
 }
 
 #[test]
+fn updates_that_go_on_must_leave_time_for_data() {
+    // 8 B take 2 ns at 32 Gbps
+    let (period, unchanged) = ("switch.credits.period=2ns", "switch.credits.unchanged=true");
+    let error = report(FIGURE_2, &[period, unchanged]);
+    says(
+        &error,
+        &[
+            "switch.credits.period = 2ns leaves a 32Gbps link no time for data",
+            "the updates of one virtual lane take 2ns, 8B each",
+            "lengthen switch.credits.period to 20ns or more",
+        ],
+    );
+    assert!(validate(FIGURE_2, &["switch.credits.period=3ns", unchanged]).is_ok());
+    assert!(validate(FIGURE_2, &[period]).is_ok());
+    let text = format!("{FIGURE_2}{TWO_LANES}");
+    let wide = ["switch.credits.period=4ns", unchanged, "switch.credits.buffer=480KB"];
+    says(&report(&text, &wide), &["the updates of 2 virtual lanes take 4ns"]);
+}
+
+#[test]
 fn lost_updates_need_updates_that_go_on() {
     let loss = "switch.credits.loss=0.1";
     says(&report(FIGURE_2, &[loss]), &["switch.credits.loss = 0.1", "set switch.credits.unchanged = true"]);

@@ -28,6 +28,7 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
         fits(context, network, share, classes);
     }
     symbol_times(context, network);
+    leave_room_for_data(context, network, classes);
     Some(CreditSpec {
         buffer: share,
         returned: returned(credits),
@@ -189,4 +190,30 @@ fn symbol_times(context: &mut Context<'_>, network: &Network) {
         );
         context.caveats.push(caveat);
     }
+}
+
+/// Updates go before data: those that are sent whatever happens must not fill the slowest link.
+fn leave_room_for_data(context: &mut Context<'_>, network: &Network, classes: u64) {
+    let credits = &context.settings.switch.credits;
+    if credits.returned != Returned::Periodic || !credits.unchanged {
+        return;
+    }
+    let ports = (0..network.nodes().len() as u32).flat_map(|node| network.ports(node));
+    let Some(rate) = ports.map(|port| port.rate).min() else { return };
+    let updates = rate.serialize(credits.frame.0 * classes);
+    if credits.period.0 > updates {
+        return;
+    }
+    let lanes = if classes == 1 { "one virtual lane".to_owned() } else { format!("{classes} virtual lanes") };
+    let message = format!(
+        "switch.credits.period = {} leaves a {rate} link no time for data: the updates of {lanes} take {updates}, \
+         {} each, and with unchanged = true they never end",
+        credits.period, credits.frame
+    );
+    let help = format!(
+        "lengthen switch.credits.period to {} or more, a tenth of the link for updates, or set switch.credits.unchanged = false",
+        Quantity(updates * 10)
+    );
+    let label = format!("longer than {updates}");
+    context.report(&at!["switch", "credits", "period"], message, label, help);
 }

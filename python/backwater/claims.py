@@ -130,6 +130,7 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     NOT_DECIDABLE = "not decidable"
     NOT_RUN = "not run"
+    NOT_CHECKED = "not checked here"
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from backwater.definitions import Definition  # noqa: TC001 (pydantic reads it at run time)
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Left(BaseModel):
 
 
 class Paper(BaseModel):
-    """Title and place of a paper, and what of it is not reproduced."""
+    """Title and place of a paper, what of it is held by tests, and what is not reproduced."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,6 +35,14 @@ class Paper(BaseModel):
     link: str = ""
     about: str = Field("", description="In a sentence or two, what it says and how it is reproduced.")
     left: tuple[Left, ...] = ()
+    definition: tuple[Definition, ...] = ()
+
+    @model_validator(mode="after")
+    def _once(self) -> Paper:
+        names = [definition.id for definition in self.definition]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"definition {', '.join(twice)} is there twice")
+        return self
 
 
 def load(home: Path) -> Paper:

@@ -139,8 +139,10 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
         print(*missing, sep="\n", end="\n" if missing else "", file=sys.stderr)
     else:
         console = terminal.stdout()
-        console.print(report.claims_table(made.figures))
+        console.print(report.claims_table(made.figures, made.definitions))
         console.print(report.tally(made.figures), highlight=False)
+        if made.definitions:
+            console.print(report.held_by_tests(made.definitions), highlight=False)
         texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"
         console.print(f"what each claim says, its numbers, and why it differs: {texts}", highlight=False, markup=False)
         for line in missing:

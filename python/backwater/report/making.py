@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from backwater import experiment, findings, paper, sensitivity, timing
+from backwater import definitions, experiment, findings, paper, sensitivity, timing
 from backwater.errors import UsageError
 from backwater.report import facts as own
 from backwater.report.write import write
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from backwater.definitions import Held
     from backwater.manifest import Manifest
     from backwater.reproduce import Reproduced
     from backwater.timing import Spent, Timing
@@ -27,6 +28,7 @@ class Made:
     """A report: what was judged, the files, with a clock where the time went in a sentence, and what was left out."""
 
     figures: list[Reproduced]
+    definitions: list[Held]
     written: list[Path]
     time: str | None
     warnings: list[str]
@@ -54,10 +56,18 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
     facts = [*own.about(), *_facts(manifest, found, spent)]
     with clock_of_call.phase("report"):
         told = _or_warn(lambda: sensitivity_of(manifest, root), warnings)
-        written = write(found, folder, paper.load(home), facts, quick=manifest.quick, sensitivity=told)
+        about = paper.load(home)
+        held = _definitions(manifest, about, home)
+        written = write(found, folder, about, facts, held, quick=manifest.quick, sensitivity=told)
     if clock is None:
-        return Made(found, written, None, warnings)
-    return Made(found, [*written, folder / timing.FILE], timing.line(clock.write(folder)), warnings)
+        return Made(found, held, written, None, warnings)
+    return Made(found, held, [*written, folder / timing.FILE], timing.line(clock.write(folder)), warnings)
+
+
+def _definitions(manifest: Manifest, about: paper.Paper, home: Path) -> list[Held]:
+    """The definitions of the paper; a report on some of its figures is not about them."""
+    every = {figure.name for figure in experiment.discover(manifest.system, ())}
+    return definitions.look_up(about.definition, home.parents[1]) if every <= set(manifest.figures) else []
 
 
 def sensitivity_of(manifest: Manifest, root: Path) -> dict[str, Any] | None:

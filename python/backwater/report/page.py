@@ -14,18 +14,26 @@ from backwater.report.text import every, ours
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.definitions import Held
     from backwater.experiment import Quick
     from backwater.paper import Paper
     from backwater.reproduce import Cell, Reproduced
 
 #: A sign and a word for each verdict, so that colours are not needed to tell them apart.
-SIGNS = {Verdict.HOLDS: "✓", Verdict.DIFFERS: "✗", Verdict.NOT_DECIDABLE: "◐", Verdict.NOT_RUN: "○"}
+SIGNS = {
+    Verdict.HOLDS: "✓",
+    Verdict.DIFFERS: "✗",
+    Verdict.NOT_DECIDABLE: "◐",
+    Verdict.NOT_RUN: "○",
+    Verdict.NOT_CHECKED: "○",
+}
 
 
 def html(
     figures: Sequence[Reproduced],
     paper: Paper,
     facts: Sequence[tuple[str, str]],
+    held: Sequence[Held] = (),
     *,
     quick: bool = False,
     sensitivity: Mapping[str, Any] | None = None,
@@ -51,6 +59,7 @@ def html(
         tally=[(profile, _tally(figures, profile)) for profile in profiles],
         overview=_overview(figures, profiles, anchors),
         figures=[_figure([item for item in figures if item.figure.name == name], shown, anchors) for name in names],
+        definitions=[_defined(item) for item in held],
         missing=[(_named(item), item.missing, item.failure) for item in figures if item.missing or item.failure],
         sensitivity=sensitivity,
     )
@@ -71,6 +80,11 @@ def _tally(figures: Sequence[Reproduced], profile: str) -> list[dict[str, Any]]:
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {"word": str(verdict), "sign": SIGNS[verdict], "slug": _slug(verdict)}
+
+
+def _defined(item: Held) -> dict[str, Any]:
+    shown = item.definition.model_dump(include={"id", "text", "paper", "tests"})
+    return shown | {"verdict": _verdict(item.verdict), "reason": item.reason}
 
 
 def _anchors(figures: Sequence[Reproduced]) -> dict[tuple[str, str], str]:

@@ -13,10 +13,18 @@ from backwater.quantity import three_digits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from backwater.definitions import Held
     from backwater.reproduce import Reproduced
 
-_RICH = {Verdict.HOLDS: "green", Verdict.DIFFERS: "red", Verdict.NOT_DECIDABLE: "yellow", Verdict.NOT_RUN: "dim"}
+_RICH = {
+    Verdict.HOLDS: "green",
+    Verdict.DIFFERS: "red",
+    Verdict.NOT_DECIDABLE: "yellow",
+    Verdict.NOT_RUN: "dim",
+    Verdict.NOT_CHECKED: "dim",
+}
 _HEADINGS = ("claim", "profile", "what", "paper", "ours (mean ± 95 %)", "holds if", "seeds", "verdict")
+_DEFINED = ("definition", "what", "paper", "tests", "verdict")
 
 
 def ours(item: Measured) -> str:
@@ -50,8 +58,8 @@ def every(figures: Iterable[Reproduced]) -> list[Judged]:
     return sorted((j for figure in figures for j in figure.judged), key=lambda j: (j.figure, j.claim.id, j.profile))
 
 
-def claims_table(figures: Sequence[Reproduced]) -> Table:
-    """The claims table for the terminal: one line per claim and profile, without the prose."""
+def claims_table(figures: Sequence[Reproduced], held: Sequence[Held] = ()) -> Table:
+    """The claims table for the terminal: one line per claim and profile, and per definition, without the prose."""
     table = Table(title="Claims", title_justify="left", header_style="bold")
     for heading in ("claim", "profile", "ours (mean ± 95 %)", "holds if", "verdict"):
         table.add_column(heading, no_wrap=True)
@@ -62,6 +70,10 @@ def claims_table(figures: Sequence[Reproduced]) -> Table:
         before = judged.figure
         cells = (judged.claim.id, judged.profile, *_in_short(judged))
         table.add_row(*map(escape_markup, cells), f"[{_RICH[judged.verdict]}]{judged.verdict}[/]")
+    table.add_section()
+    for item in held:
+        cells = (item.definition.id, "tests", f"{len(item.definition.tests)} tests", "-")
+        table.add_row(*map(escape_markup, cells), f"[{_RICH[item.verdict]}]{item.verdict}[/]")
     return table
 
 
@@ -83,6 +95,12 @@ def tally(figures: Sequence[Reproduced]) -> str:
     return f"{len(verdicts)} verdicts: {', '.join(counts)}"
 
 
+def held_by_tests(held: Sequence[Held]) -> str:
+    """How many definitions tests hold, in one line."""
+    count = sum(item.verdict is Verdict.HOLDS for item in held)
+    return f"{count} of {len(held)} definitions are held by tests of the simulator, which make test runs"
+
+
 def missing(figures: Sequence[Reproduced]) -> list[str]:
     """What a report lacks, one line for each figure, profile and seed."""
     return [
@@ -90,16 +108,25 @@ def missing(figures: Sequence[Reproduced]) -> list[str]:
     ]
 
 
-def markdown(figures: Sequence[Reproduced], title: str) -> str:
+def markdown(figures: Sequence[Reproduced], title: str, held: Sequence[Held] = ()) -> str:
     """The claims table as Markdown."""
     lines = [f"# {title}", "", tally(figures), "", _row(_HEADINGS), _row("---" for _ in _HEADINGS)]
     lines += [_row(_cells(judged)) for judged in every(figures)]
+    if held:
+        lines += ["", "## Definitions", "", held_by_tests(held), "", _row(_DEFINED), _row("---" for _ in _DEFINED)]
+        lines += [_row(_defined(item)) for item in held]
     lacks = missing(figures)
     lacks += [
         f"{i.figure.name} under {i.profile} could not be measured or drawn: {i.failure}" for i in figures if i.failure
     ]
     lines += ["", "## Not complete", "", *(f"- {text}" for text in lacks)] if lacks else []
     return "\n".join(lines) + "\n"
+
+
+def _defined(item: Held) -> tuple[str, ...]:
+    definition = item.definition
+    tests = "\n".join(f"`{test}`" for test in definition.tests)
+    return (definition.id, definition.text, definition.paper, tests, f"{item.verdict}\n{item.reason}")
 
 
 def _row(cells: Iterable[str]) -> str:

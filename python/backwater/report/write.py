@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from backwater.definitions import Held
     from backwater.paper import Paper
     from backwater.reproduce import Reproduced
 
@@ -21,6 +22,7 @@ def write(
     folder: Path,
     paper: Paper,
     facts: Sequence[tuple[str, str]],
+    held: Sequence[Held] = (),
     *,
     quick: bool = False,
     sensitivity: Mapping[str, Any] | None = None,
@@ -28,10 +30,11 @@ def write(
     """Write the three files to `folder`; each is whole or not there."""
     folder.mkdir(parents=True, exist_ok=True)
     title = f"Reproducing {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
+    rows = [judged.as_json() for judged in every(figures)] + [item.as_json() for item in held]
     texts = {
-        "claims.json": json.dumps([judged.as_json() for judged in every(figures)], indent=2) + "\n",
-        "claims.md": markdown(figures, title),
-        "report.html": html(figures, paper, facts, quick=quick, sensitivity=sensitivity),
+        "claims.json": json.dumps(rows, indent=2) + "\n",
+        "claims.md": markdown(figures, title, held),
+        "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
     }
     for name, text in texts.items():
         part = folder / f".{name}.part"

@@ -4,7 +4,7 @@ use backwater_fabric::{Queueing, Spec, Violation};
 use backwater_topology::{Builder, Network};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{FAST, flow, ideal, infiniband, per_port, try_run, us};
+use scene::{FAST, flow, ideal, infiniband, per_port, run, try_run, us};
 
 const RATE: Rate = Rate::from_gbps(40);
 const DELAY: Span = Span::from_us(1);
@@ -109,6 +109,24 @@ fn a_dead_circle_is_found_although_two_hosts_elsewhere_go_on_sending() {
         }
         for form in [Form::Ideal, Form::authors()] {
             assert!(found(under_pfc(flows(), form, queueing), Some(us(100_000))) <= us(20_000));
+        }
+    }
+}
+
+#[test]
+fn the_same_traffic_on_two_lanes_of_which_none_goes_around_never_locks_up() {
+    // Messages that cross the link from s6 to s0 have a lane of their own: in each lane some link of the ring is never used.
+    let flows = || -> Vec<Flow> {
+        let lane = |flow: Flow| Flow { priority: if flow.src + 3 >= RING { 2 } else { 1 }, ..flow };
+        around().into_iter().map(lane).collect()
+    };
+    for queueing in QUEUEINGS {
+        let specs = RETURNS.map(|returned| under_credits(flows(), returned, queueing)).into_iter();
+        let pfc = [Form::Ideal, Form::authors()].map(|form| under_pfc(flows(), form, queueing));
+        for spec in specs.chain(pfc) {
+            let outcome = run(spec);
+            assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
+            assert!(!outcome.records.pauses.is_empty());
         }
     }
 }

@@ -156,6 +156,16 @@ def test_the_papers_buffer_feeds_a_link_of_32_but_not_of_40_gbps(capsys: pytest.
     assert "100Gbps * 1us = 12.5KB" in capsys.readouterr().out
 
 
+def test_virtual_lanes_share_a_buffer_and_wait_for_each_others_updates(capsys: pytest.CaptureFixture[str]) -> None:
+    # 232 000 B, 3 packets of 2048 B and 3 updates of 9000 B of two lanes: 142.6 packets, and the one that starts.
+    link = ["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--period", "50us", "--frame", "9KB", "--json"]
+    for buffer, fits in (("585KB", False), ("586KB", True)):
+        assert main([*link, "--lanes", "2", "--buffer", buffer]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["needed_bytes"], answer["port_bytes"]) == (143 * 2_048, 2 * 143 * 2_048)
+        assert answer["fits"] == fits
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
@@ -163,6 +173,8 @@ def test_the_papers_buffer_feeds_a_link_of_32_but_not_of_40_gbps(capsys: pytest.
         (["tcd", "max-ton", "--flow-control", "credits", "--period", "0us"], "--period 0ps"),
         (["tcd", "max-ton", "--rate", "40Gbps"], "--delay 4us"),
         (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--buffer", "many"], "--buffer many"),
+        (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--lanes", "0"], "--lanes 0"),
+        (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--lanes", "-1"], "--lanes -1"),
         (["tcd", "max-ton", "--rate", "40", "--delay", "4us"], "--rate 40"),
         (["tcd", "max-ton", "--rate", "0Gbps", "--delay", "4us"], "above 0"),
         (["tcd", "max-ton", "--rate", "40Gbps", "--delay", "4us", "--epsilon", "2"], "epsilon = 2"),

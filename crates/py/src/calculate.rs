@@ -14,6 +14,8 @@ use std::str::FromStr;
 /// enough that nothing overflows.
 const LONGEST: Span = Span::from_ms(1_000);
 const LARGEST: Bytes = Bytes::from_mb(1);
+/// InfiniBand specification: VL 15 is for management.
+const MOST_LANES: u64 = 15;
 
 /// A quantity from the text of an option, or an error that names the option.
 fn quantity<T>(option: &str, text: &str) -> PyResult<T>
@@ -105,11 +107,19 @@ fn cycle(text: &str) -> PyResult<Span> {
     Err(bad_input("error: --period 0ps: credits come back every Tc, which is above 0; give one such as 50us"))
 }
 
-/// The buffer that a virtual lane needs under credits, as JSON: `needed_bytes`, `in_loop_bytes`, `packets`, `steps`, and with
-/// `buffer` also `fits` and `longest_period_ps`, the longest Tc with which it fits, if any. Without `period` credits come
-/// back at once.
+/// A number of virtual lanes.
+fn virtual_lanes(text: &str) -> PyResult<u64> {
+    let lanes = text.parse().ok().filter(|lanes| (1..=MOST_LANES).contains(lanes));
+    lanes.ok_or_else(|| {
+        bad_input(format!("error: --lanes {text}: a link has 1 to {MOST_LANES} virtual lanes for data"))
+    })
+}
+
+/// The buffer that each of `lanes` virtual lanes of an ingress port needs under credits, as JSON: `needed_bytes`,
+/// `in_loop_bytes`, `packets`, `port_bytes` (of all lanes), `steps`, and with `buffer`, which the lanes share, also `fits` and
+/// `longest_period_ps`, the longest Tc with which it fits, if any. Without `period` credits come back at once.
 #[pyfunction]
-#[pyo3(signature = (rate, delay, mtu, frame, period=None, buffer=None))]
+#[pyo3(signature = (rate, delay, mtu, frame, period=None, buffer=None, lanes="1"))]
 pub(crate) fn feasibility(
     rate: &str,
     delay: &str,
@@ -117,23 +127,33 @@ pub(crate) fn feasibility(
     frame: &str,
     period: Option<&str>,
     buffer: Option<&str>,
+    lanes: &str,
 ) -> PyResult<String> {
+    let lanes = virtual_lanes(lanes)?;
     let rate = link_rate(rate)?;
     let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
     let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
     let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
     let returned = period.map_or(Ok(CreditReturn::AtOnce), |text| cycle(text).map(CreditReturn::Periodic))?;
-    let answer = feasible(rate, delay, returned, mtu, frame);
+    let updates = frame * lanes;
+    let answer = feasible(rate, delay, returned, mtu, updates);
+    let port = answer.needed * lanes;
     let mut steps: Vec<String> = answer.steps().iter().map(ToString::to_string).collect();
+    if lanes > 1 {
+        steps.insert(0, format!("updates of {lanes} virtual lanes = {lanes}*{frame} = {updates}"));
+        steps.push(format!("all {lanes} virtual lanes of the port = {lanes}*{} = {port}", answer.needed));
+    }
     let mut json = json!({
         "needed_bytes": answer.needed.get(),
         "in_loop_bytes": answer.in_loop.get(),
         "packets": answer.packets,
+        "port_bytes": port.get(),
     });
     if let Some(text) = buffer {
         let buffer: Bytes = quantity("buffer", text)?;
-        let longest = longest_period(rate, delay, buffer, mtu, frame);
-        let fits = answer.needed <= buffer;
+        let share = Bytes::new(buffer.get() / lanes);
+        let longest = longest_period(rate, delay, share, mtu, updates);
+        let fits = answer.needed <= share;
         let verdict = if fits { "holds line rate" } else { "starves without any congestion" };
         steps.push(format!("{buffer}: the link {verdict}"));
         steps.push(match longest {

@@ -195,6 +195,19 @@ fn virtual_lanes_share_the_buffer() {
 }
 
 #[test]
+fn the_updates_of_all_virtual_lanes_may_leave_together() {
+    // 232 000 B, 3 packets and 3 updates of each of two lanes, 54 000 B: 142.6 packets, and the one that starts. With the
+    // updates of one lane they would be 130, 266 240 B.
+    let text = format!("{FIGURE_2}{TWO_LANES}");
+    let frame = "switch.credits.frame=9000B";
+    says(
+        &report(&text, &[frame, "switch.credits.buffer=540KB"]),
+        &["updates of 2 virtual lanes = 2*9KB = 18KB", "32Gbps need 292.864KB", "at least 586KB"],
+    );
+    assert!(validate(&text, &[frame, "switch.credits.buffer=586KB"]).is_ok());
+}
+
+#[test]
 fn a_buffer_too_small_for_line_rate_is_a_caveat_when_credits_come_back_at_once() {
     let at_once = "switch.credits.returned=at-once";
     let caveats = |buffer: &str| figure_2(&[at_once, buffer]).caveats().join("\n");

@@ -98,6 +98,7 @@ def feasibility(
     mtu: str = "2048B",
     frame: str = "8B",
     buffer: str | None = None,
+    lanes: int = 1,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Print the buffer with which a virtual lane can hold line rate while its credits are on their way back.
@@ -117,13 +118,16 @@ def feasibility(
     frame
         An update on the wire.
     buffer
-        A buffer to be judged; the longest period with which it suffices is printed, too.
+        A buffer of an ingress port to be judged, which the virtual lanes share; the longest period with which it
+        suffices is printed, too.
+    lanes
+        Virtual lanes with traffic under flow control, 1 to 15; their updates may leave together.
     json_
         Print JSON.
     """
     from backwater import _core
 
-    _show(_core.feasibility(rate, delay, mtu, frame, period, buffer), json_)
+    _show(_core.feasibility(rate, delay, mtu, frame, period, buffer, str(lanes)), json_)
 
 
 def _show(text: str, as_json: bool) -> None:

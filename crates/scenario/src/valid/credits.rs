@@ -94,10 +94,12 @@ fn in_blocks(size: Bytes) -> Bytes {
     BLOCK * size.get().div_ceil(BLOCK.get())
 }
 
-/// The link that needs most: the port at its upstream end, and what it needs.
-fn worst(context: &Context<'_>, network: &Network) -> Option<(String, Feasibility)> {
+/// The link that needs most: the port at its upstream end, and what each of its virtual lanes needs.
+fn worst(context: &Context<'_>, network: &Network, classes: u64) -> Option<(String, Feasibility)> {
     let credits = &context.settings.switch.credits;
     let mtu = mtu(context.settings);
+    // The updates of all virtual lanes may leave together.
+    let updates = credits.frame.0 * classes;
     let mut links: Vec<(Rate, Span, u32, u16)> = Vec::new();
     for node in 0..network.nodes().len() as u32 {
         for (index, port) in (0..).zip(network.ports(node)) {
@@ -107,7 +109,7 @@ fn worst(context: &Context<'_>, network: &Network) -> Option<(String, Feasibilit
         }
     }
     let needs = links.into_iter().map(|(rate, delay, node, index)| {
-        (node, index, feasibility(rate, delay, returned(credits), mtu, credits.frame.0))
+        (node, index, feasibility(rate, delay, returned(credits), mtu, updates))
     });
     let worst = needs.reduce(|worst, other| if other.2.needed > worst.2.needed { other } else { worst });
     worst.map(|(node, index, need)| (network.port_name(node, index), need))
@@ -115,13 +117,15 @@ fn worst(context: &Context<'_>, network: &Network) -> Option<(String, Feasibilit
 
 /// A link at line rate must not run out of credits while those it has used are on their way back.
 fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64) {
-    let Some((name, need)) = worst(context, network).filter(|(_, need)| need.needed > share) else { return };
+    let Some((name, need)) = worst(context, network, classes).filter(|(_, need)| need.needed > share) else {
+        return;
+    };
     let credits = &context.settings.switch.credits;
     let least = Quantity(up_to_kb(need.needed * classes));
     let has = format!("{}{}", Quantity(share), divided(context, classes));
     let (rate, needed) = (need.rate, Quantity(need.needed));
     if credits.returned == Returned::AtOnce {
-        let arithmetic = need.steps().map(|step| step.to_string()).join("; ");
+        let arithmetic = steps(need, credits, classes).join("; ");
         context.caveats.push(format!(
             "the link {name} cannot reach its {rate}: a virtual lane has a buffer of {has} and needs {needed} until credits \
              come back ({arithmetic}); raise switch.credits.buffer to at least {least}"
@@ -139,11 +143,19 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
     );
     let help = format!(
         "raise switch.credits.buffer to at least {least}, or {shorter}, or give the links their data rate, 0.8 of the \
-         signalling with 8b/10b (32Gbps of 40). What line rate needs:\n{}",
-        need.steps().map(|step| format!("  {step}")).join("\n")
+         signalling with 8b/10b (32Gbps of 40). What line rate needs:\n  {}",
+        steps(need, credits, classes).join("\n  ")
     );
     let (place, label) = to_blame(context, least, longest);
     context.report(&place, message, label, help);
+}
+
+/// The derivation, line by line.
+fn steps(need: Feasibility, credits: &Credits, classes: u64) -> Vec<String> {
+    let frame = credits.frame;
+    let together = (classes > 1)
+        .then(|| format!("updates of {classes} virtual lanes = {classes}*{frame} = {}", need.frame));
+    together.into_iter().chain(need.steps().map(|step| step.to_string())).collect()
 }
 
 /// Where a user can mend a link that starves: what they wrote about its credits, else its rate.

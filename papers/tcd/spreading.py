@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BIN_PS = 100 * US
 #: The links of the hosts whose flows pass a port.
 HOST_LINKS = {"P0": ("S0->T0", "S1->T0"), "P1": ("S2->T1",), "P2": ("S0->T0", "S1->T0", "S2->T1")}
-#: Signalling rate of a link of the paper, in Gbps.
-SIGNALLING_GBPS = 40.0
+#: Which part of the signalling of an InfiniBand link is data: 8b/10b (InfiniBand specification).
+DATA_OF_SIGNALLING = 0.8
 
 
 def one_point(run: Results) -> dict[str, float | bool | None]:
@@ -39,7 +39,7 @@ def one_point(run: Results) -> dict[str, float | bool | None]:
         "ce_f2_at_p2": scene.marks("P2", "CE", "F2"),
         "p2_drains": drained is not None,
         "p2_gbps_after": None if drained is None else scene.sent_bps("P2", drained, drained + MS) / 1e9,
-        "f1_fair_share_gbps": SIGNALLING_GBPS / senders_through_p3(run),
+        "f1_fair_share_gbps": signalling_gbps(run, "P3") / senders_through_p3(run),
         "f0_start_us": (scene.start_ps("F0") - scene.bursts_ps) / US,
     }
 
@@ -112,6 +112,12 @@ def most_sent_gbps(scene: Scene, ports: Sequence[str]) -> float | None:
         since(measures.send_rate(scene.run, port, PRIORITY, BIN_PS), scene.bursts_ps + BIN_PS).value for port in ports
     ]
     return float(np.sum(rates, axis=0).max() / 1e9) if all(len(rate) for rate in rates) else None
+
+
+def signalling_gbps(run: Results, port: str) -> float:
+    """The rate of a port's link as the paper names it: on InfiniBand it is that of the signalling, not of the data."""
+    data = float(measures.by_port(run, [port], PRIORITY)["rate_bps"].item()) / 1e9
+    return data / DATA_OF_SIGNALLING if measures.under_credits(run.meta["scenario"]) else data
 
 
 def senders_through_p3(run: Results) -> int:

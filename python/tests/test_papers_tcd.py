@@ -160,8 +160,18 @@ def test_figure_3_adds_up_what_a_port_is_offered(write: Write) -> None:
     # the hosts' links are not sampled; P0 and P1 send 40 Gbps each
     assert metrics["most_sent_to_gbps"] is None
     assert metrics["p2_most_arriving_gbps"] == pytest.approx(80)
+
+
+def test_figure_3_divides_the_rate_of_p3s_link_among_the_hosts_that_send_through_it(write: Write) -> None:
+    run = write("ecn", "ECN")
     # F1 and two hosts with bursts send to R1
-    assert metrics["f1_fair_share_gbps"] == pytest.approx(40 / 3)
+    assert figure("fig03").metrics({"ecn": run})["f1_fair_share_gbps"] == pytest.approx(40 / 3)
+    # under credits the 40 Gbps of the link are data, of 50 Gbps of signalling
+    meta = json.loads((run.folder / "run.json").read_text())
+    meta["scenario"]["switch"]["flow-control"] = "credits"
+    (run.folder / "run.json").write_text(json.dumps(meta))
+    metrics = figure("fig03-ib").metrics({"fecn": Results(run.folder)})
+    assert metrics["f1_fair_share_gbps"] == pytest.approx(50 / 3)
 
 
 def test_figure_3_adds_up_what_the_hosts_send_towards_a_port(write: Write) -> None:

@@ -74,3 +74,22 @@ fn a_long_silence_between_messages_is_no_deadlock() {
     let outcome = try_run(spec, FAST, None).unwrap_or_else(|violation| panic!("{violation}"));
     assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
 }
+
+#[test]
+fn a_ring_that_is_dead_when_the_run_ends_is_reported_however_short_the_run_was() {
+    // Another pair of hosts goes on, so that the fabric never stands still.
+    let mut spec = circle(Form::Ideal);
+    let beside = flow(
+        0,
+        1,
+        u64::MAX,
+        Time::ZERO,
+        Pacing::Constant { rate: Rate::from_mbps(10), jitter_ppm: 0, catch_up: false },
+    );
+    spec.flows.push(backwater_traffic::Flow { priority: 5, ..beside });
+    let Err(violation) = try_run(spec, FAST, Some(us(2_000))) else {
+        panic!("the ring did not lock up");
+    };
+    let Violation::Deadlock { circle, blocked, .. } = &violation else { panic!("{violation}") };
+    assert_eq!((circle.len(), blocked.len()), (5, 5), "{violation}");
+}

@@ -125,8 +125,9 @@ fn however_often_credits_come_back_an_overloaded_port_is_found_congested_and_no_
     let returns = [2_000, 4_096, 4_300, 5_000, 7_000, 10_000, 15_000, 20_000, 50_000]
         .map(|ns| (Some(Span::from_ns(ns)), CreditReturn::Periodic(Span::from_ns(ns))));
     for (tc, returned) in returns.into_iter().chain([(None, CreditReturn::AtOnce)]) {
-        for (gbps, last) in [(SINGLE, 0), (MULTI, 1)] {
+        for (gbps, last, seed) in [(SINGLE, 0, 1), (SINGLE, 0, 6), (SINGLE, 0, 12), (MULTI, 1, 1)] {
             let mut spec = scene(gbps, tcd());
+            spec.seed = seed;
             spec.switch.credits.as_mut().unwrap().returned = returned;
             let (threshold, mtu) = (Bytes::from_kb(50), Bytes::new(2048));
             // Returned at once there is no Tc: max(Ton) is that of Eqn 3, with a gap of the one packet that a port waits for.

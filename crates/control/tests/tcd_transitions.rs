@@ -284,9 +284,9 @@ fn a_window_of_no_length_is_refused() {
 }
 
 #[test]
-fn under_credits_max_ton_is_tc_and_the_trend_is_judged_over_four_of_them_but_at_least_160_us() {
+fn under_credits_max_ton_is_tc_and_the_trend_is_judged_over_whole_ones_four_at_least_and_200_us() {
     let of = |tc| Tcd::credits(Span::from_us(tc), Bytes::from_kb(50), Bytes::new(2_048));
-    for (tc, period) in [(5, 160), (40, 160), (50, 200), (60, 240)] {
+    for (tc, period) in [(5, 200), (30, 210), (40, 200), (50, 200), (60, 240)] {
         assert_eq!((of(tc).max_ton, of(tc).period), (Span::from_us(tc), Span::from_us(period)));
     }
     assert_eq!((of(50).trend, of(50).low.get(), of(50).delta.get()), (Trend::RiseBp, 2_048, 4_096));

@@ -14,24 +14,32 @@ use crate::node::FabricNode;
 use crate::packet::Kind;
 use crate::world::{CreditSettings, World};
 
-/// Pauses of limited length keep a deadlock alive with polls and PAUSEs, and credits with updates, for ever. It shows in that
-/// nothing else moves for so long, or for several round trips of the flow control.
+/// Pauses of limited length keep a deadlock alive with polls and PAUSEs, and credits with updates, for ever. It is looked for so
+/// often, or after several round trips of the flow control.
 const STALL: Span = Span::from_ms(10);
+/// What opens a gate was sent by the other end no more than a round trip and a credit period ago, or a pause: after several of
+/// them a gate that is still closed is held by what its circle holds now.
 const ROUNDS: u64 = 4;
+const PAUSES: Span = Span::from_us(100);
 /// With lost updates so many are expected to come through in that time, but no more than so much of it is waited for.
 const THROUGH: u64 = 32;
 const LONGEST: Span = Span::from_ms(1_000);
 
-/// How long a gate stays closed before it is looked at, if a frame takes `reach` to the other end of a link.
+/// After how much time without movement the fabric stands still.
 pub(crate) fn patience(reach: Span, credits: Option<&CreditSettings>) -> Span {
+    STALL.max(settled(reach, credits))
+}
+
+/// How long a gate stays closed before it can be in a circle, if a frame takes `reach` to the other end of a link.
+pub(crate) fn settled(reach: Span, credits: Option<&CreditSettings>) -> Span {
     let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = credits else {
-        return STALL.max(reach * ROUNDS);
+        return PAUSES.max(reach * ROUNDS);
     };
     let round = reach + *period;
     let through = u64::from(1_000_000_u32.saturating_sub(*loss_ppm).max(1));
     let rounds = if *loss_ppm == 0 { 0 } else { THROUGH * 1_000_000 / through };
     let lossy = Span::from_ps(round.as_ps().saturating_mul(rounds)).min(LONGEST);
-    STALL.max(round * ROUNDS).max(lossy)
+    (round * ROUNDS).max(lossy)
 }
 
 /// An egress port and class whose gate is closed: (node, port, class).

@@ -78,6 +78,8 @@ pub struct Simulation {
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
     /// run looks for a deadlock.
     stall: u64,
+    /// A gate that has been closed for so many picoseconds may be in a circle.
+    settled: u64,
 }
 
 impl Simulation {
@@ -101,7 +103,8 @@ impl Simulation {
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
         let stall = deadlock::patience(reach, world.credits.as_ref());
         let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
-        Self { engine, world, network, goal, stall }
+        let settled = deadlock::settled(reach, world.credits.as_ref()).as_ps();
+        Self { engine, world, network, goal, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
@@ -140,7 +143,10 @@ impl Simulation {
                     None
                 }
                 Stop::Until if control.until.is_none() => return Err(self.too_long()),
-                Stop::Until => Some(End::Until),
+                Stop::Until => {
+                    self.look_for_circle(until)?;
+                    Some(End::Until)
+                }
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
                 Stop::Idle => return Err(self.deadlock(self.circle(u64::MAX))),
@@ -163,11 +169,16 @@ impl Simulation {
         Ok(self.totals(end))
     }
 
+    fn look_for_circle(&self, now: u64) -> Result<(), Violation> {
+        match now.checked_sub(self.settled).and_then(|before| self.circle(before)) {
+            Some(circle) => Err(self.deadlock(Some(circle))),
+            None => Ok(()),
+        }
+    }
+
     /// `hops` is what had moved when it was looked for last.
     fn look_for_deadlock(&self, now: u64, hops: &mut u64) -> Result<(), Violation> {
-        if let Some(circle) = self.circle(now.saturating_sub(self.stall)) {
-            return Err(self.deadlock(Some(circle)));
-        }
+        self.look_for_circle(now)?;
         let before = std::mem::replace(hops, self.packet_hops());
         if *hops == before && !self.paused_ports().is_empty() {
             return Err(self.deadlock(None));

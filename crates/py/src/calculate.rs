@@ -85,7 +85,7 @@ pub(crate) fn max_ton_credits(period: &str) -> PyResult<String> {
     let steps = [
         format!("Ton = Rd/Ri Tc < Tc = {tc}, as the input rate Ri is above the drain rate Rd (Eqn 4)"),
         format!(
-            "T = whole Tc's, at least 4 and 160us = {}; T = Tc would take the queue's swing within a Tc for its trend",
+            "T = whole Tc's, at least 4 and 200us = {}; T = Tc would take the queue's swing within a Tc for its trend",
             tcd.period
         ),
         format!("max(Ton) = Tc = {}", tcd.max_ton),

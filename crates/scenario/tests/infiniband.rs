@@ -78,7 +78,7 @@ fn tcd_on_credits_takes_max_ton_from_their_period_and_a_longer_t() {
     };
     assert_eq!(tcd(&[]), expected);
     let short = tcd(&["switch.credits.period=20us"]);
-    assert_eq!((short.max_ton, short.period), (Span::from_us(20), Span::from_us(160)));
+    assert_eq!((short.max_ton, short.period), (Span::from_us(20), Span::from_us(200)));
     let own = tcd(&["switch.detector.max-ton=30us", "switch.detector.period=90us"]);
     assert_eq!((own.max_ton, own.period), (Span::from_us(30), Span::from_us(90)));
     let resolved = figure_2(&[]).resolved();

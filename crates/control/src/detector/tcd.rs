@@ -25,7 +25,7 @@
 //! | max(Ton) | ps | 97 µs (authors), 100.4 µs (Eqn 3 at 40G, 4 µs) | authors' release; paper §4.3 |
 //! | | | Tc (credits) | paper §4.4, Eqn 4 |
 //! | T | ps | max(Ton) | paper §4.3 |
-//! | | | whole Tc's, at least 4 and 160 µs (credits) | see below; paper §4.4: Tc |
+//! | | | whole Tc's, at least 4 and 200 µs (credits) | see below; paper §4.4: Tc |
 //! | K | B | RED as without TCD | paper §4.2 ("same as in the lossy network") |
 //! | | | a step at 50 KB (credits) | paper §3.1: the threshold of FECN |
 //! | low | B | 2 060 (authors), 1 MTU | authors' release: 2 units of 1030 B; the paper gives no value |
@@ -40,8 +40,9 @@
 //! Under credits T is not Tc ([`Tcd::credits`]). What a switch frees in one period Tc is told upstream at its end and arrives
 //! in the next, in a lump with a gap behind it, so that a queue swings with the period even while it drains. A window of one
 //! period can begin before a lump and end before its gap: it aliases with the credits, takes the lump for a rise and marks
-//! CE. Four periods hold lumps and gaps alike; 160 µs hold several loops of the network where Tc is short; and a whole number of
-//! periods begins and ends at the same phase of the credits.
+//! CE. Four periods hold lumps and gaps alike; a whole number of periods begins and ends at the same phase of
+//! the credits; and where Tc is short 200 µs, T at Tc = 50 µs, are more than the 160 µs for which the queue of Figure 12's P2 stays
+//! level after its release (with T = 160 µs some seeds take that for congestion).
 use backwater_units::{Bytes, Span, Time};
 
 use super::{Departure, Red, Registers};
@@ -111,9 +112,9 @@ impl Tcd {
     }
 
     /// Credits that come back every `tc` (paper §4.4): max(Ton) = Tc, K a step at `threshold`, T the least number of whole Tc's
-    /// that is at least 4 Tc and 160 µs, and the policy `RiseBp`; low 1 MTU, δ 2 MTU, exact clocks.
+    /// that is at least 4 Tc and 200 µs, and the policy `RiseBp`; low 1 MTU, δ 2 MTU, exact clocks.
     pub fn credits(tc: Span, threshold: Bytes, mtu: Bytes) -> Self {
-        let periods = Span::from_us(160).as_ps().div_ceil(tc.as_ps().max(1)).max(4);
+        let periods = Span::from_us(200).as_ps().div_ceil(tc.as_ps().max(1)).max(4);
         let period = Span::from_ps(tc.as_ps().saturating_mul(periods));
         Self { red: Red::step(threshold), period, ..Self::flowchart(Trend::RiseBp, tc, mtu) }
     }

@@ -1,9 +1,13 @@
 //! Fabrics under load, larger than those of the swarm: every engine tells the same story.
+use backwater_control::detector::{Detector, Fecn, Tcd};
+use backwater_control::flow_control::CreditReturn;
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::{Kind, Spec};
-use backwater_topology::{Network, generate};
-use backwater_traffic::{Flow, Pacing};
-use backwater_units::{Rate, Span, Time};
-use scene::{authors, flow, hpcc_ns3, ideal, red, run, tcd, with_links};
+use backwater_topology::{Network, Routes, Routing, generate};
+use backwater_traffic::{Flow, Pacing, connect};
+use backwater_units::{Bytes, Rate, Span, Time};
+use scene::{authors, flow, hpcc_ns3, ideal, infiniband, per_port, red, run, tcd, with_links};
 
 use crate::fingerprint::{difference, fingerprint, watch_nothing};
 
@@ -75,4 +79,44 @@ fn back_to_back_senders_whose_packets_meet_at_the_same_instants() {
         twice.map(|src| flow(src, (src + 8) % 16, 300_000, Time::ZERO, Pacing::LineRate)).collect()
     };
     check(|| ideal(net(), flows()));
+}
+
+/// A fabric of InfiniBand with its congestion control, and buffers of 20 packets in which gates close.
+fn small_buffers(detector: Detector, returned: CreditReturn, flows: Vec<Flow>) -> Spec {
+    let net = generate::fat_tree(4, Rate::from_gbps(32), Span::from_us(1)).unwrap();
+    let routes = Routes::new(&net, Routing::DModK).unwrap();
+    let mut spec = infiniband(net, flows);
+    spec.routes = routes;
+    spec.switch.detectors = per_port(&spec.network, |_| detector);
+    let credits = spec.switch.credits.as_mut().unwrap();
+    (credits.buffer, credits.returned) = (Bytes::new(20 * 2048), returned);
+    spec.pairs[0].reaction = ReactionConfig::IbCc(IbCcConfig::with_tcd());
+    spec.pairs[0].notify = Some(NotifyConfig::each_mark());
+    spec
+}
+
+#[test]
+fn all_to_all_under_credits_that_come_back_every_10_us_with_tcd() {
+    let tc = Span::from_us(10);
+    let tcd = Detector::Tcd(Tcd::credits(tc, Bytes::new(20_000), Bytes::new(2048)));
+    let spec = || small_buffers(tcd, CreditReturn::Periodic(tc), all_to_all(16, 60_000));
+    assert!(run(spec()).ports.iter().any(|port| port.pauses > 0));
+    check(spec);
+}
+
+#[test]
+fn messages_of_connections_under_credits_that_come_back_at_once_with_fecn() {
+    let fecn =
+        Detector::Fecn(Fecn { threshold: Bytes::new(10_000), marking_rate: 2, packet_size: Bytes::ZERO });
+    let spec = || {
+        let mut flows = all_to_all(16, 40_000);
+        // Each twice, the second right behind the first.
+        flows = flows.into_iter().flat_map(|flow| [flow; 2]).collect();
+        connect(&mut flows, 0);
+        small_buffers(fecn, CreditReturn::AtOnce, flows)
+    };
+    let outcome = run(spec());
+    assert!(outcome.flows.iter().any(|flow| flow.cnps_ce > 0));
+    assert!(outcome.ports.iter().any(|port| port.pauses > 0));
+    check(spec);
 }

@@ -1,5 +1,6 @@
 //! What takes long is no deadlock: a jam before a slow link, updates that tell nothing new, updates that get lost.
 use backwater_control::flow_control::{CreditReturn, Form, Threshold};
+use backwater_fabric::record::PauseRecord;
 use backwater_fabric::{End, Queueing, Spec};
 use backwater_topology::{Builder, Network};
 use backwater_traffic::{Flow, Pacing};
@@ -35,9 +36,7 @@ fn into_the_slow_link(bytes: u64) -> Vec<Flow> {
 fn longest_off(outcome: &Outcome) -> Span {
     let changes = &outcome.records.pauses;
     let off = changes.iter().enumerate().filter(|(_, change)| change.paused).filter_map(|(i, change)| {
-        let same = |other: &&backwater_fabric::record::PauseRecord| {
-            (other.node, other.port) == (change.node, change.port)
-        };
+        let same = |other: &&PauseRecord| (other.node, other.port) == (change.node, change.port);
         changes[i + 1..].iter().find(same).map(|end| end.time.since(change.time))
     });
     off.max().unwrap_or(Span::ZERO)
@@ -95,6 +94,60 @@ fn a_link_of_which_a_single_packet_takes_longer_than_the_patience_is_slow_and_no
     let mut spec = infiniband(chain(&[link(32_000_000), link(500)]), flows());
     spec.switch.credits.as_mut().unwrap().buffer = Bytes::new(4 * 2048);
     everything_arrives(spec);
+}
+
+/// Five switches in a ring, each with 16 hosts and, at a link of 10 Mbps, a receiver.
+fn ring_with_slow_exits() -> Network {
+    let mut builder = Builder::new();
+    let hosts: Vec<u32> = (0..80).map(|i| builder.host(format!("h{i}"))).collect();
+    let receivers: Vec<u32> = (0..5).map(|i| builder.host(format!("r{i}"))).collect();
+    let ring: Vec<u32> = (0..5).map(|i| builder.switch(format!("s{i}"))).collect();
+    for (i, &host) in hosts.iter().enumerate() {
+        builder.link(host, ring[i / 16], RATE, DELAY);
+    }
+    for (i, &receiver) in receivers.iter().enumerate() {
+        builder.link(receiver, ring[i], SLOW, DELAY);
+        builder.link(ring[i], ring[(i + 1) % 5], RATE, DELAY);
+    }
+    builder.build().expect("a ring")
+}
+
+/// At each switch so many `locals` send 2048 B, three times, to its receiver: one packet in 1.6384 ms, the first host's first. From
+/// the switch before comes one packet for it at each instant of `exits` (us), which has its turn after all of them, and at 10 us
+/// three that go on to the next switch; there is room for four. When all gates of the ring have been closed for long, and
+/// before each stand packets from the gate behind it, one packet in each buffer still waits for nothing but its turn.
+fn around_slow_exits(locals: u32, exits: &[u64]) -> Spec {
+    let mut flows = Vec::new();
+    for i in 0..5 {
+        let at = |switch: u32, host: u32| 16 * (switch % 5) + host;
+        let send =
+            |src, dst, packets: u64, start| flow(src, dst, packets * 2048, us(start), Pacing::LineRate);
+        flows.extend((2..2 + locals).map(|host| send(at(i, host), 80 + i, 3, u64::from(host > 2))));
+        flows.extend(exits.iter().map(|&start| send(at(i, 0), 80 + (i + 1) % 5, 1, start)));
+        flows.push(send(at(i, 1), at(i + 2, 0), 3, 10));
+    }
+    flows.sort_by_key(|flow| flow.start);
+    let mut spec = infiniband(ring_with_slow_exits(), flows);
+    spec.switch.credits.as_mut().unwrap().buffer = Bytes::new(4 * 2048);
+    spec
+}
+
+#[test]
+fn a_circle_of_gates_of_which_each_will_open_when_a_slow_link_has_time_is_no_deadlock() {
+    // Two wait for their turn after 14 others, 23 ms. Or one is on its way from the end of 12 others on, 19.7 to 21.3 ms, and a
+    // second one waits at the gate.
+    for (locals, exits) in [(14, [1, 1]), (12, [1, 20])] {
+        let spec = around_slow_exits(locals, &exits);
+        let ring = |i: u32| spec.network.port_to(85 + i, 85 + (i + 1) % 5).unwrap();
+        let ports: Vec<(u32, u16)> = (0..5).map(|i| (85 + i, ring(i))).collect();
+        let outcome = everything_arrives(spec);
+        for port in ports {
+            let gate = outcome.pauses_at(port);
+            let long =
+                |off: &[PauseRecord]| off[0].paused && off[0].time < us(100) && off[1].time > us(20_000);
+            assert!(gate.windows(2).any(long), "{gate:?}");
+        }
+    }
 }
 
 #[test]

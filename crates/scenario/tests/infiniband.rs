@@ -160,14 +160,15 @@ fn a_link_that_starves_under_its_period_is_refused_with_the_arithmetic() {
             "40Gbps * 58us = 290KB",
             "raise switch.credits.buffer to at least 297KB",
             "shorten switch.credits.period from 50us to at most 46.4us",
-            "32Gbps of 40",
+            ", or, if 40Gbps is the signalling with 8b/10b, give the links its data rate, 32Gbps. What",
         ],
     );
     let period = ["topology.rate=40Gbps", "switch.credits.period=47us"];
     says(&report(FIGURE_2, &period), &["--set switch.credits.period=47us", "^ at most 46.4us"]);
     assert!(validate(FIGURE_2, &["topology.rate=40Gbps", "switch.credits.period=46.4us"]).is_ok());
     assert!(validate(FIGURE_2, &["topology.rate=40Gbps", "switch.credits.buffer=297KB"]).is_ok());
-    says(&report(FIGURE_2, &["topology.delay=1ms"]), &["no switch.credits.period is short enough"]);
+    let far = report(FIGURE_2, &["topology.delay=1ms"]);
+    says(&far, &["at least 8.207MB (no switch.credits.period is short enough). What line rate needs"]);
 }
 
 const TWO_LANES: &str =
@@ -190,7 +191,7 @@ fn virtual_lanes_share_the_buffer() {
     assert_eq!(spec.switch.credits.unwrap().buffer, Bytes::from_kb(240));
     says(
         &report(&text, &["switch.credits.buffer=4KB"]),
-        &["holds no packet", "a packet takes 2.048KB", "at least 4.096KB"],
+        &["holds no packet", "a packet takes 2.048KB", "at least 480KB"],
     );
 }
 
@@ -215,10 +216,7 @@ fn a_buffer_too_small_for_line_rate_is_a_caveat_when_credits_come_back_at_once()
     let slow = caveats("switch.credits.buffer=20KB");
     // 32 Gbps · 2 · 4 us = 32 000 B; with 3 packets and 3 updates 38 168 B: 18.6 packets and the one that starts
     says(&slow, &["cannot reach its 32Gbps", "a buffer of 19.968KB", "32Gbps * 8us = 32KB", "at least 39KB"]);
-    says(
-        &report(FIGURE_2, &[at_once, "switch.credits.buffer=2KB"]),
-        &["holds no packet", "at least 2.048KB"],
-    );
+    says(&report(FIGURE_2, &[at_once, "switch.credits.buffer=2KB"]), &["holds no packet", "at least 39KB"]);
 }
 
 #[test]
@@ -257,6 +255,12 @@ fn lost_updates_need_updates_that_go_on() {
     let loss = "switch.credits.loss=0.1";
     says(&report(FIGURE_2, &[loss]), &["switch.credits.loss = 0.1", "set switch.credits.unchanged = true"]);
     let unchanged = "switch.credits.unchanged=true";
+    says(
+        &report(FIGURE_2, &["switch.credits.loss=0.991", unchanged]),
+        &["0.991 is out of range", "0 to 0.99"],
+    );
+    let most = figure_2(&["switch.credits.loss=0.99", unchanged]).build();
+    assert_eq!(most.switch.credits.unwrap().loss_ppm, 990_000);
     assert_eq!(figure_2(&[loss, unchanged]).build().switch.credits.unwrap().loss_ppm, 100_000);
     let at_once = "switch.credits.returned=at-once";
     says(&report(FIGURE_2, &[loss, unchanged, at_once]), &["lost", "returned = \"periodic\""]);
@@ -295,14 +299,39 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
     says(&wrong(&["low=[{vl=8,weight=1}]"]), &["[0].vl = 8 is out of range", "0 to 7"]);
     says(&wrong(&["low=[{vl=3,weight=256}]"]), &["weight = 256 is out of range", "0 to 255"]);
     says(&wrong(&["low=[{vl=7,weight=1},{vl=3,weight=1}]"]), &["low names 7, the control priority"]);
-    let twice = wrong(&["low=[{vl=3,weight=1},{vl=3,weight=2}]"]);
-    says(&twice, &["low names virtual lane 3 twice", "the second time"]);
+    let long = format!("low=[{}]", ["{vl=3,weight=255}"; 65].join(","));
+    says(&wrong(&[&long]), &["switch.vl-arbitration.low has 65 lines", "allowed: 64 lines"]);
+    let twice = weighted(&["low=[{vl=3,weight=255},{vl=3,weight=255}]"]);
+    assert!(twice.is_ok(), "a lane may be in several lines of a table (InfiniBand specification)");
     let both = weighted(&["low=[{vl=3,weight=0}]", "high=[{vl=3,weight=1}]"]);
     assert!(both.is_ok(), "a lane may be in both tables (InfiniBand specification)");
     let good = weighted(&["low=[{vl=3,weight=64}]", "high=[{vl=1,weight=16}]", "high-limit=4"]).unwrap();
     says(&good.caveats().join("\n"), &["virtual lane 1 is in switch.vl-arbitration but carries no traffic"]);
     let Arbiter::Weighted { high, low, high_limit } = good.build().switch.arbiter else { panic!() };
     assert_eq!((high[0].vl, high[0].weight, low[0].vl, low[0].weight, high_limit), (1, 16, 3, 64, 4));
+}
+
+#[test]
+fn weights_that_are_no_whole_packets_act_as_other_weights() {
+    let text = format!("{FIGURE_2}{TWO_LANES}");
+    let caveats = |[a, b]: [u8; 2], more: &str| {
+        let table = format!("switch.vl-arbitration.low=[{{vl=1,weight={a}}},{{vl=3,weight={b}}}]");
+        let overrides = ["switch.credits.buffer=600KB", "switch.arbiter=weighted", &table, more];
+        validate(&text, &overrides).unwrap().caveats().join("\n")
+    };
+    let plain = "run.seed=1";
+    let short = caveats([1, 3], plain);
+    says(&short, &["packets of 2.048KB the weights 1:3 act as 1:1; use multiples of 32"]);
+    says(&caveats([16, 64], plain), &["the weights 16:64 act as 1:2"]);
+    for exact in [[32, 96], [1, 1], [255, 128]] {
+        assert_eq!(caveats(exact, plain), "", "{exact:?}");
+    }
+    // 3 and 1 packets of 1000 B
+    says(
+        &caveats([45, 5], "packet.payload=1000B"),
+        &["1KB the weights 45:5 act as 3:1; use multiples of 15"],
+    );
+    assert_eq!(caveats([45, 15], "packet.payload=1000B"), "");
 }
 
 #[test]

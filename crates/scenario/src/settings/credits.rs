@@ -36,8 +36,9 @@ pub struct Credits {
     /// periodic: whether an update is sent even if nothing has changed since the last one. All profiles: false (TCD
     /// authors' flit-level model).
     pub unchanged: bool,
-    /// Share of the updates that are lost on the wire, to see how a link recovers; needs `unchanged`. All profiles: 0.
-    #[schemars(range(min = 0.0, max = 0.999_999))]
+    /// Share of the updates that are lost on the wire, to see how a link recovers; needs `unchanged`. At most 0.99: of a link that
+    /// waits still longer for an update nobody could say that it is not locked up. All profiles: 0.
+    #[schemars(range(min = 0.0, max = 0.99))]
     pub loss: f64,
     /// The VLs under flow control. All but the control priority.
     #[schemars(inner(range(max = 7)))]

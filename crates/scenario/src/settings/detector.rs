@@ -100,8 +100,9 @@ pub struct Detector {
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub max_ton: Option<Quantity<Span>>,
     /// tcd: max(Ton) computed for each port from this congestion degree: Eqn 3 of the TCD paper, or, with trend =
-    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal, infiniband: 0.05 (TCD paper §4.4). Not for
-    /// periodic credits; with credits returned at once the port resumes when one packet fits, which is then the gap of Eqn 3.
+    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal, infiniband: 0.05 (TCD paper §4.2). Not for
+    /// periodic credits. With credits returned at once, of which the paper does not speak, the port resumes when one packet
+    /// fits: the simulator takes that for the gap of Eqn 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub epsilon: Option<f64>,

@@ -1,9 +1,10 @@
 //! The virtual-lane arbitration tables: every virtual lane (VL) with traffic has its turn.
 use backwater_control::arbitration::VlEntry;
 use backwater_fabric::Arbiter;
+use backwater_units::Bytes;
 
-use super::Context;
 use super::lanes::Lanes;
+use super::{Context, mtu};
 use crate::document::at;
 use crate::settings::{self, VlWeight};
 
@@ -17,6 +18,7 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
             let named = named(context);
             if weights(context) {
                 everyone(context, lanes, named);
+                whole_packets(context, lanes);
             }
             let lines = |table: &[VlWeight]| {
                 table.iter().map(|line| VlEntry { vl: line.vl, weight: line.weight }).collect()
@@ -30,13 +32,24 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
     }
 }
 
-/// The VLs that the tables name, as bits. One that is named again in its table, or has no turn to wait for, is reported.
+/// A unit of weight (InfiniBand specification).
+const UNIT: Bytes = Bytes::new(64);
+/// Lines that a table may have (InfiniBand specification).
+const LINES: usize = 64;
+/// A share of the bytes that is off by more than this part of it is worth a word.
+const TOLERANCE: f64 = 0.1;
+
+/// The VLs that the tables name, as bits. Tables that are too long, and lines that have no turn to wait for, are reported.
 fn named(context: &mut Context<'_>) -> u8 {
     let (tables, control) =
         (&context.settings.switch.vl_arbitration, context.settings.switch.control_priority);
     let mut all = 0u8;
     for (table, lines) in [("high", &tables.high), ("low", &tables.low)] {
-        let mut named = 0u8;
+        if lines.len() > LINES {
+            let message = format!("switch.vl-arbitration.{table} has {} lines", lines.len());
+            let help = "sum up the weights of lines of the same virtual lane";
+            context.report(&at!["switch", "vl-arbitration", table], message, "allowed: 64 lines", help);
+        }
         for (index, line) in lines.iter().enumerate() {
             let (vl, place) = (line.vl, at!["switch", "vl-arbitration", table, index, "vl"]);
             if vl == control {
@@ -46,14 +59,8 @@ fn named(context: &mut Context<'_>) -> u8 {
                 let help = "take the line out, or choose another switch.control-priority";
                 context.report(&place, message, "in no table", help);
             }
-            if named & (1 << vl) != 0 {
-                let message = format!("switch.vl-arbitration.{table} names virtual lane {vl} twice");
-                let help = "give it one line with the sum of the weights";
-                context.report(&place, message, "the second time", help);
-            }
-            named |= 1 << vl;
+            all |= 1 << vl;
         }
-        all |= named;
     }
     all
 }
@@ -102,4 +109,30 @@ fn everyone(context: &mut Context<'_>, lanes: &Lanes, named: u8) {
     for vl in Lanes::of(named & !lanes.used & !control) {
         context.caveats.push(format!("virtual lane {vl} is in switch.vl-arbitration but carries no traffic"));
     }
+}
+
+/// A packet that begins within a weight is sent as a whole: what short turns mean is not what the weights say.
+fn whole_packets(context: &mut Context<'_>, lanes: &Lanes) {
+    let (tables, packet) = (&context.settings.switch.vl_arbitration, mtu(context.settings));
+    for (table, lines) in [("high", &tables.high), ("low", &tables.low)] {
+        let lines = lines.iter().filter(|line| lanes.used & (1 << line.vl) != 0 && line.weight > 0);
+        let weights: Vec<u64> = lines.map(|line| u64::from(line.weight)).collect();
+        let packets: Vec<u64> =
+            weights.iter().map(|weight| (UNIT * *weight).get().div_ceil(packet.get())).collect();
+        let share = |of: &[u64], line: usize| of[line] as f64 / of.iter().sum::<u64>() as f64;
+        let off = |line| (share(&packets, line) / share(&weights, line) - 1.0).abs() > TOLERANCE;
+        if (0..weights.len()).any(off) {
+            let whole = (packet.get() / UNIT.get()).max(1);
+            context.caveats.push(format!(
+                "switch.vl-arbitration.{table}: a packet that begins within a weight is sent as a whole, so with packets of \
+                 {packet} the weights {} act as {}; use multiples of {whole}",
+                ratio(&weights),
+                ratio(&packets)
+            ));
+        }
+    }
+}
+
+fn ratio(numbers: &[u64]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
 }

@@ -13,6 +13,9 @@ use crate::settings::{Credits, FlowControl, Returned};
 /// Data of four lanes of 8b/10b in the longest period that the standard allows, 65 536 symbol times: 32 bits in each.
 const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
 
+/// The rates of four lanes of 8b/10b (InfiniBand specification: SDR, DDR, QDR).
+const SIGNALLING: [Rate; 3] = [Rate::from_gbps(10), Rate::from_gbps(20), Rate::from_gbps(40)];
+
 /// Credits as the fabric needs them; `None` if they are off, or wrong, which is reported.
 pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<CreditSpec> {
     let settings = context.settings;
@@ -24,7 +27,7 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     loss(context, credits);
     let classes = u64::from((lanes.used & priorities).count_ones().max(1));
     let share = Bytes::new(credits.buffer.0.get() / classes / BLOCK.get() * BLOCK.get());
-    if holds_a_packet(context, share, classes) {
+    if holds_a_packet(context, network, share, classes) {
         fits(context, network, share, classes);
     }
     symbol_times(context, network);
@@ -74,12 +77,14 @@ fn divided(context: &Context<'_>, classes: u64) -> String {
 }
 
 /// Without room for one packet nothing is ever sent.
-fn holds_a_packet(context: &mut Context<'_>, share: Bytes, classes: u64) -> bool {
+fn holds_a_packet(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64) -> bool {
     let packet = in_blocks(mtu(context.settings));
     if share >= packet {
         return true;
     }
-    let least = Quantity(packet * classes);
+    // What the next check asks for, so that its help is not needed after this one's.
+    let line_rate = worst(context, network, classes).map_or(packet, |(_, need)| need.needed.max(packet));
+    let least = Quantity(up_to_kb(line_rate * classes));
     let message = format!(
         "switch.credits.buffer = {} holds no packet: a virtual lane has {share}{}, and a packet takes {packet}",
         context.settings.switch.credits.buffer,
@@ -135,19 +140,29 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
     let longest = longest_period(rate, need.delay, share, need.mtu, need.frame).map(tenths);
     let longest = longest.filter(|&longest| longest > Span::ZERO);
     let shorter = longest.map_or_else(
-        || "no switch.credits.period is short enough".to_owned(),
-        |longest| format!("shorten switch.credits.period from {} to at most {longest}", credits.period),
+        || " (no switch.credits.period is short enough)".to_owned(),
+        |longest| format!(", or shorten switch.credits.period from {} to at most {longest}", credits.period),
     );
     let message = format!(
         "the link {name} starves without any congestion: a virtual lane has a buffer of {has}, and {rate} need {needed}"
     );
     let help = format!(
-        "raise switch.credits.buffer to at least {least}, or {shorter}, or give the links their data rate, 0.8 of the \
-         signalling with 8b/10b (32Gbps of 40). What line rate needs:\n  {}",
+        "raise switch.credits.buffer to at least {least}{shorter}{}. What line rate needs:\n  {}",
+        coded(need, share),
         steps(need, credits, classes).join("\n  ")
     );
     let (place, label) = to_blame(context, least, longest);
     context.report(&place, message, label, help);
+}
+
+/// Half a sentence for those who gave the signalling rate of four lanes of 8b/10b for the data rate, if that is all there is.
+fn coded(need: Feasibility, share: Bytes) -> String {
+    let data = Rate::from_bps(need.rate.as_bps() / 5 * 4);
+    let period = longest_period(data, need.delay, share, need.mtu, need.frame);
+    if !SIGNALLING.contains(&need.rate) || period.is_none_or(|longest| longest < need.period) {
+        return String::new();
+    }
+    format!(", or, if {} is the signalling with 8b/10b, give the links its data rate, {data}", need.rate)
 }
 
 /// The derivation, line by line.

@@ -14,7 +14,8 @@ const AUTHORS_LOW: Bytes = Bytes::new(2060);
 /// Nine tenths of a packet (authors' release).
 const AUTHORS_DELTA: Bytes = Bytes::new(900);
 
-/// Congestion degree where credits come back at once and nothing else is given (TCD paper §4.4).
+/// Congestion degree where credits come back at once and nothing else is given. The TCD paper is silent about such credits;
+/// this is what it recommends in general (§4.2).
 const EPSILON: f64 = 0.05;
 
 /// Writes out the defaults that depend on the trend policy, the packet and the flow control.

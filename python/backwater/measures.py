@@ -92,6 +92,12 @@ def busiest_priority(results: Results) -> int:
     return int(ranked.select(pl.col("priority").first()).collect().item())
 
 
+def data_priorities(results: Results) -> list[int]:
+    """The priorities, or virtual lanes, of the flows, in order; the busiest one if there are no flows."""
+    found = results.flows.select(pl.col("priority").unique().sort()).collect()["priority"].to_list()
+    return [int(priority) for priority in found] or [busiest_priority(results)]
+
+
 def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:
     """One row per named egress port at one priority, in the order of `ports`; `name` is the name that was asked for."""
     labels = {results.port(name): name for name in ports}

@@ -12,7 +12,7 @@ from rich.table import Table
 from backwater import measures, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from backwater.results import Results
     from backwater.stats import Estimate
@@ -70,25 +70,43 @@ def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "Egress ports") -> Table:
-    """Per named port and run: time in each state, how often and long it was OFF, marks, largest queue."""
+    """Per named port and run: time in each state, how often and long it was OFF, marks, largest queue.
+
+    Where the flows use several priorities, each that a port had to do with is a row of its own.
+    """
+    lanes = sorted({lane for run in runs.values() for lane in measures.data_priorities(run)})
+    credits_hold = any(measures.under_credits(run.meta["scenario"]) for run in runs.values())
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("port")
+    if len(lanes) > 1:
+        table.add_column("VL" if credits_hold else "priority", justify="right")
     if len(runs) > 1:
         table.add_column("run")
-    stopped = "OFFs" if any(measures.under_credits(run.meta["scenario"]) for run in runs.values()) else "PAUSEs"
-    for heading in (*measures.STATES, stopped, "OFF", "CE", "UE", "peak queue"):
+    for heading in (*measures.STATES, "OFFs" if credits_hold else "PAUSEs", "OFF", "CE", "UE", "peak queue"):
         table.add_column(heading, justify="right")
-    frames = {
-        name: measures.by_port(run, ports, measures.busiest_priority(run)).to_dicts() for name, run in runs.items()
-    }
-    for rows in zip(*frames.values(), strict=True):
-        for name, row in zip(frames, rows, strict=True):
-            label = [name] if len(runs) > 1 else []
-            port = row["name"] if row["name"] == row["port"] else f"{row['name']} {row['port']}"
-            table.add_row(port if name == next(iter(frames)) else "", *label, *_port_cells(row))
+    for place, lane, rows in _port_rows(runs, ports, lanes):
+        for index, (name, row) in enumerate(zip(runs, rows, strict=True)):
+            labels = ["" if index else place, *([] if len(lanes) == 1 else ["" if index else str(lane)])]
+            table.add_row(*labels, *([name] if len(runs) > 1 else []), *_port_cells(row))
     if any(run.meta["scenario"].get("switch", {}).get("detector", {}).get("kind") == "tcd" for run in runs.values()):
         _footnote(table, [_IN_STATE])
     return table
+
+
+def _port_rows(
+    runs: Mapping[str, Results], ports: Sequence[str], lanes: Sequence[int]
+) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
+    """Port by port and lane by lane the row of each run; of several lanes those that something happened in."""
+    frames = {lane: [measures.by_port(run, ports, lane).to_dicts() for run in runs.values()] for lane in lanes}
+    for index in range(len(frames[lanes[0]][0])):
+        for lane in lanes:
+            rows = [frame[index] for frame in frames[lane]]
+            used = any(row[name] > 0 for row in rows for name in ("sent_bytes", "pauses", "peak_queue_bytes"))
+            if used or len(lanes) == 1:
+                place = (
+                    rows[0]["name"] if rows[0]["name"] == rows[0]["port"] else f"{rows[0]['name']} {rows[0]['port']}"
+                )
+                yield place, lane, rows
 
 
 def _port_cells(row: Mapping[str, Any]) -> list[str]:
@@ -113,7 +131,10 @@ _WORTH = {
 
 
 def busiest_ports(results: Results, limit: int) -> list[str]:
-    """The first ports by each of _WORTH and those that `probe.ports` names; then, up to `limit`, the next by each."""
+    """The first ports by each of _WORTH and those that `probe.ports` names; then, up to `limit`, the next by each.
+
+    With several priorities a port has as many rows in the table, and so fewer ports have a place in it.
+    """
     names = {label: alias for alias, label in results.meta.get("aliases", {}).items()}
     frame = _ports_in_use(results)
     ranks = [
@@ -123,7 +144,8 @@ def busiest_ports(results: Results, limit: int) -> list[str]:
     first, *others = [[label for label in row if label is not None] for row in zip_longest(*ranks)] or [[]]
     needed = dict.fromkeys([*first, *map(results.port, _probed(results))])
     ranked = dict.fromkeys([*needed, *(label for row in others for label in row)])
-    chosen = list(ranked)[: max(limit, len(needed))]
+    places = 3 * limit // (2 + len(measures.data_priorities(results)))
+    chosen = list(ranked)[: max(places, len(needed))]
     shown = frame.filter(pl.col("port").is_in(chosen)).sort(
         "at_host", "paused_ps", "peak_queue_bytes", descending=[False, True, True]
     )
@@ -132,12 +154,16 @@ def busiest_ports(results: Results, limit: int) -> list[str]:
 
 def ports_title(results: Results, shown: int) -> str:
     """What the table of the busiest ports holds."""
+    lanes = measures.data_priorities(results)
+    word = "virtual lane" if measures.under_credits(results.meta["scenario"]) else "priority"
+    each = f", a row for each {word} that they send in" if len(lanes) > 1 else ""
     total = _ports_in_use(results).height
     if shown == total:
-        return "Egress ports in use"
+        return f"Egress ports in use{each}"
     *worth, last = _WORTH
     probed = ", with those that probe.ports names" if _probed(results) else ""
-    return f"{shown} of {total} egress ports in use, by {', '.join(worth)} and {last}, switches before hosts{probed}"
+    by = f"by {', '.join(worth)} and {last}"
+    return f"{shown} of {total} egress ports in use{each}, {by}, switches before hosts{probed}"
 
 
 def _probed(results: Results) -> list[str]:
@@ -146,17 +172,19 @@ def _probed(results: Results) -> list[str]:
 
 
 def _ports_in_use(results: Results) -> pl.DataFrame:
-    """The ports that sent, queued or were OFF, at the priority that is shown; `at_host` where flows begin or end."""
+    """The ports that sent, queued or were OFF, over the priorities of the flows; `at_host` where flows begin or end."""
     ends = results.flows.select(pl.col("src", "dst").cast(pl.String)).unique().collect()
+    hosts = pl.concat([ends["src"], ends["dst"]]).unique().to_list()
+    sums = ("sent_bytes", "pauses", "paused_ps", "ce_marks", "ue_marks", "congestion_ps")
     return (
         results.ports.filter(
-            pl.col("priority") == measures.busiest_priority(results),
+            pl.col("priority").is_in(measures.data_priorities(results)),
             (pl.col("sent_bytes") > 0) | (pl.col("pauses") > 0) | (pl.col("peak_queue_bytes") > 0),
         )
-        .with_columns(
-            pl.col("port").cast(pl.String),
-            at_host=pl.col("node").cast(pl.String).is_in(pl.concat([ends["src"], ends["dst"]]).unique().to_list()),
+        .group_by(
+            pl.col("port").cast(pl.String), at_host=pl.col("node").cast(pl.String).is_in(hosts), maintain_order=True
         )
+        .agg(pl.col(sums).sum(), pl.col("peak_queue_bytes").max())
         .collect()
     )
 

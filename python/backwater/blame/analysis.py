@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from backwater import measures
 from backwater.blame import chain, crowding, losses, overtime, scoring, tables
 from backwater.blame.gates import Gates, gates
 from backwater.errors import UsageError
@@ -152,9 +153,10 @@ class Blame:
         return named.rename({"port": name})
 
     def _label(self) -> pl.Expr:
-        """Label of a queue: the port's alias or name, with the priority where more than one was used."""
+        """Label of a queue: the port's alias or name, with the priority or VL where more than one was used."""
         aliases = {label: f"{alias} {label}" for alias, label in self.results.meta.get("aliases", {}).items()}
         named = pl.col("port").replace(aliases)
         busy = pl.concat([self.gates.off["queue"], self.crowding["queue"]])
         used = (busy % 8).unique()
-        return named + pl.format(" p{}", pl.col("priority")) if len(used) > 1 else named
+        word = "VL" if measures.under_credits(self.results.meta["scenario"]) else "priority"
+        return named + pl.format(f" {word} {{}}", pl.col("priority")) if len(used) > 1 else named

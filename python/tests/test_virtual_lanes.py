@@ -53,7 +53,7 @@ def priorities(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def text(table: Table) -> str:
-    console = Console(width=120, file=io.StringIO(), record=True)
+    console = Console(width=125, file=io.StringIO(), record=True)
     console.print(table)
     return console.export_text()
 
@@ -79,7 +79,7 @@ def test_a_port_has_a_row_for_each_lane_that_it_sends_in(lanes: Results) -> None
     assert set(rows) == expected
     assert {("leaf0->h0", "0"), ("leaf0->h0", "1"), ("h1->leaf0", "0"), ("h2->leaf0", "1")} <= expected
     assert ("h1->leaf0", "1") not in rows
-    # Marks of both lanes are there, and all of it fits a terminal of 120 columns.
+    # Marks of both lanes are there, and all of it fits into 125 columns.
     marks = lanes.ports.filter(pl.col("port").cast(pl.String) == "leaf0->h0", pl.col("priority") < 2)
     shown = [
         cell.replace(" ", "") for row, cell in zip(rows, column(table, "CE"), strict=True) if row[0] == "leaf0->h0"

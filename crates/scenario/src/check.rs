@@ -230,7 +230,14 @@ fn in_range<T: Unit>(text: &str, view: &View<'_>) -> Result<(), (String, String)
         (None, Some(most)) => format!(" of at most {most}"),
         (None, None) => String::new(),
     };
-    let help = format!("give {}{range}, such as {:?}; {}", T::ARTICLE, T::EXAMPLE, help_of(view));
+    let usual = T::EXAMPLE.parse::<T>().ok();
+    let example = match usual {
+        Some(usual) if most.is_some_and(|most| usual > most) => view.text("x-maximum"),
+        Some(usual) if least.is_some_and(|least| usual < least) => view.text("x-minimum"),
+        _ => None,
+    };
+    let example = example.unwrap_or(T::EXAMPLE);
+    let help = format!("give {}{range}, such as {example:?}; {}", T::ARTICLE, help_of(view));
     match text.parse::<T>() {
         Err(error) => Err((error.to_string(), help)),
         Ok(value) if least.is_some_and(|least| value < least) || most.is_some_and(|most| value > most) => {

@@ -317,3 +317,9 @@ fn a_bad_data_file_is_named_with_its_line() {
         says(&scenario(hpcc, list), &["topology.txt", wanted]);
     }
 }
+
+#[test]
+fn an_example_is_a_value_that_would_be_accepted() {
+    let Err(error) = common::small(&["packet.payload=100000B"]) else { panic!("more than a frame can be") };
+    says(&error.to_string(), &["from 1B to 65KB, such as \"65000B\""]);
+}

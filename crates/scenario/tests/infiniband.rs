@@ -290,8 +290,8 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
         Err(error) => error.to_string(),
     };
     let none = "virtual lane 3 carries traffic.F1 but is in no table of switch.vl-arbitration";
-    says(&wrong(&[]), &[none, "add { vl = 3, weight = 64 }"]);
-    says(&wrong(&["low=[{vl=3,weight=0},{vl=1,weight=0}]"]), &["sum to zero over 2 lines"]);
+    says(&wrong(&[]), &[none, "add { vl = 3, weight = 64 }", "--set switch.arbiter=weighted"]);
+    says(&wrong(&["low=[{vl=3,weight=0},{vl=1,weight=0}]"]), &["sum to zero", "{ vl = 3, weight = 64 }"]);
     says(
         &wrong(&["low=[{vl=3,weight=0},{vl=1,weight=9}]"]),
         &["lane 3 carries traffic.F1 but has the weight 0"],

@@ -120,6 +120,14 @@ fn a_load_of_the_host_links_sets_the_duration() {
 }
 
 #[test]
+fn a_span_that_a_load_makes_is_shown_in_a_unit_for_people() {
+    let text = TREE.replace("duration = \"100ms\"", "load = 0.9");
+    let caveats = valid(&text, &[]).caveats().join("\n");
+    says(&caveats, &["us the 32 I/O servers are offered"]);
+    assert!(!caveats.contains("ps the"), "{caveats}");
+}
+
+#[test]
 fn io_servers_that_are_offered_more_than_their_links_carry_are_a_caveat() {
     // 200 · 1 966 080 B to 32 links of 4 GB/s need 3.07 ms
     let said = |duration: &str| {
@@ -137,6 +145,10 @@ fn a_mix_that_cannot_be_placed_says_why_and_what_would_help() {
         &["the rack of h0 has 4 hosts for 5 I/O servers", "allowed: 1 to 4"],
     );
     says(&wrong(&["traffic.io-clients=0.8"]), &["102 I/O clients", "96 hosts", "allowed: 1 host to 0.75"]);
+    says(
+        &wrong(&["traffic.io-servers-per-rack=4", "traffic.rack=edge"]),
+        &["traffic.io-servers-per-rack=4", "are all 128 hosts", "no host is left for clients"],
+    );
     says(&wrong(&["traffic.io-clients=0"]), &["0 I/O clients for 200 I/O messages"]);
     says(&wrong(&["traffic.mpi-clients=1"]), &["of 64 MPI nodes 64 are clients"]);
     says(&wrong(&["traffic.connections=33"]), &["one kind has only 32 servers", "allowed: 1 to 32"]);

@@ -16,7 +16,7 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
         settings::Arbiter::Weighted => {
             let tables = &context.settings.switch.vl_arbitration;
             let named = named(context);
-            if weights(context) {
+            if weights(context, lanes) {
                 everyone(context, lanes, named);
                 whole_packets(context, lanes);
             }
@@ -66,14 +66,22 @@ fn named(context: &mut Context<'_>) -> u8 {
 }
 
 /// Tables in which nobody may send.
-fn weights(context: &mut Context<'_>) -> bool {
+fn weights(context: &mut Context<'_>, lanes: &Lanes) -> bool {
     let tables = &context.settings.switch.vl_arbitration;
     let lines = tables.high.len() + tables.low.len();
     let sum: u32 = tables.high.iter().chain(&tables.low).map(|line| u32::from(line.weight)).sum();
     if sum == 0 && lines > 0 {
-        let message = format!("the weights of switch.vl-arbitration sum to zero over {lines} lines");
-        let help = "give every virtual lane that carries traffic a weight from 1 to 255, in units of 64 B: { vl = 0, weight = 64 }";
-        context.report(&at!["switch", "vl-arbitration"], message, "nothing would ever be sent", help);
+        let message = "the weights of switch.vl-arbitration sum to zero";
+        let help = format!(
+            "give every virtual lane that carries traffic a weight from 1 to 255, in units of 64 B: {{ vl = {}, weight = 64 }}",
+            Lanes::of(lanes.used).next().unwrap_or_default()
+        );
+        context.report(
+            &at!["switch", "vl-arbitration"],
+            message.to_owned(),
+            "nothing would ever be sent",
+            help,
+        );
     }
     sum > 0 || lines == 0
 }
@@ -93,7 +101,10 @@ fn everyone(context: &mut Context<'_>, lanes: &Lanes, named: u8) {
                 let message =
                     format!("virtual lane {vl} carries {user} but is in no table of switch.vl-arbitration");
                 let help = format!("add {fix} to switch.vl-arbitration.high or low");
-                context.report(&at!["switch", "vl-arbitration"], message, "it would never be served", help);
+                // Who wrote no tables finds the line that asks for them.
+                let key =
+                    context.wrote(&["switch", "vl-arbitration"]).map_or("arbiter", |_| "vl-arbitration");
+                context.report(&at!["switch", key], message, "it would never be served", help);
             }
             Some(&(table, (index, _))) if own.iter().all(|(_, (_, line))| line.weight == 0) => {
                 let message = format!(

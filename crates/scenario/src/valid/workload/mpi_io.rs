@@ -4,7 +4,6 @@ use backwater_traffic::generate::{Arrivals, MpiIo, Placement};
 use backwater_traffic::{Cdf, Flow, Group};
 
 use super::Entry;
-use crate::quantity::Quantity;
 use crate::settings::{self, Rack, Shape, Workload};
 
 /// The messages; `None` if something is wrong, which is reported.
@@ -71,6 +70,15 @@ fn clients(entry: &mut Entry<'_, '_>, racks: &[Vec<u32>], io: u32, mpi: u32) -> 
     };
     let hosts = entry.network.hosts().len() as u32;
     let others = hosts - racks.len() as u32 * io_servers_per_rack;
+    if others == 0 {
+        let message = format!(
+            "{io_servers_per_rack} I/O servers in each of {} racks are all {hosts} hosts",
+            racks.len()
+        );
+        let help = "lower io-servers-per-rack, or choose a topology with more hosts in a rack";
+        entry.report("io-servers-per-rack", message, "no host is left for clients", help);
+        return None;
+    }
     let wanted = libm::round(f64::from(hosts) * io_clients) as u32;
     if wanted > others || (wanted == 0 && io > 0) {
         let message = format!(
@@ -151,7 +159,7 @@ fn overload(entry: &mut Entry<'_, '_>, mix: &MpiIo, placement: &Placement) {
         let caveat = format!(
             "traffic.{name}: in {} the {} I/O servers are offered {share:.2} of what their links carry; the messages queue up at \
              their clients",
-            Quantity(span),
+            span,
             placement.io_servers.len()
         );
         entry.context.caveats.push(caveat);

@@ -163,6 +163,21 @@ def test_a_switch_without_flow_control_and_room_stops_the_run_and_explains(
     assert not list(Path("results").rglob("*.parquet*"))
 
 
+def test_json_of_a_run_that_stopped_itself_says_why(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small.write_text(SMALL.replace('"permutation"', '"incast"\nto = "r0"\nfrom = "*"'))
+    broken = ["--set", "switch.flow-control=none", "--set", "switch.buffer=20KB"]
+    assert main(["run", str(small), *broken, "--json"]) == Exit.INVARIANT_BROKEN
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["status"], shown["error"]["kind"]) == ("failed", "invariant")
+    assert "overflows" in shown["error"]["message"]
+    assert main(["run", str(small), *broken, "--json", "--seeds", "2"]) == Exit.INVARIANT_BROKEN
+    said = capsys.readouterr()
+    assert [run["seed"] for run in json.loads(said.out)] == [shown["seed"], shown["seed"] + 1]
+    # Each failure has its run's name before it.
+    assert f"error: {small.stem} seed {shown['seed']}: " in said.err
+    assert f"{small.stem} seed {shown['seed'] + 1}: " in said.err
+
+
 def test_a_file_in_the_place_of_the_results_folder_is_said_and_kept(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

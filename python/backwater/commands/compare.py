@@ -66,6 +66,7 @@ def compare(
         Print only JSON.
     """
     from backwater import comparison, quantity, schemes
+    from backwater.commands import failed
     from backwater.comparison import Comparison
 
     if not scenarios:
@@ -81,9 +82,7 @@ def compare(
     outcomes = _run(todo, jobs, quiet=json_)
     complete = comparison.complete(todo)
     idle = _report(Comparison(complete, cuts, base, traffic), root, as_json=json_) if complete else []
-    for outcome in outcomes:
-        if outcome.error is not None and not outcome.interrupted:
-            raise outcome.error
+    failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept = len(next(iter(complete.values()))) if complete else 0
         print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)

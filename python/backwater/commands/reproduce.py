@@ -162,11 +162,9 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
 
 def _failures(outcomes: Sequence[Outcome]) -> int:
     """Say what failed and raise the first; the exit code of an interrupted call."""
-    failed = [outcome for outcome in outcomes if outcome.error is not None and not outcome.interrupted]
-    for outcome in failed:
-        print(f"{outcome.job.label}: {outcome.error}", file=sys.stderr)
-    if failed and failed[0].error is not None:
-        raise failed[0].error
+    from backwater.commands import failed
+
+    failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
         return Exit.CAVEATS

@@ -64,7 +64,7 @@ def run(
     out
         The folder for the results folders; `results` if not given.
     json_
-        Print only JSON, one object for each run.
+        Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
     from backwater.progress import watching
     from backwater.running import run_jobs
@@ -121,13 +121,15 @@ def _jobs(
 def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     from backwater import sweep, terminal
+    from backwater.commands import failed
     from backwater.results import Results
 
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
     folders = [outcome.job.out for outcome in kept]
     found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
-        texts = [_summary(outcome) for outcome in kept]
+        shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
+        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome) for outcome in shown]
         print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
     else:
         groups: dict[str, list[Results]] = {}
@@ -140,9 +142,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
                 _print_tables(runs, name)
             if len(groups) > 1:
                 terminal.stdout().print(sweep.table(groups, "Schemes"))
-    for outcome in outcomes:
-        if outcome.error is not None and not outcome.interrupted:
-            raise outcome.error
+    failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""
         print(f"interrupted{kept_text}", file=sys.stderr)

@@ -147,12 +147,9 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
 
 
 def _failures(outcomes: Sequence[Outcome]) -> int:
-    for outcome in outcomes:
-        if outcome.error is not None and not outcome.interrupted:
-            print(f"{outcome.job.label}: {outcome.error}", file=sys.stderr)
-    for outcome in outcomes:
-        if outcome.error is not None and not outcome.interrupted:
-            raise outcome.error
+    from backwater.commands import failed
+
+    failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
         return Exit.CAVEATS

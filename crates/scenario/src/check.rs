@@ -109,7 +109,7 @@ impl Check<'_> {
         if let Some(new) = hints::retired(name, text) {
             return self.report(node, message, "no longer a value", format!("write {new}"));
         }
-        let label = match nearest(text, words.iter().copied()) {
+        let label = match hints::synonym(name, text).or_else(|| nearest(text, words.iter().copied())) {
             Some(word) => format!("did you mean {word:?}?"),
             None => "unknown".to_owned(),
         };

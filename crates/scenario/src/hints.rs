@@ -6,6 +6,20 @@ use crate::schema::{Rules, View};
 /// Words that scenarios of earlier versions used: key, word, what to write now.
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
 
+/// Words that the literature has for ours: key, word, ours.
+const SYNONYMS: [(&str, &str, &str); 2] =
+    [("switch.flow-control", "cbfc", "credits"), ("switch.queueing", "virtual-output", "voq")];
+
+/// Keys that the literature has for ours: theirs, ours, what ours is.
+const LANE: &str = "the priority of a traffic entry is its virtual lane under credits";
+const KEYS: [(&str, &str, &str); 3] =
+    [("vl", "priority", LANE), ("sl", "priority", LANE), ("lane", "priority", LANE)];
+
+/// What a word is called here that is near to none that is known.
+pub(crate) fn synonym(name: &str, word: &str) -> Option<&'static str> {
+    SYNONYMS.iter().find(|(key, theirs, _)| *key == name && *theirs == word).map(|(.., ours)| *ours)
+}
+
 /// What to write instead of a word that the key no longer has.
 pub(crate) fn retired(name: &str, word: &str) -> Option<&'static str> {
     RETIRED.iter().find(|(key, old, _)| *key == name && *old == word).map(|(.., new)| *new)
@@ -22,6 +36,10 @@ pub(crate) fn instead_of(name: &str, key: &str, keys: &[(&str, View<'_>)]) -> (S
         let tables: Vec<String> = inner.iter().map(|table| format!("[{table}]")).collect();
         let label = format!("did you mean {}?", paths.join(" or "));
         return (label, Some(format!("{key} is a key of {}", tables.join(" and of "))));
+    }
+    let known = |ours: &str| keys.iter().any(|(key, _)| *key == ours);
+    if let Some((_, ours, what)) = KEYS.iter().find(|(theirs, ours, _)| *theirs == key && known(ours)) {
+        return (format!("did you mean {ours:?}?"), Some((*what).to_owned()));
     }
     let label = match nearest(key, keys.iter().map(|(key, _)| *key)) {
         Some(near) => format!("did you mean {near:?}?"),

@@ -319,6 +319,14 @@ fn a_bad_data_file_is_named_with_its_line() {
 }
 
 #[test]
+fn words_of_the_literature_lead_to_ours() {
+    says(&report(SMALL, &["switch.flow-control=cbfc"]), &["did you mean \"credits\"?"]);
+    let lane = report(&format!("{SMALL}vl = 2\n"), &[]);
+    says(&lane, &["did you mean \"priority\"?", "the priority of a traffic entry is its virtual lane"]);
+    says(&report(SMALL, &["traffic.one.vl=2"]), &["did you mean \"priority\"?"]);
+}
+
+#[test]
 fn an_example_is_a_value_that_would_be_accepted() {
     let Err(error) = common::small(&["packet.payload=100000B"]) else { panic!("more than a frame can be") };
     says(&error.to_string(), &["from 1B to 65KB, such as \"65000B\""]);

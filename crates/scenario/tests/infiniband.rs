@@ -306,7 +306,7 @@ fn the_arbitration_tables_must_serve_every_lane_that_carries_traffic() {
     let both = weighted(&["low=[{vl=3,weight=0}]", "high=[{vl=3,weight=1}]"]);
     assert!(both.is_ok(), "a lane may be in both tables (InfiniBand specification)");
     let good = weighted(&["low=[{vl=3,weight=64}]", "high=[{vl=1,weight=16}]", "high-limit=4"]).unwrap();
-    says(&good.caveats().join("\n"), &["virtual lane 1 is in switch.vl-arbitration but carries no traffic"]);
+    assert!(good.caveats().is_empty(), "tables may be for several scenarios: {:?}", good.caveats());
     let Arbiter::Weighted { high, low, high_limit } = good.build().switch.arbiter else { panic!() };
     assert_eq!((high[0].vl, high[0].weight, low[0].vl, low[0].weight, high_limit), (1, 16, 3, 64, 4));
 }

@@ -15,9 +15,9 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
         settings::Arbiter::RoundRobin => Arbiter::RoundRobin,
         settings::Arbiter::Weighted => {
             let tables = &context.settings.switch.vl_arbitration;
-            let named = named(context);
+            lines(context);
             if weights(context, lanes) {
-                everyone(context, lanes, named);
+                everyone(context, lanes);
                 whole_packets(context, lanes);
             }
             let lines = |table: &[VlWeight]| {
@@ -39,11 +39,10 @@ const LINES: usize = 64;
 /// A share of the bytes that is off by more than this part of it is worth a word.
 const TOLERANCE: f64 = 0.1;
 
-/// The VLs that the tables name, as bits. Tables that are too long, and lines that have no turn to wait for, are reported.
-fn named(context: &mut Context<'_>) -> u8 {
+/// Tables that are too long, and lines that have no turn to wait for.
+fn lines(context: &mut Context<'_>) {
     let (tables, control) =
         (&context.settings.switch.vl_arbitration, context.settings.switch.control_priority);
-    let mut all = 0u8;
     for (table, lines) in [("high", &tables.high), ("low", &tables.low)] {
         if lines.len() > LINES {
             let message = format!("switch.vl-arbitration.{table} has {} lines", lines.len());
@@ -59,10 +58,8 @@ fn named(context: &mut Context<'_>) -> u8 {
                 let help = "take the line out, or choose another switch.control-priority";
                 context.report(&place, message, "in no table", help);
             }
-            all |= 1 << vl;
         }
     }
-    all
 }
 
 /// Tables in which nobody may send.
@@ -86,8 +83,8 @@ fn weights(context: &mut Context<'_>, lanes: &Lanes) -> bool {
     sum > 0 || lines == 0
 }
 
-/// VLs with traffic that would never be served, and served VLs without traffic.
-fn everyone(context: &mut Context<'_>, lanes: &Lanes, named: u8) {
+/// VLs with traffic that would never be served. Those without traffic may have lines: tables may be for several scenarios.
+fn everyone(context: &mut Context<'_>, lanes: &Lanes) {
     let settings = context.settings;
     let tables = &settings.switch.vl_arbitration;
     for vl in Lanes::of(lanes.used) {
@@ -115,10 +112,6 @@ fn everyone(context: &mut Context<'_>, lanes: &Lanes, named: u8) {
             }
             Some(_) => {}
         }
-    }
-    let control = 1 << settings.switch.control_priority;
-    for vl in Lanes::of(named & !lanes.used & !control) {
-        context.caveats.push(format!("virtual lane {vl} is in switch.vl-arbitration but carries no traffic"));
     }
 }
 

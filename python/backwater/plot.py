@@ -6,12 +6,14 @@ state and a mark have the same colour in every figure.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from backwater.errors import UsageError
 from backwater.measures import STATES
 
 if TYPE_CHECKING:
@@ -104,14 +106,20 @@ def figure(width: float = 7.0, height: float = 4.0) -> Figure:
 
 
 def save(made: Figure, file: Path) -> Path:
-    """Write a figure to a file, whole or not at all; the ending chooses the format (.png, .pdf, .svg)."""
+    """Write a figure to a file, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
+
+    Raises UsageError if it cannot be written.
+    """
     part = file.with_name(f".{file.name}.part{file.suffix}")
     try:
         # Without dates and versions inside, equal figures are equal files.
         made.savefig(part, metadata={"Software": None} if file.suffix == ".png" else None)
         part.replace(file)
+    except OSError as error:
+        raise UsageError(f"the picture {file} cannot be written ({error.strerror}); name another place") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
     return file
 
 

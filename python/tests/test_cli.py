@@ -254,6 +254,8 @@ def test_the_demo_refuses_a_picture_it_cannot_write_before_it_runs(
 ) -> None:
     assert main(["demo", "--scenario", scenario, "--picture", "p.xyz"]) == Exit.BAD_INPUT
     assert "--picture p.xyz" in capsys.readouterr().err
+    assert main(["demo", "--scenario", scenario, "--picture", "none/p.png"]) == Exit.BAD_INPUT
+    assert "--picture none/p.png: there is no folder" in capsys.readouterr().err
     assert fake_core.ran == []
 
 

@@ -60,16 +60,16 @@ def blame(
     if out is not None:
         require_folder(out, "--out")
     found = Blame(run)
-    if json_:
-        print(json.dumps(report.values(found, bin_ps), indent=2))
-    else:
-        _print(found, top)
+    # Before anything is printed: the reader of a pipe may leave, as `head` does.
     written = report.write(found, out, bin_ps) if out is not None else []
     if plot is not None:
         from backwater.blame import picture
 
         written.append(picture.draw(found, plot, bin_ps))
-    if not json_:
+    if json_:
+        print(json.dumps(report.values(found, bin_ps), indent=2))
+    else:
+        _print(found, top)
         for file in written:
             print(f"written: {file}")
 

@@ -37,17 +37,18 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
     out
         Where the two results folders go.
     picture
-        Where the picture goes; queue-and-state.png in the working folder if not given.
+        Where the picture goes; queue-and-state.png in the working folder if not given, under credits infiniband.png.
     """
     from backwater import measures
     from backwater.progress import watching
     from backwater.results import Results
     from backwater.running import Job, Scenario, run_jobs
 
-    picture = picture or Path("queue-and-state.png")
-    _check_format(picture)
     loaded = Scenario.load(scenario or _shipped())
-    schemes = _INFINIBAND if measures.under_credits(_checked(loaded)) else _ETHERNET
+    credits_hold = measures.under_credits(_checked(loaded))
+    schemes = _INFINIBAND if credits_hold else _ETHERNET
+    picture = picture or Path("infiniband.png" if credits_hold else "queue-and-state.png")
+    _check_picture(picture)
     jobs = [
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
         for name, kind in schemes.items()
@@ -71,13 +72,15 @@ def _shipped() -> Path:
     raise UsageError(f"scenarios/{_SCENARIO} was not found; run this in the checkout, or name a file with --scenario")
 
 
-def _check_format(picture: Path) -> None:
+def _check_picture(picture: Path) -> None:
     """Before anything runs, that the picture can be written."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.get_supported_filetypes()
     if picture.suffix.removeprefix(".").lower() not in known:
         raise UsageError(f"--picture {picture}: the ending must be one of {', '.join(sorted(known))}")
+    if not picture.absolute().parent.is_dir():
+        raise UsageError(f"--picture {picture}: there is no folder {picture.absolute().parent}")
 
 
 def _checked(scenario: Scenario) -> dict[str, Any]:

@@ -172,6 +172,11 @@ def test_virtual_lanes_share_a_buffer_and_wait_for_each_others_updates(capsys: p
         (["tcd", "max-ton", "--flow-control", "credits"], "--period 50us"),
         (["tcd", "max-ton", "--flow-control", "credits", "--period", "0us"], "--period 0ps"),
         (["tcd", "max-ton", "--rate", "40Gbps"], "--delay 4us"),
+        (["tcd", "max-ton", "--rate", "40Gbps", "--delay", "4us", "--period", "50us"], "add --flow-control credits"),
+        (
+            ["tcd", "max-ton", "--flow-control", "credits", "--period", "50us", "--rate", "32Gbps", "--mtu", "2KB"],
+            "remove --rate, --mtu",
+        ),
         (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--buffer", "many"], "--buffer many"),
         (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--lanes", "0"], "--lanes 0"),
         (["cbfc", "feasibility", "--rate", "32Gbps", "--delay", "4us", "--lanes", "-1"], "--lanes -1"),

@@ -15,8 +15,8 @@ def max_ton(
     flow_control: Literal["pfc", "credits"] = "pfc",
     rate: str | None = None,
     delay: str | None = None,
-    mtu: str = "1000B",
-    epsilon: float = 0.05,
+    mtu: str | None = None,
+    epsilon: float | None = None,
     gap: str | None = None,
     period: str | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -34,9 +34,10 @@ def max_ton(
     delay
         pfc: one-way propagation delay of the link, such as 4us.
     mtu
-        pfc: largest packet.
+        pfc: largest packet; 1000B if not given.
     epsilon
-        pfc: how much faster than it drains the queue behind the port must fill, as a share of the rate.
+        pfc: how much faster than it drains the queue behind the port must fill, as a share of the rate; 0.05 if not
+        given.
     gap
         pfc: Xoff - Xon; two MTUs if not given.
     period
@@ -46,16 +47,25 @@ def max_ton(
     """
     from backwater import _core
 
+    link = {"rate": rate, "delay": delay, "mtu": mtu, "epsilon": epsilon, "gap": gap}
     if flow_control == "credits":
+        given = [f"--{name}" for name, value in link.items() if value is not None]
+        if given:
+            message = f"max(Ton) under credits is their period, whatever the link: remove {', '.join(given)}"
+            raise UsageError(message)
         if period is None:
             message = "--flow-control credits needs the time between two updates: add --period, such as --period 50us"
             raise UsageError(message)
         _show(_core.max_ton_credits(period), json_)
         return
+    if period is not None:
+        message = "--period is of credits: add --flow-control credits, or remove it for max(Ton) under PFC"
+        raise UsageError(message)
     if rate is None or delay is None:
         missing = "--rate, such as --rate 40Gbps" if rate is None else "--delay, such as --delay 4us"
         message = f"max(Ton) under PFC depends on the link: add {missing}"
         raise UsageError(message)
+    mtu, epsilon = "1000B" if mtu is None else mtu, 0.05 if epsilon is None else epsilon
     _show(_core.max_ton(rate, delay, mtu, epsilon, gap), json_)
 
 

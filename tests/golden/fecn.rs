@@ -47,13 +47,14 @@ fn a_packet_is_marked_for_what_it_finds_when_it_comes_in_the_moment_it_leaves() 
 
 #[test]
 fn between_two_marks_pass_as_many_as_the_rate_says_and_no_switch_behind_marks_them_instead() {
-    // The same with a third link of 32G, and every second one marked: 5 and 7. 6 has waited here, not at the next switch. Packet 7
-    // is there at 8.173 + 2.024, and at b 1.512 later.
+    // The same with a third link of 32G, and every second one marked: 5 and 7. 6 has waited here, not at the next switch, which
+    // would mark all. Packet 7 is there at 8.173 + 2.024, and at b 1.512 later.
     let mut spec = slow_link();
     spec = Spec { network: chain(&[link(32), link(16), link(32)]), ..spec };
     spec.routes = Routes::new(&spec.network, Routing::Ecmp).expect("a way");
-    let fecn = Fecn { threshold: Bytes::new(3000), marking_rate: 1, packet_size: Bytes::ZERO };
-    spec.switch.detectors = per_port(&spec.network, |_| Detector::Fecn(fecn));
+    above_3000_bytes(&mut spec);
+    let half = Fecn { threshold: Bytes::new(3000), marking_rate: 1, packet_size: Bytes::ZERO };
+    spec.switch.detectors[spec.network.find("s0").expect("a switch") as usize].fill(Detector::Fecn(half));
     let expected = "
     6.1250 us  s0->s1 marks packet 5 of flow 0 CE
     8.1730 us  s0->s1 marks packet 7 of flow 0 CE

@@ -6,7 +6,7 @@
 //! gate again.
 use std::collections::{BTreeMap, BTreeSet};
 
-use backwater_control::flow_control::{CreditReturn, blocks};
+use backwater_control::flow_control::{CreditReturn, Form, blocks};
 use backwater_topology::Network;
 use backwater_units::Span;
 
@@ -17,8 +17,8 @@ use crate::world::{CreditSettings, World};
 /// Pauses of limited length keep a deadlock alive with polls and PAUSEs, and credits with updates, for ever. It is looked for so
 /// often, or after several round trips of the flow control.
 const STALL: Span = Span::from_ms(10);
-/// What opens a gate was sent by the other end no more than a round trip and a credit period ago, or a pause: after several of
-/// them a gate that is still closed is held by what its circle holds now.
+/// What opens a gate was sent by the other end no more than a round trip and a credit period ago: after several of them a gate
+/// that is still closed is held by what its circle holds now. A timed pause holds it a pause longer.
 const ROUNDS: u64 = 4;
 const PAUSES: Span = Span::from_us(100);
 /// With lost updates so many are expected to come through in that time, but no more than so much of it is waited for.
@@ -26,14 +26,19 @@ const THROUGH: u64 = 32;
 const LONGEST: Span = Span::from_ms(1_000);
 
 /// After how much time without movement the fabric stands still.
-pub(crate) fn patience(reach: Span, credits: Option<&CreditSettings>) -> Span {
-    STALL.max(settled(reach, credits))
+pub(crate) fn patience(reach: Span, world: &World) -> Span {
+    STALL.max(settled(reach, world))
 }
 
 /// How long a gate stays closed before it can be in a circle, if a frame takes `reach` to the other end of a link.
-pub(crate) fn settled(reach: Span, credits: Option<&CreditSettings>) -> Span {
-    let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = credits else {
-        return PAUSES.max(reach * ROUNDS);
+pub(crate) fn settled(reach: Span, world: &World) -> Span {
+    let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = &world.credits
+    else {
+        let pause = match world.pfc.map(|pfc| pfc.form) {
+            Some(Form::Timed { pause, .. }) => pause,
+            _ => Span::ZERO,
+        };
+        return PAUSES.max(pause + reach * ROUNDS);
     };
     let round = reach + *period;
     let through = u64::from(1_000_000_u32.saturating_sub(*loss_ppm).max(1));

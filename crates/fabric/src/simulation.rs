@@ -101,9 +101,9 @@ impl Simulation {
         };
         let goal = world.flows.iter().filter(|flow| !flow.is_endless()).map(steps).sum();
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
-        let stall = deadlock::patience(reach, world.credits.as_ref());
+        let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
-        let settled = deadlock::settled(reach, world.credits.as_ref()).as_ps();
+        let settled = deadlock::settled(reach, &world).as_ps();
         Self { engine, world, network, goal, stall, settled }
     }
 

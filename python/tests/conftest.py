@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import backwater
 import pytest
 import synthetic
 from backwater import _core
+from backwater.blame import Blame
 from backwater.results import Results
+from blame_scenes import figure_3, overlapped_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+_SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 @pytest.fixture
@@ -41,8 +46,6 @@ class FakeCore:
         error = self.fail(tuple(overrides), seed)
         if error is not None:
             raise error
-        from pathlib import Path
-
         scheme = "ECN" if any("red" in override for override in overrides) else "TCD"
         folder = synthetic.write(Path(out), scheme, seed=seed or 7)
         return (folder / "run.json").read_text(encoding="utf-8")
@@ -54,3 +57,34 @@ def fake_core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     monkeypatch.setattr(_core, "validate", fake.validate, raising=False)
     monkeypatch.setattr(_core, "run", fake.run, raising=False)
     return fake
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Blame]:
+    """Runs a scenario once for all tests."""
+    folder, kept = tmp_path_factory.mktemp("blame"), dict[tuple[str, ...], Blame]()
+
+    def run(name: str, text: str, *overrides: str) -> Blame:
+        key = (name, *overrides)
+        if key not in kept:
+            file = folder / f"{name}.toml"
+            file.write_text(text, encoding="utf-8")
+            kept[key] = Blame(backwater.run(file, overrides=overrides, out=folder / f"{name}-{len(kept)}"))
+        return kept[key]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def isolated(runs: Callable[..., Blame]) -> Blame:
+    return runs("figure-3", figure_3())
+
+
+@pytest.fixture(scope="session")
+def overlapped(runs: Callable[..., Blame]) -> Blame:
+    return runs("overlapped", overlapped_trees())
+
+
+@pytest.fixture(scope="session")
+def covered(runs: Callable[..., Blame]) -> Blame:
+    return runs("covered", (_SCENARIOS / "multi-congestion-points.toml").read_text(encoding="utf-8"))

@@ -65,6 +65,9 @@ pub(crate) struct Credits {
     loss: Vec<Stream>,
     /// Per port: how long the other end goes on with an earlier update than the latest.
     round: Vec<u64>,
+    /// Per port: updates follow each other so closely that what was granted by one is still arriving when the next is composed.
+    /// Then it shows at an arrival, not at the next update, that the other end had used it up.
+    close: Vec<bool>,
     /// Per port: with fewer blocks than these free, the other end may have to wait before the next update.
     ample: Vec<u32>,
     /// Blocks of a full packet.
@@ -122,9 +125,10 @@ impl Credits {
             leaving: vec![Leaving::default(); ports.len()],
             phase: (0..ports.len()).map(phase).collect(),
             loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
-            round: ports.iter().map(|p| (p.delay * 2 + p.rate.serialize(mtu) * 2).as_ps()).collect(),
+            round: ports.iter().map(|p| round(p, mtu)).collect(),
             ample: ports.iter().map(ample).collect(),
             packet: blocks(mtu.get() as u32),
+            close: ports.iter().map(|p| close(round(p, mtu), settings.returned)).collect(),
             keeps_issued,
         }
     }
@@ -158,6 +162,7 @@ impl Credits {
             + size_of_val(&*self.phase)
             + size_of_val(&*self.loss)
             + size_of_val(&*self.round)
+            + size_of_val(&*self.close)
             + size_of_val(&*self.ample)
     }
 
@@ -243,8 +248,9 @@ impl Ports {
         let credits = self.owned_credits();
         let lane = &mut credits.lanes[at];
         let fits = lane.receiver.on_arrival(u32::from(packet.size));
-        let told_by = packet.time.saturating_sub(credits.round[packet.port as usize]);
-        let held_back = credits.keeps_issued && lane.used_up(told_by, credits.packet);
+        let port = packet.port as usize;
+        let told_by = packet.time.saturating_sub(credits.round[port]);
+        let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(told_by, credits.packet);
         Earned { fits, held_back }
     }
 
@@ -336,6 +342,18 @@ impl Ports {
         let lane = &mut self.owned_credits().lanes[at];
         lane.sender.on_update(frame.seq);
         lane.receiver.resynchronise(frame.flow);
+    }
+}
+
+/// How long the other end of a link goes on by what it knew before: there and back, and a packet each way.
+fn round(port: &Port, mtu: Bytes) -> u64 {
+    (port.delay * 2 + port.rate.serialize(mtu) * 2).as_ps()
+}
+
+fn close(round: u64, returned: CreditReturn) -> bool {
+    match returned {
+        CreditReturn::AtOnce => true,
+        CreditReturn::Periodic(period) => period.as_ps() < 2 * round,
     }
 }
 

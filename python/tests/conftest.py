@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import pytest
 import synthetic
-from backwater import _core
+from backwater import _core, experiment
 from backwater.blame import Blame
 from backwater.results import Results
 from blame_scenes import figure_3, overlapped_trees
+from small_paper import CLAIMS, EXPERIMENT, FIGURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,3 +89,15 @@ def overlapped(runs: Callable[..., Blame]) -> Blame:
 @pytest.fixture(scope="session")
 def covered(runs: Callable[..., Blame]) -> Blame:
     return runs("covered", (_SCENARIOS / "multi-congestion-points.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    figure = tmp_path / "papers" / "demo" / "fig03"
+    figure.mkdir(parents=True)
+    for name, text in (("experiment.toml", EXPERIMENT), ("claims.toml", CLAIMS), ("figure.py", FIGURE)):
+        (figure / name).write_text(text)
+    (figure / "one.toml").write_text("# a scenario")
+    monkeypatch.setattr(experiment, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "papers"

@@ -9,7 +9,7 @@ from backwater import sensitivity, stored
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore
-from test_reproduce import CLAIMS, EXPERIMENT, FIGURE, FIRST, SETTLE
+from small_paper import CLAIMS, EXPERIMENT, FIGURE, FIRST, SETTLE
 
 # The stand-in marks CE if any override says red, and UE otherwise: `red` turns the claim that nothing is marked CE.
 OPEN = """

@@ -62,7 +62,7 @@ impl Table for HoldRecord {
 }
 
 const START: &str = "When the first packet left more than K bytes behind. K is the detector's kmax with its guaranteed \
-                     bytes, whichever the detector.";
+     bytes, and FECN's threshold.";
 const END: &str = "When a packet left K or less, the gate closed, a new period of 100 us or the run ended.";
 const QUEUE: &str = "The queue at the end of the interval. K or less if it fell to that, otherwise the interval was only \
                      cut.";

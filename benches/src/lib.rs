@@ -7,8 +7,8 @@ use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hpcc};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec,
-    Switching,
+    AckSpec, Arbiter, CreditSpec, MarkSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec,
+    SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -40,7 +40,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     Spec {
         seed,
         flows: flows(workload, &hosts, seed),
-        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48) },
+        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
             notify: None,
@@ -63,6 +63,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
                 priorities: 0x7f,
             }),
             detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
+            mark: MarkSpec::default(),
         },
         probe: ProbeSpec::default(),
         batching: true,

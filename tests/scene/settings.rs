@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hp
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec,
-    Switching,
+    AckSpec, Arbiter, CreditSpec, MarkSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec,
+    SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -22,7 +22,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
     let routes = Routes::new(&network, Routing::Ecmp).expect("all hosts reach each other");
     Spec {
         seed: 1,
-        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO },
+        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO, padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::LineRate,
             notify: None,
@@ -45,6 +45,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
                 priorities: 0x7f,
             }),
             detectors: per_port(&network, |_| Detector::None),
+            mark: MarkSpec::default(),
         },
         batching: true,
         probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },

@@ -46,8 +46,8 @@ pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
-    AckSpec, Arbiter, CreditSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec,
-    SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, MarkAt, MarkBasis, MarkSpec, PacketSpec, PairSpec,
+    PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec, SwitchSpec, Switching,
 };
 pub use violation::Violation;
 

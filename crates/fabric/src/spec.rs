@@ -33,13 +33,16 @@ pub struct Spec {
     pub batching: bool,
 }
 
-/// Data packets: a flow of `size` bytes is sent as ceil(size / payload) packets, the last one shorter.
+/// Data packets: a flow of `size` bytes is sent as ceil(size / payload) packets, the last one shorter or padded.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSpec {
     /// Data bytes of a full packet.
     pub payload: Bytes,
     /// Bytes added to each on the wire.
     pub header: Bytes,
+    /// Whether every packet is as long as a full one on the wire: "each packet has a fixed MTU of 4 KB" (ICI paper, section 4.1).
+    /// The bytes added count for nobody but the wire and the queues.
+    pub padded: bool,
 }
 
 /// How the two ends of a flow work together.
@@ -94,6 +97,11 @@ pub enum Arbiter {
         /// What the high table may send while a packet of the low one waits, in units of 4096 B; 255: anything.
         high_limit: u8,
     },
+    /// Deficit round robin in proportion to the weights, in bytes.
+    Deficit {
+        /// Weight of each priority, at least 1 for those in use.
+        weights: [u16; 8],
+    },
 }
 
 /// Where packets wait in a switch.
@@ -103,6 +111,33 @@ pub enum Queueing {
     Output,
     /// Virtual output queues: one per ingress port, egress port and priority. An egress port serves the ingress ports in turn.
     VirtualOutput,
+    /// At both sides of a crossbar that is faster than the links (combined input and output queueing): one queue per ingress port
+    /// and priority, from which whole packets move to one queue per egress port and priority.
+    Combined(Combined),
+}
+
+/// The two regions of the packet memory of each port, and the crossbar between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combined {
+    /// How much faster than its link a port reads and writes across the crossbar, in hundredths: 100 to 1000.
+    pub speedup_percent: u32,
+    /// Region of an ingress port. To need more stops the run.
+    pub ingress: Bytes,
+    /// Region of an egress port. A packet waits at its ingress port until there is room.
+    pub egress: Bytes,
+    /// What of an egress region a priority may take.
+    pub caps: [Bytes; 8],
+    /// How many packets an egress port takes at a time.
+    pub crossbar: Crossings,
+}
+
+/// How many packets move to one egress port at a time. An ingress port always sends one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossings {
+    /// One.
+    Single,
+    /// One of each ingress port: a memory that all ports share.
+    Multiple,
 }
 
 /// When a switch begins to forward a packet.
@@ -136,6 +171,37 @@ pub struct SwitchSpec {
     pub credits: Option<CreditSpec>,
     /// `detectors[node][port]` for switches, empty for hosts.
     pub detectors: Vec<Vec<Detector>>,
+    /// What the detectors look at. Other than the default only with [`Queueing::Combined`].
+    pub mark: MarkSpec,
+}
+
+/// When and by what a detector that goes by queue length (RED) judges a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkSpec {
+    /// The instant.
+    pub at: MarkAt,
+    /// The queue.
+    pub basis: MarkBasis,
+}
+
+/// When a packet is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkAt {
+    /// When it leaves its egress queue; it does not count itself.
+    #[default]
+    Dequeue,
+    /// When it enters its egress queue; it counts itself.
+    Enqueue,
+}
+
+/// What queue it is judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkBasis {
+    /// That of its own priority.
+    #[default]
+    Queue,
+    /// All of the egress port.
+    Port,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) with per-(ingress port, priority) accounting.
@@ -184,6 +250,12 @@ pub struct ProbeSpec {
     pub pauses: bool,
     /// Record every change of a detector's verdict.
     pub states: bool,
+    /// Record what each host gets of each traffic entry in each sampling period.
+    pub delivered: bool,
+    /// By traffic entry: record when each packet leaves its source and reaches its destination. Entries beyond the list: no.
+    pub packets: Vec<bool>,
+    /// Record what happens to the congested-flow tables.
+    pub isolation: bool,
     /// Record the ground truth of who held back whom ([`crate::record::HoldRecord`], [`crate::record::CrowdRecord`],
     /// [`crate::record::WaitRecord`]); the value is the threshold K of each egress port, `[node][port]` for switches, empty
     /// for hosts.

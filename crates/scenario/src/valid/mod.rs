@@ -16,7 +16,7 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{MarkSpec, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
@@ -131,6 +131,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         control_priority: settings.switch.control_priority,
         pfc,
         detectors: detectors?,
+        mark: MarkSpec::default(),
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of } = pairs?;
     Some(Spec {
@@ -138,7 +139,11 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         network,
         routes,
         flows,
-        packet: PacketSpec { payload: settings.packet.payload.0, header: settings.packet.header.0 },
+        packet: PacketSpec {
+            payload: settings.packet.payload.0,
+            header: settings.packet.header.0,
+            padded: false,
+        },
         pairs,
         pair_of,
         switch,

@@ -25,6 +25,9 @@ pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]
         marks: probe.marks,
         pauses: probe.pauses,
         states: probe.states,
+        delivered: false,
+        packets: Vec::new(),
+        isolation: false,
         blame: probe.blame.then(|| thresholds(context.settings, network)),
     }
 }

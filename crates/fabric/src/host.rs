@@ -7,6 +7,7 @@ use backwater_units::{Bytes, Time};
 
 use crate::batch::Batch;
 use crate::connection::{self, Connection};
+use crate::delivered::Delivered;
 use crate::due::DueHeap;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
@@ -33,6 +34,8 @@ pub(crate) struct Host {
     /// Bit per class: its heap is not empty.
     pub(crate) sending: u8,
     pub(crate) watched: Vec<u32>,
+    /// What came in this period, if that is recorded.
+    pub(crate) delivered: Option<Box<Delivered>>,
 }
 
 impl Node for Host {
@@ -142,6 +145,7 @@ impl Host {
             starts,
             started: 0,
             watched,
+            delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
             this.ports.next_sample = 0;
@@ -218,7 +222,7 @@ impl Host {
     fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         let slot = world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
-        let now = packet.time;
+        let (now, before) = (packet.time, receiver.received);
         match receiver.on_data(packet.seq, packet.code, packet.size, now, world) {
             Verdict::OutOfOrder => {
                 let what = What::Order(packet.flow, receiver.packets, packet.seq);
@@ -229,6 +233,10 @@ impl Host {
                     post.complete();
                 }
                 let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
+                if world.deliveries {
+                    let payload = receiver.received - before;
+                    self.note_arrival(packet, seq - 1, payload, world, post);
+                }
                 let pair = &world.pairs[usize::from(kind)];
                 if let Some(config) = &pair.notify {
                     let notify = &mut self.receivers[notes as usize].notify;
@@ -256,6 +264,9 @@ impl Host {
         world: &World,
         post: &mut P,
     ) {
+        if let Some(delivered) = &mut self.delivered {
+            delivered.notified(flow, now, &mut self.ports, world, post);
+        }
         let size = world.pairs[usize::from(pair)].cnp_size;
         let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, world);
         self.send_control(&frame, now, world, post);

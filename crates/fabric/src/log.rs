@@ -1,6 +1,7 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    CrowdRecord, HoldRecord, MarkRecord, PauseRecord, RateRecord, SampleRecord, StateRecord, WaitRecord,
+    ArrivedRecord, CrowdRecord, DeliveredRecord, HoldRecord, InjectedRecord, IsolationRecord, MarkRecord,
+    PauseRecord, RateRecord, SampleRecord, StateRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -22,6 +23,14 @@ pub struct Records {
     pub crowds: Vec<CrowdRecord>,
     /// Waits of followed packets.
     pub waits: Vec<WaitRecord>,
+    /// What hosts got, by traffic entry and period.
+    pub delivered: Vec<DeliveredRecord>,
+    /// Followed packets that left their sources.
+    pub injected: Vec<InjectedRecord>,
+    /// Followed packets that reached their destinations.
+    pub arrived: Vec<ArrivedRecord>,
+    /// What happened to congested-flow tables.
+    pub isolation: Vec<IsolationRecord>,
 }
 
 impl Records {
@@ -35,6 +44,10 @@ impl Records {
         self.holds.append(&mut other.holds);
         self.crowds.append(&mut other.crowds);
         self.waits.append(&mut other.waits);
+        self.delivered.append(&mut other.delivered);
+        self.injected.append(&mut other.injected);
+        self.arrived.append(&mut other.arrived);
+        self.isolation.append(&mut other.isolation);
     }
 
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
@@ -48,6 +61,10 @@ impl Records {
         self.holds.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.crowds.sort_by_key(|r| (r.end, r.node, r.port, r.priority));
         self.waits.sort_by_key(|r| (r.end, r.node, r.port));
+        self.delivered.sort_by_key(|r| (r.time, r.node, r.group));
+        self.injected.sort_by_key(|r| (r.time, r.flow, r.seq));
+        self.arrived.sort_by_key(|r| (r.time, r.flow, r.seq));
+        self.isolation.sort_by_key(|r| (r.time, r.node));
     }
 
     /// Forgets them, keeping the memory.
@@ -60,5 +77,9 @@ impl Records {
         self.holds.clear();
         self.crowds.clear();
         self.waits.clear();
+        self.delivered.clear();
+        self.injected.clear();
+        self.arrived.clear();
+        self.isolation.clear();
     }
 }

@@ -149,6 +149,9 @@ impl Host {
                 }
             }
         }
+        if world.follows(packet.flow) {
+            self.note_injection(&packet, due, now, world, post);
+        }
         self.count_sent(&packet);
         self.ports.transmit(NIC, &packet, packet.code, now, post);
         if self.ports.credits.is_some() {

@@ -55,6 +55,24 @@ impl FabricNode {
         }
     }
 
+    /// Records the periods of what a host got that are over at `now`, and the open one if the run `ends`.
+    pub(crate) fn close_periods<P: Post<Packet>>(
+        &mut self,
+        now: u64,
+        ends: bool,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Self::Host(host) = self
+            && let Some(delivered) = &mut host.delivered
+        {
+            delivered.turn(now, &mut host.ports, world, post);
+            if ends {
+                delivered.close(&mut host.ports, post);
+            }
+        }
+    }
+
     /// Takes the samples that are due up to and including `now`, although no event wakes the node.
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         match self {

@@ -4,7 +4,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use crate::ideal;
 use crate::node::FabricNode;
-use crate::record::{FlowRecord, PortRecord};
+use crate::record::{FlowRecord, PortRecord, SwitchRecord};
 use crate::simulation::Simulation;
 use crate::world::World;
 
@@ -61,6 +61,13 @@ impl Simulation {
             }
         }
         records
+    }
+
+    /// One record per switch: what the tables and regions of combined queueing did.
+    pub fn switches(&self) -> Vec<SwitchRecord> {
+        let nodes = self.engine.nodes();
+        let switches = nodes.iter().filter(|node| matches!(node, FabricNode::Switch(_)));
+        switches.map(|node| node.ports().tally.record(node.ports().node, self.world.slots)).collect()
     }
 
     /// One record per node, port and priority in use.

@@ -16,6 +16,7 @@ use crate::log::Records;
 use crate::packet::Packet;
 use crate::queue::{Fifo, Pool};
 use crate::record::SampleRecord;
+use crate::tally::Tally;
 use crate::violation::{Breach, What};
 use crate::world::World;
 
@@ -76,6 +77,7 @@ pub(crate) struct Ports {
     pub(crate) next_sample: u64,
     /// Under credits: what each port may send and has to tell.
     pub(crate) credits: Option<Box<Credits>>,
+    pub(crate) tally: Tally,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -111,6 +113,7 @@ impl Ports {
             next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
             sampled,
             credits: None,
+            tally: Tally::default(),
         };
         this.prepare_links(network, world);
         this

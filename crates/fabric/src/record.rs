@@ -1,6 +1,12 @@
 //! What a run reports: plain records, one type per table. Probes receive them; writing them changes nothing.
 use backwater_units::{Bytes, Rate, Span, Time};
 
+mod delivery;
+mod isolation;
+
+pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
+pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
+
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkRecord {

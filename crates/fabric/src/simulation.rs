@@ -152,7 +152,7 @@ impl Simulation {
                 Stop::Idle => return Err(self.deadlock(self.circle(u64::MAX))),
                 Stop::Failed => return Err(self.failure()),
             };
-            self.owed_samples();
+            self.owed_records(end.is_some());
             if end.is_some() {
                 let (now, world) = (self.engine.now().as_ps(), &self.world);
                 self.engine.each_node(|_, node| node.close_crowds(now, world));
@@ -237,8 +237,8 @@ impl Simulation {
         (batch / window).max(1).saturating_mul(window).min(self.stall)
     }
 
-    /// Nodes that slept still owe their samples up to now.
-    fn owed_samples(&mut self) {
+    /// Nodes that slept still owe their samples up to now, and hosts what they got.
+    fn owed_records(&mut self, ends: bool) {
         struct Nowhere;
         impl Post<Packet> for Nowhere {
             fn send(&mut self, _: Place, _: u64, _: &Packet, _: impl FnOnce(&mut Packet)) {
@@ -253,6 +253,7 @@ impl Simulation {
             if node.ports().next_sample <= now {
                 node.sample_until(now, world, &mut Nowhere);
             }
+            node.close_periods(now, ends, world, &mut Nowhere);
         });
     }
 

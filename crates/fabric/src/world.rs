@@ -147,6 +147,20 @@ pub(crate) struct World {
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
+    /// Traffic entries that have flows: none has a higher number.
+    pub(crate) groups: u16,
+    /// Whether what hosts get is summed up by period.
+    pub(crate) delivered: bool,
+    /// Whether anything of what hosts get is recorded.
+    pub(crate) deliveries: bool,
+    /// By traffic entry: whether its packets are recorded. Empty if none are.
+    packets_of: Vec<bool>,
+    /// Whether what happens to the congested-flow tables is recorded.
+    pub(crate) isolation_events: bool,
+    /// Slots of each congested-flow table; `None`: unlimited, or no isolation.
+    pub(crate) slots: Option<u32>,
+    /// Node of each host.
+    pub(crate) hosts: Vec<u32>,
     /// The number of each flow's last packet; empty unless its wait is recorded.
     pub(crate) last_packet: Vec<u32>,
     /// Whether switches may run a window port by port.
@@ -207,6 +221,17 @@ impl World {
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
+            groups: spec.flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
+            delivered: spec.probe.delivered,
+            deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
+            packets_of: if spec.probe.packets.contains(&true) {
+                spec.probe.packets.clone()
+            } else {
+                Vec::new()
+            },
+            isolation_events: spec.probe.isolation,
+            slots: None,
+            hosts: spec.network.hosts().to_vec(),
             last_packet,
             batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
@@ -227,6 +252,13 @@ impl World {
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
         self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
+    }
+
+    /// Whether a flow's packets are recorded.
+    #[inline]
+    pub(crate) fn follows(&self, flow: u32) -> bool {
+        !self.packets_of.is_empty()
+            && self.packets_of.get(usize::from(self.flows[flow as usize].group)) == Some(&true)
     }
 
     /// The flow that a flow's path is chosen by: its connection is one flow to the switches.

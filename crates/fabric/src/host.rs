@@ -225,7 +225,7 @@ impl Host {
         let (now, before) = (packet.time, receiver.received);
         match receiver.on_data(packet.seq, packet.code, packet.size, now, world) {
             Verdict::OutOfOrder => {
-                let what = What::Order(packet.flow, receiver.packets, packet.seq);
+                let what = What::Order(packet.flow, receiver.packets, packet.number());
                 self.ports.fail(now, packet.port, what, post);
             }
             Verdict::Fine { last, ack } => {

@@ -7,9 +7,9 @@ use crate::switch::salt;
 use crate::world::World;
 
 /// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
-/// propagation of the path; no headers, no store-and-forward. Zero for endless flows.
+/// propagation of the path; no headers, no store-and-forward. Zero for flows of unknown size.
 pub(crate) fn analytic_fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.is_endless() {
+    if flow.known_size().is_none() {
         return Span::ZERO;
     }
     let links = links(index, flow, network, world);
@@ -34,7 +34,7 @@ fn cut_links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -
     links(index, flow, network, world).into_iter().map(cut).collect()
 }
 
-/// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for endless flows.
+/// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for flows of unknown size.
 ///
 /// With `s(i)` the serialisation time of a full packet on link `i`, `d(i)` its delay, `l(i)` how much of it must be in before
 /// the next switch forwards it (all of it, `s(i)`, unless the switch cuts through) and `n` packets, the last full packet but
@@ -42,7 +42,7 @@ fn cut_links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -
 /// the last, shorter one follows `S(h) = max(S(h-1) + l'(h-1) + d(h-1), full(h) + s(h))` and is complete `s'(H) + d(H)` after
 /// its start on the last link.
 pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.is_endless() {
+    if flow.known_size().is_none() {
         return Span::ZERO;
     }
     let packets = u64::from(world.packets(flow));
@@ -72,7 +72,7 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
 /// first: alone, too, it waits for its application and, at later links, for longer packets before it or behind those
 /// that a slower link has not sent yet.
 pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.is_endless() {
+    if flow.known_size().is_none() {
         return Span::ZERO;
     }
     let packets = u64::from(world.packets(flow));

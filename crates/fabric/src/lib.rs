@@ -37,6 +37,7 @@ pub mod record;
 mod segments;
 mod simulation;
 mod spec;
+mod supply;
 mod switch;
 mod tally;
 mod truth;

@@ -122,7 +122,7 @@ impl Host {
     ) {
         let sender = &mut self.senders[pair as usize];
         let (seq, dst, size) = sender.next_packet(world);
-        let packet = Packet {
+        let mut packet = Packet {
             time: 0,
             flow: sender.flow,
             seq,
@@ -140,8 +140,12 @@ impl Host {
         let connection = sender.connection;
         match sender.sent(due, now, size, wire_time, world) {
             After::Due(next) => self.due[usize::from(class)].replace_first(next),
-            After::Nothing => self.silence_first(class),
+            After::Nothing => {
+                packet.seq |= sender.end_mark();
+                self.silence_first(class);
+            }
             After::Message(next) => {
+                packet.seq |= sender.end_mark();
                 self.connections[connection as usize].sent(next, now + wire_time);
                 match self.next_message(connection, class, now, world) {
                     Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),

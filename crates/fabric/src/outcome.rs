@@ -56,6 +56,9 @@ impl Simulation {
                 record.finish = Time::from_ps(receiver.finish);
                 record.packets = u64::from(receiver.packets);
                 record.received = Bytes::new(receiver.received);
+                if receiver.finish != u64::MAX {
+                    record.size = record.received;
+                }
                 record.ce_packets = u64::from(receiver.ce_packets);
                 record.ue_packets = u64::from(receiver.ue_packets);
             }

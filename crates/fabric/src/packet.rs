@@ -2,11 +2,14 @@
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Message};
 
+/// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
+pub(crate) const LAST: u32 = 1 << 31;
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Data of a flow; `seq` is the packet's number.
+    /// Data of a flow; `seq` is the packet's number, and [`LAST`] on the last packet of a supplied flow.
     Data,
     /// Acknowledgement; `seq` is the number of packets received in order.
     Ack,
@@ -62,6 +65,12 @@ impl Packet {
     #[inline]
     pub(crate) const fn is_flow_control(&self) -> bool {
         self.kind as u8 >= Kind::Pfc as u8
+    }
+
+    /// A data packet's number in its flow.
+    #[inline]
+    pub(crate) const fn number(&self) -> u32 {
+        self.seq & !LAST
     }
 
     /// What the trajectory notes of its arrival.

@@ -7,7 +7,9 @@ use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 use crate::lateness::Lateness;
+use crate::packet::LAST;
 use crate::segments::{Next, Segments};
+use crate::supply::Supply;
 use crate::world::World;
 
 /// Purpose of the random streams of constant-rate sources; entity: flow.
@@ -52,8 +54,16 @@ pub(crate) struct Sender {
     pub(crate) cnps_ue: u32,
     pub(crate) lateness: Lateness,
     spacing: Spacing,
+    special: Option<Box<Special>>,
+}
+
+/// What only some senders have.
+#[derive(Clone, Debug)]
+struct Special {
     /// If its reaction point wants round-trip times.
-    segments: Option<Box<Segments>>,
+    segments: Option<Segments>,
+    /// If its application makes the packets one by one.
+    supply: Option<Supply>,
 }
 
 impl Sender {
@@ -63,14 +73,27 @@ impl Sender {
         let pair = &world.pairs[usize::from(kind)];
         let before_last = u64::from(packets - 1) * u64::from(world.payload);
         let spacing = match flow.pacing {
-            Pacing::Controlled => Spacing::Reaction(Reaction::new(&pair.reaction, line)),
+            Pacing::Controlled | Pacing::Supplied { .. } => {
+                Spacing::Reaction(Reaction::new(&pair.reaction, line))
+            }
             Pacing::LineRate => Spacing::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
             Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
                 Spacing::Constant { rate, jitter_ppm, catch_up, random }
             }
         };
-        let last = if flow.is_endless() { world.payload } else { (flow.size.get() - before_last) as u16 };
+        let last = flow.known_size().map_or(world.payload, |size| (size.get() - before_last) as u16);
+        let segments = match (pair.segment, &spacing) {
+            (Some(segment), Spacing::Reaction(_)) => Some(Segments::new(segment)),
+            _ => None,
+        };
+        let supply = match flow.pacing {
+            Pacing::Supplied { rate, backlog, until } => {
+                let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+                Some(Supply::new(flow.start.as_ps(), rate.serialize(full).as_ps(), backlog, until.as_ps()))
+            }
+            _ => None,
+        };
         Self {
             flow: index,
             class: world.class_of(flow),
@@ -85,10 +108,7 @@ impl Sender {
             cnps_ce: 0,
             cnps_ue: 0,
             lateness: Lateness::default(),
-            segments: match (pair.segment, &spacing) {
-                (Some(segment), Spacing::Reaction(_)) => Some(Box::new(Segments::new(segment))),
-                _ => None,
-            },
+            special: (segments.is_some() || supply.is_some()).then(|| Box::new(Special { segments, supply })),
             spacing,
         }
     }
@@ -105,19 +125,42 @@ impl Sender {
     #[inline]
     pub(crate) fn sent(&mut self, due: u64, now: u64, size: u16, wire_time: u64, world: &World) -> After {
         self.sent += 1;
-        let last = self.sent == self.packets;
         let wire = u32::from(size);
-        let mut next = Next::Paced { since: now, bytes: wire };
-        if let Some(segments) = &mut self.segments {
-            next = segments.on_sent(self.sent, last, now, wire, wire_time);
+        let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
+        if self.special.is_some() {
+            (next, made) = self.sent_special(now, wire, wire_time);
         }
-        if !last {
-            return After::Due(self.spacing.next_due(self.kind, &next, due, now, wire, wire_time, world));
+        if self.sent != self.packets {
+            let due = self.spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+            return After::Due(due.max(made));
         }
         if self.connection == OWN_CONNECTION {
             return After::Nothing;
         }
         After::Message(self.spacing.next_due(self.kind, &next, due, now, wire, wire_time, world))
+    }
+
+    /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
+    #[inline(never)]
+    fn sent_special(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
+        let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
+        if let Some(special) = &mut self.special {
+            if let Some(supply) = &mut special.supply {
+                match supply.on_sent(now) {
+                    Some(at) => made = at,
+                    None => self.packets = self.sent,
+                }
+            }
+            if let Some(segments) = &mut special.segments {
+                next = segments.on_sent(self.sent, self.sent == self.packets, now, wire, wire_time);
+            }
+        }
+        (next, made)
+    }
+
+    /// What the last packet carries in its number.
+    pub(crate) fn end_mark(&self) -> u32 {
+        if self.special.as_ref().is_some_and(|special| special.supply.is_some()) { LAST } else { 0 }
     }
 
     /// The reaction point of a connection goes on to its next message.
@@ -140,13 +183,13 @@ impl Sender {
 
     /// Whether its ACKs tell the reaction point round-trip times.
     #[inline]
-    pub(crate) const fn measures(&self) -> bool {
-        self.segments.is_some()
+    pub(crate) fn measures(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.segments.is_some())
     }
 
     /// An ACK for the first `packets` packets: the round-trip time of a segment, if it completes one.
     pub(crate) fn round_trip(&mut self, packets: u32, now: u64) -> Option<Span> {
-        self.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
+        self.special.as_mut()?.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
     }
 
     /// An ACK tells the reaction point something: a mark, or a round-trip time.
@@ -293,7 +336,10 @@ impl Receiver {
         world: &World,
     ) -> Verdict {
         if seq != self.packets {
-            return Verdict::OutOfOrder;
+            if seq != self.packets | LAST {
+                return Verdict::OutOfOrder;
+            }
+            self.expected = self.packets + 1;
         }
         self.packets += 1;
         self.received += u64::from(size - world.header);

@@ -190,7 +190,7 @@ pub struct FlowRecord {
     pub dst: u32,
     /// Priority.
     pub priority: u8,
-    /// Bytes to send; `Bytes::MAX` for an endless flow.
+    /// Bytes to send; `Bytes::MAX` for an endless flow and for a supplied one that has not ended.
     pub size: Bytes,
     /// When the flow was ready.
     pub start: Time,
@@ -220,12 +220,12 @@ pub struct FlowRecord {
     pub nic_held: Span,
     /// Time at the source, due but behind the NIC's other flows.
     pub nic_queue: Span,
-    /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless flows.
+    /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless and supplied flows.
     pub ideal_fct: Span,
     /// What of it is waiting: for the application, or at a switch for the flow's own packets.
     pub ideal_wait: Span,
     /// Payload over the rate of the source's link, plus the propagation of the path: what the TCD authors divide FCTs
-    /// by; zero for endless flows.
+    /// by; zero for endless and supplied flows.
     pub analytic_fct: Span,
 }
 

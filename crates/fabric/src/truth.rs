@@ -10,7 +10,7 @@ use backwater_control::CodePoint;
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, LAST, Packet};
 use crate::record::{CrowdRecord, FOLLOWED, HoldRecord, WaitRecord};
 use crate::switch::Switch;
 use crate::world::World;
@@ -172,8 +172,9 @@ impl Switch {
         if packet.kind != Kind::Data || now <= packet.time {
             return;
         }
-        let last = packet.seq == world.last_packet[packet.flow as usize];
-        if last || packet.seq.is_multiple_of(FOLLOWED) {
+        let number = packet.number();
+        let last = packet.seq & LAST != 0 || number == world.last_packet[packet.flow as usize];
+        if last || number.is_multiple_of(FOLLOWED) {
             self.note_wait(packet, out, now, last, world);
             post.recorded(1);
         }
@@ -188,7 +189,7 @@ impl Switch {
             port,
             priority: world.classes.priority(packet.class),
             flow: packet.flow,
-            seq: packet.seq,
+            seq: packet.number(),
             last,
         });
     }

@@ -6,7 +6,7 @@ use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{BLOCK, CreditReturn, Form};
 use backwater_topology::{Network, Port, Routes};
-use backwater_traffic::{Flow, OWN_CONNECTION};
+use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
 use crate::spec::{Arbiter, CreditSpec, PairSpec, Queueing, Spec, Switching};
@@ -273,7 +273,7 @@ impl World {
         self.cut_through.filter(|_| network.is_switch(link.peer) && fastest <= Some(link.rate))
     }
 
-    /// Packets of a flow; endless flows have more than any run can send.
+    /// Packets of a flow; endless and supplied flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
         packets(flow, self.payload)
     }
@@ -314,7 +314,7 @@ fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {
 }
 
 fn packets(flow: &Flow, payload: u16) -> u32 {
-    flow.size.get().div_ceil(u64::from(payload)).min(u64::from(u32::MAX)) as u32
+    flow.size.get().div_ceil(u64::from(payload)).min(u64::from(MAX_PACKETS) + 1) as u32
 }
 
 #[cfg(test)]

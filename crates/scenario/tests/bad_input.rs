@@ -236,7 +236,7 @@ fn traffic_that_cannot_be_generated_says_what_it_needs() {
         &report(&entry(constant), &["traffic.rate=1Gbps", "traffic.control=cc"]),
         &["a constant source has its own rate"],
     );
-    says(&report(SMALL, &["traffic.size=1000TB", "packet.payload=1B"]), &["more than 2^32 - 2 packets"]);
+    says(&report(SMALL, &["traffic.size=1000TB", "packet.payload=1B"]), &["more than 2^31 - 2 packets"]);
 }
 
 /// A folder that is removed at the end.

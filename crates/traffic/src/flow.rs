@@ -6,6 +6,10 @@ use backwater_units::{Bytes, Rate, Time};
 /// The largest finite flow, 1 PB: 5.6 hours at 400 Gbps. It keeps every byte and packet count far from 64 bits.
 pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
 
+/// The most packets of a flow of known size. More stand for a flow without an end, and bit 31 of a packet's number marks the
+/// last packet of a flow whose size is not known before.
+pub const MAX_PACKETS: u32 = (1 << 31) - 2;
+
 /// How a source spaces the packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
@@ -23,6 +27,25 @@ pub enum Pacing {
         /// line rate. `false`: pacing restarts after the pause and what was not sent then is never sent.
         catch_up: bool,
     },
+    /// The application makes full packets at a fixed rate; the reaction point of the queue pair spaces those that wait. The
+    /// flow has the size [`Bytes::MAX`]: how much it carries is known when it has ended.
+    Supplied {
+        /// Rate on the wire, headers included, at which the application makes packets: one at the start of the flow, and one
+        /// every time that a full packet takes at this rate.
+        rate: Rate,
+        /// The most packets that wait at the source, at least 1: a packet that would be one more is never made. One that
+        /// leaves at the instant at which another is made makes room for it.
+        backlog: u32,
+        /// No packet but the first is made at or after this time; [`Time::MAX`]: the flow never ends.
+        until: Time,
+    },
+}
+
+impl Pacing {
+    /// Whether the reaction point of the queue pair spaces the packets.
+    pub fn is_controlled(&self) -> bool {
+        matches!(self, Self::Controlled | Self::Supplied { .. })
+    }
 }
 
 /// The [`Flow::connection`] of a flow that has a queue pair of its own.
@@ -37,7 +60,8 @@ pub struct Flow {
     pub src: u32,
     /// Destination, as an index into the hosts of the network; never equal to `src`.
     pub dst: u32,
-    /// Payload to carry, at least 1 B; [`Bytes::MAX`] never ends, anything else is at most [`MAX_SIZE`].
+    /// Payload to carry, at least 1 B and at most [`MAX_SIZE`]; [`Bytes::MAX`]: without an end, or ([`Pacing::Supplied`]) as
+    /// much as the application makes.
     pub size: Bytes,
     /// When the first byte is ready to be sent.
     pub start: Time,
@@ -60,7 +84,15 @@ impl Flow {
 
     /// Whether the flow never finishes.
     pub fn is_endless(&self) -> bool {
-        self.size == Bytes::MAX
+        match self.pacing {
+            Pacing::Supplied { until, .. } => until == Time::MAX,
+            _ => self.size == Bytes::MAX,
+        }
+    }
+
+    /// What the flow carries, if that is known before it is sent.
+    pub fn known_size(&self) -> Option<Bytes> {
+        Some(self.size).filter(|size| *size != Bytes::MAX)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The flows of all traffic entries.
 use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
-use backwater_traffic::{Flow, Group, Pacing, connect, sort};
+use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, sort};
 use backwater_units::{Bytes, Time};
 
 use super::Context;
@@ -128,11 +128,11 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
         context.report(&at!["traffic", index, "priority"], message, "never paused", help);
     }
     let payload = settings.packet.payload.0;
-    let most = Bytes::new(payload.get().saturating_mul(u64::from(u32::MAX - 1)));
-    if let Some(flow) = flows.iter().find(|flow| !flow.is_endless() && flow.size > most) {
+    let most = Bytes::new(payload.get().saturating_mul(u64::from(MAX_PACKETS)));
+    if let Some(flow) = flows.iter().find(|flow| flow.known_size().is_some_and(|size| size > most)) {
         let size = Quantity(flow.size);
         let message =
-            format!("a flow of {} carries {size}, more than 2^32 - 2 packets of {payload}", entry.name);
+            format!("a flow of {} carries {size}, more than 2^31 - 2 packets of {payload}", entry.name);
         let help = format!("give at most {}, or a larger packet.payload", Quantity(most));
         context.report(&at!["traffic", index, "size"], message, "too large", help);
     }

@@ -1,7 +1,7 @@
 //! Which ports and flows are sampled.
 use backwater_fabric::ProbeSpec;
 use backwater_topology::{Network, Port};
-use backwater_traffic::{Flow, Pacing};
+use backwater_traffic::Flow;
 use backwater_units::Bytes;
 
 use super::Context;
@@ -123,7 +123,7 @@ fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
             continue;
         };
         let own = flows.iter().filter(|flow| usize::from(flow.group) == group);
-        if own.clone().next().is_some() && own.clone().all(|flow| flow.pacing != Pacing::Controlled) {
+        if own.clone().next().is_some() && own.clone().all(|flow| !flow.pacing.is_controlled()) {
             let message =
                 format!("the flows of {name:?} are not under congestion control and have no rate to sample");
             context.report(
@@ -135,7 +135,6 @@ fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
         }
         groups.push(group);
     }
-    let sampled =
-        |flow: &Flow| flow.pacing == Pacing::Controlled && groups.contains(&usize::from(flow.group));
+    let sampled = |flow: &Flow| flow.pacing.is_controlled() && groups.contains(&usize::from(flow.group));
     (0..).zip(flows).filter(|(_, flow)| sampled(flow)).map(|(index, _)| index).collect()
 }

@@ -1,0 +1,83 @@
+//! Packets that an application makes one by one ([`backwater_traffic::Pacing::Supplied`]), counted only when one leaves:
+//! a packet that is made is no event.
+
+/// What waits at the source of a supplied flow, and what will be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Supply {
+    start: u64,
+    /// Picoseconds from one packet to the next.
+    every: u64,
+    /// Packets that the application would make in all.
+    all: u64,
+    /// Of them, how many were made or, with too many waiting, not made so far.
+    tried: u64,
+    /// Packets that wait, as of then.
+    waiting: u64,
+    backlog: u64,
+}
+
+impl Supply {
+    /// One packet at `start`, and one `every` so many picoseconds before `until`.
+    pub(crate) fn new(start: u64, every: u64, backlog: u32, until: u64) -> Self {
+        // A rate that no picosecond can tell from an infinite one still makes one packet at a time.
+        let every = every.max(1);
+        let all =
+            if until == u64::MAX { u64::MAX } else { until.saturating_sub(start).div_ceil(every).max(1) };
+        Self { start, every, all, tried: 0, waiting: 0, backlog: u64::from(backlog) }
+    }
+
+    /// A packet leaves `now`: when the next one is there (long ago, if it waits already), or none if that was the last.
+    pub(crate) fn on_sent(&mut self, now: u64) -> Option<u64> {
+        let before = (now - self.start).div_ceil(self.every).min(self.all);
+        self.waiting = self.backlog.min(self.waiting + (before - self.tried));
+        self.tried = before;
+        if self.waiting == 0 {
+            // Made this instant.
+            self.tried += 1;
+        } else {
+            self.waiting -= 1;
+        }
+        match self.waiting {
+            0 if self.tried == self.all => None,
+            0 => Some(self.start.saturating_add(self.tried.saturating_mul(self.every))),
+            _ => Some(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_sends_as_fast_as_packets_are_made_waits_for_each() {
+        let mut supply = Supply::new(1000, 100, 4, 1300);
+        assert_eq!([1000, 1100, 1200].map(|now| supply.on_sent(now)), [Some(1100), Some(1200), None]);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_backlog_is_never_made() {
+        // Made at 0, 100 ... 900. Two wait at most: at 450 those of 100 and 200, those of 300 and 400 were not made.
+        let mut supply = Supply::new(0, 100, 2, 1000);
+        assert_eq!(supply.on_sent(0), Some(100));
+        assert_eq!(supply.on_sent(450), Some(0)); // 100 leaves, 200 waits
+        assert_eq!(supply.on_sent(480), Some(500)); // 200 leaves
+        assert_eq!(supply.on_sent(2000), Some(0)); // 500 leaves, 600 waits, 700 to 900 were not made
+        assert_eq!(supply.on_sent(2100), None);
+    }
+
+    #[test]
+    fn a_packet_that_leaves_makes_room_for_the_one_made_at_the_same_instant() {
+        let mut supply = Supply::new(0, 100, 1, 300);
+        assert_eq!(supply.on_sent(0), Some(100));
+        assert_eq!(supply.on_sent(200), Some(200), "that of 100 left, and that of 200 took its place");
+        assert_eq!(supply.on_sent(250), None);
+    }
+
+    #[test]
+    fn an_endless_supply_goes_on() {
+        let mut supply = Supply::new(0, 3, 1, u64::MAX);
+        supply.on_sent(0);
+        assert_eq!(supply.on_sent(1 << 53), Some((1 << 53) + 1), "2^53 + 1 is the next multiple of 3");
+    }
+}

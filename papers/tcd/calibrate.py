@@ -33,7 +33,7 @@ def percent_marked(profile: str, load: float, out: Path) -> float:
     rows: Any = figure.module()
     spec = next(run for run in figure.experiment.run if run.name == rows.ROWS.plain)
     scenario = Scenario.load(figure.folder / spec.scenario)
-    overrides = (*figure.overrides(profile, quick=False), *spec.set, f"traffic.A.load={load:.2f}")
+    overrides = (*figure.overrides(profile, spec.name, quick=False), *spec.set, f"traffic.A.load={load:.2f}")
     jobs = [
         Job(f"load {load:.2f} seed {seed}", scenario, overrides, seed, out / f"{profile}-{load:.2f}-s{seed}")
         for seed in SEEDS

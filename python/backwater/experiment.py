@@ -26,19 +26,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from backwater import claims
+from backwater import claims, paper
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from backwater.results import Results
-
-
-#: The settings that figures can run under: two readings of Ethernet with PFC, and InfiniBand with credits.
-PROFILES = ("authors", "ideal", "infiniband")
-#: Those under which they run if they do not say otherwise.
-ETHERNET = ("authors", "ideal")
 
 
 class RunSpec(BaseModel):
@@ -125,7 +119,10 @@ class Experiment(BaseModel):
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
-    profiles: tuple[str, ...] = Field(ETHERNET, min_length=1, description="Under which profiles its runs are done.")
+    profiles: tuple[str, ...] = Field(
+        (),
+        description="Under which profiles of its paper its runs are done; those that are the paper's default if none.",
+    )
     quick: Quick = Field(Quick(set=(), seeds=1, skip=()), description="What a quick look changes.")
     sensitivity: Reduced = Field(
         Reduced(set=(), skip=()), description="What `backwater sensitivity` changes, under every reading alike."
@@ -134,9 +131,6 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _known(self) -> Experiment:
-        for name in (*self.profiles, *self.profile):
-            if name not in PROFILES:
-                raise ValueError(f"there is no profile {name!r}; the profiles are {', '.join(PROFILES)}")
         names = [name for spec in (*self.first, *self.run) for name, _ in spec.expand()]
         for table, patterns in (("quick", self.quick.skip), ("sensitivity", self.sensitivity.skip)):
             for pattern in patterns:
@@ -165,6 +159,8 @@ class Figure:
     folder: Path
     experiment: Experiment
     claims: tuple[claims.Claim, ...]
+    #: The profiles of its paper.
+    known: tuple[paper.Profile, ...] = ()
     variant: Variant | None = None
     #: What makes its runs smaller, besides a quick look.
     reduced: Reduced | None = None
@@ -207,11 +203,12 @@ class Figure:
         """What comes after all other overrides of a run."""
         return self.variant.of(run) if self.variant is not None else ()
 
-    def overrides(self, profile: str, *, quick: bool) -> tuple[str, ...]:
-        """What applies to every run under a profile."""
+    def overrides(self, profile: str, run: str, *, quick: bool) -> tuple[str, ...]:
+        """What comes before the overrides of a run under a profile."""
+        common = next(one for one in self.known if one.name == profile).of(run)
         own = self.experiment.profile.get(profile, Changes()).set
         smaller = (text for one in self._reduced(quick=quick) for text in one.set)
-        return (f'profile="{profile}"', *own, *smaller)
+        return (*common, *own, *smaller)
 
 
 def load(folder: Path) -> Figure:
@@ -225,7 +222,20 @@ def load(folder: Path) -> Figure:
         raise UsageError(f"{file}: {error}") from None
     if experiment.shared is not None:
         experiment = _with_shared(experiment, folder / experiment.shared)
-    return Figure(folder, experiment, claims.load(folder / "claims.toml"))
+    known = paper.load(folder.parent).profile
+    _require_known(experiment, known, file)
+    if not experiment.profiles:
+        default = tuple(profile.name for profile in known if profile.default)
+        experiment = experiment.model_copy(update={"profiles": default})
+    return Figure(folder, experiment, claims.load(folder / "claims.toml"), known)
+
+
+def _require_known(experiment: Experiment, known: Sequence[paper.Profile], file: Path) -> None:
+    """Raise UsageError for a profile that the paper does not have."""
+    names = [profile.name for profile in known]
+    for name in (*experiment.profiles, *experiment.profile):
+        if name not in names:
+            raise UsageError(f"{file}: there is no profile {name!r}; the profiles are {', '.join(names)}")
 
 
 def _with_shared(experiment: Experiment, file: Path) -> Experiment:

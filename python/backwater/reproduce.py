@@ -141,12 +141,12 @@ def _add(
     quick: bool,
 ) -> None:
     """Add one seed's runs, with `values` in the place of their names in braces."""
-    common = figure.overrides(profile, quick=quick)
     for spec in specs:
         scenario = Scenario.load(figure.folder / spec.scenario)
         for name, own in spec.expand():
             if figure.skips(name, quick=quick):
                 continue
+            common = figure.overrides(profile, name, quick=quick)
             overrides = tuple(_filled(text, values) for text in (*common, *own, *figure.last(name)))
             folder = stored.folder(root, scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from backwater import __version__, experiment, findings, reproduce
+from backwater import __version__, experiment, findings, paper, reproduce
 from backwater.claims import Judged, Verdict
 from backwater.errors import UsageError
-from backwater.experiment import PROFILES, Figure, Variant
+from backwater.experiment import Figure, Variant
 from backwater.findings import Check, Finding, Flip
 from backwater.report.text import ours
 from backwater.reproduce import Plan, Reproduced
@@ -30,7 +30,7 @@ class Reading(Variant):
     """Another reading of a parameter."""
 
     figures: tuple[str, ...] | None = Field(None, description="Those that it touches, if not those of its parameter.")
-    profiles: tuple[str, ...] = Field(PROFILES, description="The profiles under which it is another reading.")
+    profiles: tuple[str, ...] = Field((), description="The profiles under which it is another reading; all if none.")
 
 
 class Parameter(BaseModel):
@@ -78,7 +78,14 @@ def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
     for name in only:
         if name not in names:
             raise UsageError(f"there is no parameter {name!r} of {system}; there are: {', '.join(names)}")
-    return read.seeds, [parameter for parameter in read.parameter if not only or parameter.id in only]
+    known = paper.load(file.parent).profiles
+    return read.seeds, [_whole(parameter, known) for parameter in read.parameter if not only or parameter.id in only]
+
+
+def _whole(parameter: Parameter, known: tuple[str, ...]) -> Parameter:
+    """The parameter with the profiles of each reading filled in."""
+    variant = tuple(reading.model_copy(update={"profiles": reading.profiles or known}) for reading in parameter.variant)
+    return parameter.model_copy(update={"variant": variant})
 
 
 @dataclass

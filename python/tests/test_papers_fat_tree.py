@@ -114,7 +114,7 @@ def test_the_best_gain_is_the_largest_of_both_controllers_and_workloads(tmp_path
 
 def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
     def keys(figure: experiment.Figure) -> set[Path]:
-        common = figure.overrides("authors", quick=False)
+        common = figure.overrides("authors", "", quick=False)
         return {
             stored.folder(Path(), Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
             for spec in figure.experiment.run

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import experiment
+from backwater import experiment, paper
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore
@@ -135,8 +135,44 @@ def test_what_figures_share_comes_before_their_own(papers: Path) -> None:
     (folder.parent / "scene.toml").write_text(shared)
     (folder / "experiment.toml").write_text('shared = "../scene.toml"\n' + EXPERIMENT)
     figure = experiment.load(folder)
-    assert figure.overrides("ideal", quick=False) == ('profile="ideal"', "switch.buffer=12MB", "switch.buffer=9MB")
+    assert figure.overrides("ideal", "tcd", quick=False) == (
+        'profile="ideal"',
+        "switch.buffer=12MB",
+        "switch.buffer=9MB",
+    )
     assert [assumption.parameter for assumption in figure.experiment.assumption] == ["p", "start of F0"]
+
+
+PROFILES = """
+title = "A paper of its own"
+short = "Demo"
+[[profile]]
+name = "plain"
+base = "ideal"
+[[profile]]
+name = "quick-timers"
+base = "ideal"
+set = ["cc.rate-timer=5us"]
+runs = ["ecn*"]
+default = false
+"""
+
+
+def test_a_paper_may_have_profiles_of_its_own_that_change_some_runs(papers: Path, fake_core: FakeCore) -> None:
+    (papers / "demo" / "paper.toml").write_text(PROFILES)
+    file = papers / "demo" / "fig03" / "experiment.toml"
+    own = EXPERIMENT.replace("[profile.ideal]", "[profile.plain]")
+    file.write_text(own)
+    assert experiment.load(file.parent).profiles(["plain", "quick-timers"]) == ("plain",)
+    file.write_text('profiles = ["plain", "quick-timers"]\n' + own)
+    assert main(["reproduce", "demo", "--seeds", "1"]) == Exit.OK
+    assert all(overrides[0] == 'profile="ideal"' for overrides, _ in fake_core.ran)
+    # The run that no profile changes is done once for each of the two settings that differ by the figure's own line.
+    changed = [overrides for overrides, _ in fake_core.ran if "cc.rate-timer=5us" in overrides]
+    assert len(changed) == 2
+    assert all("switch.buffer=9MB" not in overrides for overrides in changed)
+    with pytest.raises(UsageError, match="Demo has no profile 'ideal'; there are: plain, quick-timers, all"):
+        paper.load(papers / "demo").chosen("ideal")
 
 
 def test_a_shared_file_that_is_not_there_is_named(papers: Path) -> None:

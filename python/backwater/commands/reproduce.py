@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from backwater.running import Outcome
     from backwater.timing import Timing
 
-#: What `--profile` stands for.
-PROFILES = {
-    "authors": ("authors",),
-    "ideal": ("ideal",),
-    "infiniband": ("infiniband",),
-    "all": ("authors", "ideal", "infiniband"),
-}
-
 
 def reproduce(
     system: str,
@@ -37,7 +29,7 @@ def reproduce(
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    profile: Literal["authors", "ideal", "infiniband", "all"] = "all",
+    profile: str = "all",
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -49,7 +41,7 @@ def reproduce(
     Parameters
     ----------
     system
-        Which paper: tcd.
+        Which paper: tcd or ici.
     figure
         Only this figure, such as fig03. May be given more than once.
     seeds
@@ -59,22 +51,22 @@ def reproduce(
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        The settings: authors (as their simulator ran), ideal (as the paper's text reads), infiniband, or all; all if
-        not given. A figure runs only under those that it is about.
+        The settings: one of the paper's, which its paper.toml lists (tcd: authors, ideal, infiniband; ici: sigcomm15,
+        vendor), or all; all if not given. A figure runs only under those that it is about.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater import costs, experiment
+    from backwater import costs, experiment, paper
     from backwater import reproduce as machinery
     from backwater.manifest import Manifest
     from backwater.timing import Timing
 
     root = out or Path("results/reproduce") / system
     figures = experiment.discover(system, figure or ())
-    profiles = PROFILES[profile]
+    profiles = paper.load(experiment.home(system)).chosen(profile)
     require_profiles(figures, profiles)
     require_folder(root, "--out")
     timing, known = Timing(), costs.read(root, quick=quick)

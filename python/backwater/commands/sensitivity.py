@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
@@ -29,7 +29,7 @@ def sensitivity(
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    profile: Literal["authors", "ideal", "infiniband", "all"] = "all",
+    profile: str = "all",
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -41,7 +41,7 @@ def sensitivity(
     Parameters
     ----------
     system
-        Which paper: tcd.
+        Which paper: tcd or ici.
     parameter
         Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
     seeds
@@ -51,22 +51,22 @@ def sensitivity(
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        Under which settings: authors, ideal, infiniband, or all; all if not given.
+        Under which settings: one of the paper's, which its paper.toml lists, or all; all if not given.
     out
         Where the results of the reproduction are; results/reproduce/SYSTEM if not given.
     json_
         Print only JSON.
     """
-    from backwater import costs, findings, terminal
+    from backwater import costs, experiment, findings, paper, terminal
     from backwater import sensitivity as machinery
-    from backwater.commands.reproduce import PROFILES, do
+    from backwater.commands.reproduce import do
 
     root = out or Path("results/reproduce") / system
     require_folder(root, "--out")
     own, every = machinery.load(system)
     _, chosen = machinery.load(system, parameter or ())
     count = seeds if seeds is not None else None if quick else own
-    found = machinery.cases(system, chosen, PROFILES[profile])
+    found = machinery.cases(system, chosen, paper.load(experiment.home(system)).chosen(profile))
     known = costs.read(root, quick=quick)
     first = machinery.plan_first(found, count, root, quick=quick)
     outcomes = do(costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)

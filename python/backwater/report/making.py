@@ -53,10 +53,10 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
     home = experiment.home(manifest.system)
     warnings: list[str] = []
     spent = clock.write(folder) if clock is not None else _or_warn(lambda: timing.read(folder), warnings)
-    facts = [*own.about(), *_facts(manifest, found, spent)]
+    about = paper.load(home)
+    facts = [*own.about(), *_facts(manifest, about, found, spent)]
     with clock_of_call.phase("report"):
         told = _or_warn(lambda: sensitivity_of(manifest, root), warnings)
-        about = paper.load(home)
         held = _definitions(manifest, about, home)
         written = write(found, folder, about, facts, held, quick=manifest.quick, sensitivity=told)
     if clock is None:
@@ -87,7 +87,7 @@ def _or_warn(read: Callable[[], _T], warnings: list[str]) -> _T | None:
         return None
 
 
-def _facts(manifest: Manifest, found: list[Reproduced], spent: Spent | None) -> list[tuple[str, str]]:
+def _facts(manifest: Manifest, of: paper.Paper, found: list[Reproduced], spent: Spent | None) -> list[tuple[str, str]]:
     versions = sorted(
         {str(run.meta["version"]) for item in found for runs in item.runs.values() for run in runs.values()}
     )
@@ -97,7 +97,7 @@ def _facts(manifest: Manifest, found: list[Reproduced], spent: Spent | None) -> 
     seeds = sorted(set(manifest.plan.seeds.values()))
     counts = " or ".join(map(str, seeds)) if seeds else "none"
     facts = [
-        ("profiles", "; ".join(f"{name}: {_PROFILES[name]}" for name in manifest.profiles if name in _PROFILES)),
+        ("profiles", "; ".join(f"{one.name}: {one.about}" for one in of.profile if one.name in manifest.profiles)),
         ("seeds", f"{counts} per figure, from 1 on"),
         (
             "runs",
@@ -108,10 +108,3 @@ def _facts(manifest: Manifest, found: list[Reproduced], spent: Spent | None) -> 
     if spent is not None and spent.runs:
         facts.append(("last call", timing.line(spent)))
     return facts
-
-
-_PROFILES = {
-    "authors": "the settings of the authors' simulator",
-    "ideal": "the paper's text read literally",
-    "infiniband": "credits instead of PAUSEs, virtual output queues, cut-through, FECN and IB CC",
-}

@@ -9,8 +9,9 @@
 //! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton` |
 //! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
-//! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `cbfc`, `feasibility` |
-//! | [`arbitration`] | egress port: which of the virtual lanes that may send goes next? | `vl` |
+//! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility` |
+//! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
+//! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history` |
 //!
 //! Arithmetic is deterministic: integers, or floats with `+ - * /` only. Parameters (shared, `Copy`) are kept
 //! apart from registers (one per port, priority or flow, small).
@@ -21,6 +22,7 @@ mod code;
 pub mod detector;
 mod error;
 pub mod flow_control;
+pub mod isolation;
 pub mod notify;
 pub mod reaction;
 

@@ -55,7 +55,7 @@ impl Red {
         Self { kmin: threshold.get(), kmax: threshold.get(), guaranteed: 0, pmax: 1.0, slope: 0.0 }
     }
 
-    fn of(kmin: u64, kmax: u64, pmax: f64, guaranteed: u64) -> Self {
+    pub(crate) fn of(kmin: u64, kmax: u64, pmax: f64, guaranteed: u64) -> Self {
         let slope = pmax * DRAWS / (kmax - kmin) as f64;
         Self { kmin, kmax, guaranteed, pmax, slope }
     }
@@ -136,7 +136,7 @@ impl Red {
         if self.hits(counted, draw) { departure.code.mark_ce() } else { departure.code }
     }
 
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         require(
             self.kmin <= self.kmax,
             "kmin",

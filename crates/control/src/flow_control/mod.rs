@@ -1,10 +1,12 @@
 //! Link side: may this port send now, and how much buffer does that take?
+mod bands;
 mod cbfc;
 mod feasibility;
 mod headroom;
 mod pfc;
 mod threshold;
 
+pub use bands::{Band, Bands, Strays};
 pub use cbfc::{BLOCK, CreditReceiver, CreditReturn, CreditSender, blocks};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, Term, headroom, headroom_hpcc};

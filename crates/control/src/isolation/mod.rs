@@ -1,0 +1,223 @@
+//! Switch side: which flow goes to the congested-flow queue?
+//!
+//! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
+//! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
+//! entry is made ([`Isolation::is_root`]), told upstream ([`Isolation::notifies`]) and, in ICI+, marked.
+//!
+//! | what happens | ask |
+//! |---|---|
+//! | a packet entered an egress NFQ of at least [`Isolation::detects_at`] bytes | [`Isolation::is_root`], then [`Cft::allocate`] |
+//! | a CIM arrived | [`Cft::allocate`] |
+//! | where to store a packet; what is at the head of an NFQ | [`Cft::find`], [`Cft::mirror`] |
+//! | a packet was stored in the CFQ of its ingress port | [`Slot::entered`], [`Isolation::notifies`] |
+//! | a packet entered the CFQ of its egress port | [`Isolation::marks_isolated`] |
+//! | a packet entered the NFQ of its egress port | [`Isolation::marks_monitored`] |
+//! | a packet left the CFQs | [`Slot::left`] |
+//! | the timer of an entry, first due at [`Cft::next_look`] | [`Cft::expiry`] |
+use backwater_units::{Bytes, Span, Time};
+
+use crate::ConfigError;
+use crate::error::require;
+
+mod cft;
+mod ci;
+mod cim;
+mod history;
+mod ici;
+
+pub use cft::{Allocation, Cft, Claim, Expiry, Origin, Slot};
+pub use ci::CiConfig;
+pub use cim::{CimFacts, CimState, NotifyConfig};
+pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
+
+/// What a flow is told by: a number that the caller makes of its tuple, its destination or its root.
+pub type Key = u64;
+
+/// What CI and ICI have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Common {
+    /// `T_DET`: an egress NFQ is long from this many bytes on, the packet that enters included.
+    pub detect: Bytes,
+    /// `T_RES`: least time between the last packet of an entry and its release.
+    pub residency: Span,
+    /// When CIMs are sent.
+    pub notify: NotifyConfig,
+    /// Early hint: half of `T_DET` suffices for a packet that leaves an ingress NFQ of this many bytes in which its destination
+    /// has half of them.
+    pub early: Option<Bytes>,
+}
+
+/// The rules of isolation, with their parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Isolation {
+    /// Congestion isolation as it was.
+    Ci(CiConfig),
+    /// Improved congestion isolation (ICI), or with marks ICI+.
+    Ici(IciConfig),
+}
+
+/// A packet has entered the NFQ of an egress port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RootFacts {
+    /// The packet's.
+    pub key: Key,
+    /// Bytes in that NFQ, with the packet.
+    pub queue: u64,
+    /// Those to the packet's destination, with the packet.
+    pub of_destination: u64,
+    /// Whether the port is paused in the monitored class.
+    pub gate_closed: bool,
+    /// When the port last got a PAUSE or RESUME, of whatever class.
+    pub last_pfc: Option<Time>,
+    /// Bytes in the NFQ of the ingress port the packet came from, with the packet. Read only with an early hint.
+    pub ingress: u64,
+    /// Those to the packet's destination, with the packet. Read only with an early hint.
+    pub ingress_of_destination: u64,
+    /// When.
+    pub now: Time,
+}
+
+/// What of the switch the thresholds must fit into. Bytes, except `ports`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// A full packet on the wire.
+    pub packet: Bytes,
+    /// What the NFQ may take of an egress region.
+    pub nfq_cap: Bytes,
+    /// The same of the CFQ.
+    pub cfq_cap: Bytes,
+    /// From where on the NFQ of an ingress port is paused.
+    pub nfq_stop: Bytes,
+    /// The same of the CFQ.
+    pub cfq_stop: Bytes,
+    /// Most ports of a switch.
+    pub ports: u16,
+}
+
+impl Isolation {
+    /// What both kinds have.
+    #[inline]
+    pub const fn common(&self) -> &Common {
+        match self {
+            Self::Ci(ci) => &ci.common,
+            Self::Ici(ici) => &ici.common,
+        }
+    }
+
+    /// Below this many bytes in the NFQ nobody need ask [`Self::is_root`].
+    #[inline]
+    pub const fn detects_at(&self) -> u64 {
+        let common = self.common();
+        if common.early.is_some() { common.detect.get() / 2 } else { common.detect.get() }
+    }
+
+    /// Whether the packet that entered an egress NFQ belongs to a flow that is to be isolated, this port being its root.
+    #[inline]
+    pub fn is_root(&self, cft: &Cft, facts: &RootFacts) -> bool {
+        let common = self.common();
+        if facts.queue < common.detect.get() && !common.is_hinted(facts) {
+            return false;
+        }
+        match self {
+            Self::Ci(_) => true,
+            Self::Ici(ici) => ici.qualifies(cft, facts),
+        }
+    }
+
+    /// Whether a CIM goes upstream by the ingress port of a packet; if so, it is booked in `cim`, which belongs to the entry and
+    /// that port and begins anew with the entry.
+    #[inline]
+    pub fn notifies(&self, cim: &mut CimState, facts: &CimFacts) -> bool {
+        self.common().notify.notifies(cim, facts)
+    }
+
+    /// Whether [`Self::marks_isolated`] or [`Self::marks_monitored`] can be true at all: ICI+.
+    #[inline]
+    pub const fn marks(&self) -> bool {
+        matches!(self, Self::Ici(IciConfig { marking: Some(_), .. }))
+    }
+
+    /// Whether a packet that enters an egress CFQ is marked. `random` gives 32 uniform bits; it is called at most once.
+    #[inline]
+    pub fn marks_isolated(
+        &self,
+        cft: &Cft,
+        slot: &mut Slot,
+        facts: &MarkFacts,
+        random: impl FnOnce() -> u32,
+    ) -> bool {
+        match self {
+            Self::Ci(_) => false,
+            Self::Ici(ici) => ici.marks_isolated(cft, slot, facts, random),
+        }
+    }
+
+    /// Whether a packet that enters an egress NFQ, and has no entry, is marked; `any_gate_closed`: the port is paused in any
+    /// class. `random` gives 32 uniform bits; it is called at most once.
+    #[inline]
+    pub fn marks_monitored(
+        &self,
+        cft: &Cft,
+        facts: &RootFacts,
+        any_gate_closed: bool,
+        random: impl FnOnce() -> u32,
+    ) -> bool {
+        match self {
+            Self::Ci(_) => false,
+            Self::Ici(ici) => ici.marks_monitored(cft, facts, any_gate_closed, random),
+        }
+    }
+
+    /// What ICI+ holds an entry to be; always managed in CI and ICI.
+    pub fn context(&self, cft: &Cft, slot: &Slot, now: Time) -> Context {
+        match self {
+            Self::Ci(_) => Context::Managed,
+            Self::Ici(ici) => ici.context(cft, slot, now),
+        }
+    }
+
+    /// Whether an entry needs a slot of its own at each ingress port.
+    #[inline]
+    pub const fn mirrors(&self) -> bool {
+        matches!(self, Self::Ci(_))
+    }
+
+    pub(crate) const fn history(&self) -> Option<Span> {
+        match self {
+            Self::Ci(_) => None,
+            Self::Ici(ici) => ici.history,
+        }
+    }
+
+    /// Refuses parameters outside the ranges in which the algorithm is defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.common().validate()?;
+        match self {
+            Self::Ci(_) => Ok(()),
+            Self::Ici(ici) => ici.validate(),
+        }
+    }
+}
+
+impl Common {
+    /// Whether the ingress port already shows what the egress port is about to.
+    fn is_hinted(&self, facts: &RootFacts) -> bool {
+        self.early.is_some_and(|level| {
+            facts.queue >= self.detect.get() / 2
+                && facts.ingress >= level.get()
+                && facts.ingress_of_destination >= facts.ingress.div_ceil(2)
+        })
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        require(self.detect > Bytes::new(0), "detect", self.detect, "above 0B", "48KiB is the default")?;
+        require(
+            self.residency > Span::ZERO,
+            "residency",
+            self.residency,
+            "longer than 0ps",
+            "10us is the default",
+        )?;
+        self.notify.validate()
+    }
+}

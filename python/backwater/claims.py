@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +85,7 @@ class Claim(BaseModel):
     paper: str = Field(description="What the paper says or shows.")
     checks: tuple[Check, ...] = ()
     undecidable: str | None = Field(None, description="Why the text does not allow a verdict.")
+    quick: str | None = Field(None, description="Why shrunk runs (``--quick``) do not allow a verdict.")
     notes: dict[str, str] = Field(default_factory=dict, description="Per profile: what is known about a difference.")
 
     @model_validator(mode="before")
@@ -168,11 +169,18 @@ class Judged:
     verdict: Verdict
     quick: bool = False
 
+    def of_quick_look(self) -> Judged:
+        """The same of shrunk runs: without a verdict, where these do not allow one."""
+        told = self.claim.quick is not None and self.verdict in (Verdict.HOLDS, Verdict.DIFFERS)
+        return replace(self, quick=True, verdict=Verdict.NOT_DECIDABLE if told else self.verdict)
+
     @property
     def reason(self) -> str:
         """Why it is not decidable, or what is known about a difference."""
         if self.claim.undecidable and self.verdict is Verdict.NOT_DECIDABLE:
             return self.claim.undecidable
+        if self.quick and self.claim.quick and self.verdict is Verdict.NOT_DECIDABLE:
+            return self.claim.quick
         missing = [item.check.metric for item in self.measured if item.value is None]
         if self.verdict is Verdict.NOT_DECIDABLE and missing:
             return f"these runs do not show {', '.join(missing)}"

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater import claims, paper
 from backwater.errors import UsageError
@@ -44,6 +44,8 @@ class RunSpec(BaseModel):
     scenario: str = Field(description="Path of the scenario file, relative to the figure's folder.")
     set: tuple[str, ...] = ()
     sweep: dict[str, list[str | int | float]] = Field(default_factory=dict)
+    quick: tuple[str, ...] = Field((), description="Overrides that make it smaller for a quick look.")
+    sensitivity: tuple[str, ...] = Field((), description="Those for `backwater sensitivity`.")
     cost: float = Field(1.0, gt=0, description="CPU seconds of one run, about: the longest start first.")
 
     def expand(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -98,10 +100,11 @@ class Assumption(BaseModel):
 
 
 class Shared(BaseModel):
-    """What the figures of one setting share: the file that `shared` names."""
+    """What the figures of one setting share: a file that `shared` names. Its runs come before a figure's own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Applied before a figure's own.")
     assumption: tuple[Assumption, ...] = ()
 
@@ -115,7 +118,9 @@ class Experiment(BaseModel):
     paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
     about: str = Field("", description="What is set up and what is looked at, in a sentence or two.")
     seeds: int = Field(5, ge=1)
-    shared: str | None = Field(None, description="File of profiles and assumptions, relative to the figure's folder.")
+    shared: str | tuple[str, ...] = Field(
+        (), description="Files of runs, profiles and assumptions, relative to the figure's folder."
+    )
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
@@ -128,15 +133,6 @@ class Experiment(BaseModel):
         Reduced(set=(), skip=()), description="What `backwater sensitivity` changes, under every reading alike."
     )
     assumption: tuple[Assumption, ...] = ()
-
-    @model_validator(mode="after")
-    def _known(self) -> Experiment:
-        names = [name for spec in (*self.first, *self.run) for name, _ in spec.expand()]
-        for table, patterns in (("quick", self.quick.skip), ("sensitivity", self.sensitivity.skip)):
-            for pattern in patterns:
-                if not fnmatch.filter(names, pattern):
-                    raise ValueError(f"{table}.skip names no run with {pattern!r}; the runs are {', '.join(names)}")
-        return self
 
 
 class Module(Protocol):
@@ -199,6 +195,16 @@ class Figure:
         own = (self.reduced,) if self.reduced is not None else ()
         return (*own, self.experiment.quick) if quick else own
 
+    def smaller(self, spec: RunSpec, *, quick: bool) -> tuple[str, ...]:
+        """What makes a run smaller, of its own."""
+        return (*(spec.sensitivity if self.reduced is not None else ()), *(spec.quick if quick else ()))
+
+    def shrunk(self, *, quick: bool) -> tuple[str, ...]:
+        """Everything that makes its runs smaller, each text once."""
+        common = (text for one in self._reduced(quick=quick) for text in one.set)
+        own = (text for spec in self.experiment.run for text in self.smaller(spec, quick=quick))
+        return tuple(dict.fromkeys((*common, *own)))
+
     def last(self, run: str) -> tuple[str, ...]:
         """What comes after all other overrides of a run."""
         return self.variant.of(run) if self.variant is not None else ()
@@ -220,8 +226,10 @@ def load(folder: Path) -> Figure:
         raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{file}: {error}") from None
-    if experiment.shared is not None:
-        experiment = _with_shared(experiment, folder / experiment.shared)
+    # The last file first, so that the first one's runs come first.
+    names = (experiment.shared,) if isinstance(experiment.shared, str) else experiment.shared
+    for name in reversed(names):
+        experiment = _with_shared(experiment, folder / name)
     known = paper.load(folder.parent).profile
     _require_known(experiment, known, file)
     if not experiment.profiles:
@@ -231,11 +239,16 @@ def load(folder: Path) -> Figure:
 
 
 def _require_known(experiment: Experiment, known: Sequence[paper.Profile], file: Path) -> None:
-    """Raise UsageError for a profile that the paper does not have."""
+    """Raise UsageError for a profile that the paper does not have, and for a run that the figure does not."""
     names = [profile.name for profile in known]
     for name in (*experiment.profiles, *experiment.profile):
         if name not in names:
             raise UsageError(f"{file}: there is no profile {name!r}; the profiles are {', '.join(names)}")
+    runs = [name for spec in (*experiment.first, *experiment.run) for name, _ in spec.expand()]
+    for table, patterns in (("quick", experiment.quick.skip), ("sensitivity", experiment.sensitivity.skip)):
+        for pattern in patterns:
+            if not fnmatch.filter(runs, pattern):
+                raise UsageError(f"{file}:\n{table}.skip names no run with {pattern!r}; the runs are {', '.join(runs)}")
 
 
 def _with_shared(experiment: Experiment, file: Path) -> Experiment:
@@ -253,7 +266,8 @@ def _with_shared(experiment: Experiment, file: Path) -> Experiment:
         for name in (shared.profile | experiment.profile)
     }
     assumption = (*shared.assumption, *experiment.assumption)
-    return experiment.model_copy(update={"profile": profile, "assumption": assumption})
+    runs = (*shared.run, *experiment.run)
+    return experiment.model_copy(update={"run": runs, "profile": profile, "assumption": assumption})
 
 
 def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:

@@ -147,7 +147,8 @@ def _add(
             if figure.skips(name, quick=quick):
                 continue
             common = figure.overrides(profile, name, quick=quick)
-            overrides = tuple(_filled(text, values) for text in (*common, *own, *figure.last(name)))
+            smaller = figure.smaller(spec, quick=quick)
+            overrides = tuple(_filled(text, values) for text in (*common, *own, *smaller, *figure.last(name)))
             folder = stored.folder(root, scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"
             made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder, cost=spec.cost))

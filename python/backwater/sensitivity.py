@@ -175,7 +175,6 @@ def _finding(parameter: Parameter, reading: Reading, before: Reproduced, after: 
     missing = [f"{name} could not be measured: {after.failure}"] if after.failure else []
     if not missing and len(run) < len(pairs):
         missing = [f"{name} is not run"]
-    reduced = after.figure.reduced
     return Finding(
         parameter=parameter.id,
         reading=reading.name,
@@ -185,7 +184,7 @@ def _finding(parameter: Parameter, reading: Reading, before: Reproduced, after: 
         version=__version__,
         build=findings.build(),
         seeds=min((min(was.seeds, now.seeds) for was, now in run), default=0),
-        smaller=reduced.set if reduced is not None else (),
+        smaller=after.figure.shrunk(quick=False),
         claims=len(run),
         missing=tuple(missing),
         flips=tuple(_flip(was, now) for was, now in run if was.verdict is not now.verdict),

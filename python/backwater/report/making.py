@@ -49,7 +49,7 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
             for profile in figure.profiles(manifest.profiles)
         ]
     if manifest.quick:
-        found = [replace(item, judged=tuple(replace(one, quick=True) for one in item.judged)) for item in found]
+        found = [replace(item, judged=tuple(one.of_quick_look() for one in item.judged)) for item in found]
     home = experiment.home(manifest.system)
     warnings: list[str] = []
     spent = clock.write(folder) if clock is not None else _or_warn(lambda: timing.read(folder), warnings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.definitions import Held
-    from backwater.experiment import Quick
+    from backwater.experiment import Figure
     from backwater.paper import Paper
     from backwater.reproduce import Cell, Reproduced
 
@@ -149,7 +149,7 @@ def _figure(
         "title": experiment.title,
         "about": experiment.about,
         "pictures": _pictures(profiles),
-        "quick": _shrunk(experiment.quick),
+        "quick": _shrunk(figure),
         "states": [_state(item) for item in profiles],
         "claims": [_claim(claim.id, profiles) | {"anchor": anchors[figure.name, claim.id]} for claim in figure.claims],
         "runs": [(item.profile, _runs(item)) for item in profiles if item.cells],
@@ -158,9 +158,10 @@ def _figure(
     }
 
 
-def _shrunk(quick: Quick) -> dict[str, Any]:
+def _shrunk(figure: Figure) -> dict[str, Any]:
     """What a quick look changes of a figure."""
-    return {"seeds": quick.seeds, "set": quick.set, "skip": quick.skip}
+    quick = figure.experiment.quick
+    return {"seeds": quick.seeds, "set": figure.shrunk(quick=True), "skip": quick.skip}
 
 
 def _pictures(profiles: Sequence[Reproduced]) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ mod credits;
 mod fecn;
 mod one_link;
 mod pause;
+mod supplied;
 mod timely;
 
 use std::fmt::Write;

@@ -136,6 +136,10 @@ impl Host {
         let flow = &world.flows[packet.flow as usize];
         let made = match flow.pacing {
             Pacing::Constant { .. } => Time::from_ps(due),
+            Pacing::Supplied { .. } => {
+                let slot = world.sender_slot[packet.flow as usize];
+                Time::from_ps(self.senders[slot as usize].made())
+            }
             Pacing::Controlled | Pacing::LineRate if flow.is_endless() => Time::MAX,
             Pacing::Controlled | Pacing::LineRate => flow.start,
         };
@@ -143,7 +147,7 @@ impl Host {
             time: Time::from_ps(now),
             made,
             flow: packet.flow,
-            seq: packet.seq,
+            seq: packet.number(),
         });
         post.recorded(1);
     }

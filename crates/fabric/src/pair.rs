@@ -158,6 +158,12 @@ impl Sender {
         (next, made)
     }
 
+    /// When the application made the packet sent last, at a time of its own.
+    pub(crate) fn made(&self) -> u64 {
+        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        supply.map_or(0, Supply::made)
+    }
+
     /// What the last packet carries in its number.
     pub(crate) fn end_mark(&self) -> u32 {
         if self.special.as_ref().is_some_and(|special| special.supply.is_some()) { LAST } else { 0 }

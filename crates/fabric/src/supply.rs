@@ -1,6 +1,8 @@
 //! Packets that an application makes one by one ([`backwater_traffic::Pacing::Supplied`]), counted only when one leaves:
 //! a packet that is made is no event.
 
+use std::collections::VecDeque;
+
 /// What waits at the source of a supplied flow, and what will be made.
 #[derive(Clone, Debug)]
 pub(crate) struct Supply {
@@ -11,9 +13,12 @@ pub(crate) struct Supply {
     all: u64,
     /// Of them, how many were made or, with too many waiting, not made so far.
     tried: u64,
-    /// Packets that wait, as of then.
+    /// Packets that wait, as of then, and which they are: runs of (first, how many), the oldest first.
     waiting: u64,
+    runs: VecDeque<(u64, u64)>,
     backlog: u64,
+    /// When the packet sent last was made.
+    made: u64,
 }
 
 impl Supply {
@@ -23,25 +28,67 @@ impl Supply {
         let every = every.max(1);
         let all =
             if until == u64::MAX { u64::MAX } else { until.saturating_sub(start).div_ceil(every).max(1) };
-        Self { start, every, all, tried: 0, waiting: 0, backlog: u64::from(backlog) }
+        Self {
+            start,
+            every,
+            all,
+            tried: 0,
+            waiting: 0,
+            runs: VecDeque::new(),
+            backlog: u64::from(backlog),
+            made: start,
+        }
     }
 
     /// A packet leaves `now`: when the next one is there (long ago, if it waits already), or none if that was the last.
     pub(crate) fn on_sent(&mut self, now: u64) -> Option<u64> {
         let before = (now - self.start).div_ceil(self.every).min(self.all);
-        self.waiting = self.backlog.min(self.waiting + (before - self.tried));
+        self.wait(self.tried, (before - self.tried).min(self.backlog - self.waiting));
         self.tried = before;
         if self.waiting == 0 {
             // Made this instant.
+            self.wait(before, 1);
             self.tried += 1;
-        } else {
-            self.waiting -= 1;
         }
+        let number = self.take();
+        self.made = self.at(number);
         match self.waiting {
             0 if self.tried == self.all => None,
-            0 => Some(self.start.saturating_add(self.tried.saturating_mul(self.every))),
+            0 => Some(self.at(self.tried)),
             _ => Some(0),
         }
+    }
+
+    /// When the packet sent last was made.
+    pub(crate) const fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// When the application makes its packet of a number, counted from 0 and with those that it does not make for want of room.
+    fn at(&self, number: u64) -> u64 {
+        self.start.saturating_add(number.saturating_mul(self.every))
+    }
+
+    /// `count` packets from `first` on begin to wait.
+    fn wait(&mut self, first: u64, count: u64) {
+        self.waiting += count;
+        match self.runs.back_mut() {
+            Some((start, length)) if *start + *length == first => *length += count,
+            _ if count > 0 => self.runs.push_back((first, count)),
+            _ => {}
+        }
+    }
+
+    /// Takes the oldest of the waiting packets, of which there is one: its number.
+    fn take(&mut self) -> u64 {
+        self.waiting -= 1;
+        let (first, count) = self.runs.front_mut().expect("a packet waits");
+        let number = *first;
+        (*first, *count) = (*first + 1, *count - 1);
+        if *count == 0 {
+            self.runs.pop_front();
+        }
+        number
     }
 }
 
@@ -60,10 +107,11 @@ mod tests {
         // Made at 0, 100 ... 900. Two wait at most: at 450 those of 100 and 200, those of 300 and 400 were not made.
         let mut supply = Supply::new(0, 100, 2, 1000);
         assert_eq!(supply.on_sent(0), Some(100));
-        assert_eq!(supply.on_sent(450), Some(0)); // 100 leaves, 200 waits
-        assert_eq!(supply.on_sent(480), Some(500)); // 200 leaves
-        assert_eq!(supply.on_sent(2000), Some(0)); // 500 leaves, 600 waits, 700 to 900 were not made
-        assert_eq!(supply.on_sent(2100), None);
+        assert_eq!((supply.on_sent(450), supply.made()), (Some(0), 100));
+        assert_eq!((supply.on_sent(480), supply.made()), (Some(500), 200));
+        // 500 and 600 wait, 700 to 900 were not made.
+        assert_eq!((supply.on_sent(2000), supply.made()), (Some(0), 500));
+        assert_eq!((supply.on_sent(2100), supply.made()), (None, 600));
     }
 
     #[test]

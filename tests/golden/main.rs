@@ -5,6 +5,7 @@ mod connection;
 mod credits;
 mod fecn;
 mod one_link;
+mod padded;
 mod pause;
 mod supplied;
 mod timely;

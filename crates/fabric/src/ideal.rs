@@ -46,7 +46,7 @@ pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> 
         return Span::ZERO;
     }
     let packets = u64::from(world.packets(flow));
-    let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + u64::from(world.header);
+    let last = u64::from(world.last_payload(flow)) + u64::from(world.header);
     let full = u64::from(world.payload) + u64::from(world.header);
     let spaced = |rate: Rate, size: u64| rate.serialize(Bytes::new(size)).as_ps();
     // When the source may start the last packet, if its application spaces the packets wider than the link.
@@ -77,7 +77,7 @@ pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) ->
     }
     let packets = u64::from(world.packets(flow));
     let header = u64::from(world.header);
-    let last = flow.size.get() - (packets - 1) * u64::from(world.payload) + header;
+    let last = u64::from(world.last_payload(flow)) + header;
     let links = cut_links(index, flow, network, world);
     let full = Bytes::new(u64::from(world.payload) + header);
     let before = links[0].0.rate.serialize(full).as_ps() * (packets - 1);

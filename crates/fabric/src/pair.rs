@@ -71,7 +71,6 @@ impl Sender {
         let packets = world.packets(flow);
         let kind = world.pair_of(flow);
         let pair = &world.pairs[usize::from(kind)];
-        let before_last = u64::from(packets - 1) * u64::from(world.payload);
         let spacing = match flow.pacing {
             Pacing::Controlled | Pacing::Supplied { .. } => {
                 Spacing::Reaction(Reaction::new(&pair.reaction, line))
@@ -82,7 +81,6 @@ impl Sender {
                 Spacing::Constant { rate, jitter_ppm, catch_up, random }
             }
         };
-        let last = flow.known_size().map_or(world.payload, |size| (size.get() - before_last) as u16);
         let segments = match (pair.segment, &spacing) {
             (Some(segment), Spacing::Reaction(_)) => Some(Segments::new(segment)),
             _ => None,
@@ -102,7 +100,7 @@ impl Sender {
             dst: flow.dst,
             sent: 0,
             packets,
-            last_payload: last,
+            last_payload: world.last_payload(flow),
             acked: 0,
             acked_at: u64::MAX,
             cnps_ce: 0,
@@ -354,6 +352,10 @@ impl Receiver {
         let last = self.packets == self.expected;
         if last {
             self.finish = now;
+            // What the last packet was padded with does not count.
+            if let Some(size) = world.flows[self.flow as usize].known_size() {
+                self.received = size.get();
+            }
         }
         let ack = match &world.pairs[usize::from(self.kind)].ack {
             Some(ack) => self.echo.on_packet(&AckConfig { every: ack.every }, code, last),

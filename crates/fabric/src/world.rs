@@ -131,6 +131,8 @@ pub(crate) struct World {
     pub(crate) pfc: Option<Pfc>,
     pub(crate) payload: u16,
     pub(crate) header: u16,
+    /// Whether the last packet of a flow is as long as the others.
+    padded: bool,
     pub(crate) pairs: Vec<PairSpec>,
     /// Index into `pairs` by traffic entry.
     pair_of: Vec<u16>,
@@ -210,6 +212,7 @@ impl World {
             pfc,
             payload,
             header: spec.packet.header.get() as u16,
+            padded: spec.packet.padded,
             pairs: spec.pairs.clone(),
             pair_of: spec.pair_of.clone(),
             routes: spec.routes.clone(),
@@ -276,6 +279,15 @@ impl World {
     /// Packets of a flow; endless and supplied flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
         packets(flow, self.payload)
+    }
+
+    /// Data bytes and padding of a flow's last packet.
+    pub(crate) fn last_payload(&self, flow: &Flow) -> u16 {
+        let before = u64::from(self.packets(flow) - 1) * u64::from(self.payload);
+        match flow.known_size() {
+            Some(size) if !self.padded => (size.get() - before) as u16,
+            _ => self.payload,
+        }
     }
 }
 

@@ -1,0 +1,130 @@
+//! The crossbar: which packet moves next, and what happens when it has moved.
+use backwater_engine::Post;
+
+use super::{Combined, NOWHERE};
+use crate::egress::pick;
+use crate::packet::Packet;
+use crate::ports::Purpose;
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// Whether the first packet of an ingress queue could move to `out` now.
+    #[inline]
+    fn fits_at_egress(&self, combined: &Combined, at: usize, class: u8, out: u16, world: &World) -> bool {
+        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+        let output = &combined.outputs[usize::from(out)];
+        if limits.single && output.moving > 0 {
+            return false;
+        }
+        let size = u32::from(self.ports.pool.first(combined.lines[at].fifo).size);
+        let own = self.ports.queues[self.ports.at(out, class)].bytes + output.coming[usize::from(class)];
+        output.taken + size <= limits.egress && own + size <= limits.caps[usize::from(class)]
+    }
+
+    /// The classes of an ingress port whose first packet could move now, only to `to` if that is a port.
+    #[inline]
+    fn ready_at_ingress(&self, port: u16, to: u16, world: &World) -> u8 {
+        let combined = self.combined.as_deref().expect("only switches with a combined crossbar come here");
+        let mut ready = 0;
+        for class in 1..world.classes.count {
+            let at = self.ports.at(port, class);
+            let out = combined.lines[at].out;
+            if out != NOWHERE && (to == NOWHERE || out == to) && self.fits_at_egress(combined, at, class, out, world) {
+                ready |= 1 << class;
+            }
+        }
+        ready
+    }
+
+    /// An ingress port that may be idle: moves its next packet, if one may.
+    pub(crate) fn try_input<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+        let input = &self.combined().inputs[usize::from(port)];
+        let (busy, turn) = (input.busy, input.turn);
+        if busy {
+            return;
+        }
+        let ready = self.ready_at_ingress(port, NOWHERE, world);
+        if ready != 0 {
+            self.start_to_move(port, pick(ready, turn, true), now, world, post);
+        }
+    }
+
+    /// There is room at an egress port, or its side of the crossbar is idle: the next ingress port that has something for it.
+    pub(crate) fn try_output<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+        let count = self.ports.egress.len() as u16;
+        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+        let first = self.combined().outputs[usize::from(out)].turn;
+        for step in 1..=count {
+            let output = &self.combined().outputs[usize::from(out)];
+            if output.wanted == 0 || limits.single && output.moving > 0 {
+                return;
+            }
+            let port = (first + step) % count;
+            let input = &self.combined().inputs[usize::from(port)];
+            let (busy, turn) = (input.busy, input.turn);
+            if busy {
+                continue;
+            }
+            let ready = self.ready_at_ingress(port, out, world);
+            if ready != 0 {
+                self.start_to_move(port, pick(ready, turn, true), now, world, post);
+            }
+        }
+    }
+
+    fn start_to_move<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+        let out = self.combined().lines[usize::from(port) * usize::from(world.classes.count) + usize::from(class)].out;
+        let packet = self.pop_at_ingress(port, class);
+        let size = u32::from(packet.size);
+        let slower = self.ports.egress[usize::from(port)]
+            .wire_time(packet.size)
+            .max(self.ports.egress[usize::from(out)].wire_time(packet.size));
+        let combined = self.combined();
+        let output = &mut combined.outputs[usize::from(out)];
+        output.coming[usize::from(class)] += size;
+        output.taken += size;
+        output.peak = output.peak.max(output.taken);
+        output.moving += 1;
+        output.turn = port;
+        let input = &mut combined.inputs[usize::from(port)];
+        input.busy = true;
+        input.turn = class;
+        input.moving = packet;
+        input.out = out;
+        let end = now + (slower * 100).div_ceil(limits.speedup_percent);
+        self.ports.set_timer(end, port, Purpose::Crossed, 0);
+        self.left_line(&packet, now, world, post);
+    }
+
+    /// The packet of an ingress port has moved.
+    pub(crate) fn crossed<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+        let combined = self.combined();
+        let input = &mut combined.inputs[usize::from(port)];
+        input.busy = false;
+        let (packet, out) = (input.moving, input.out);
+        let size = u32::from(packet.size);
+        input.held -= size;
+        if packet.is_flagged() {
+            input.strays -= 1;
+        }
+        let output = &mut combined.outputs[usize::from(out)];
+        output.coming[usize::from(packet.class)] -= size;
+        output.moving -= 1;
+        self.discharge(port, packet.class, packet.size);
+        self.enter_egress(&packet, out, now, world, post);
+        self.mind_upstream(port, now, world, post);
+        self.send_next(out, now, world, post);
+        self.ports.note_queue(out, packet.class);
+        self.try_output(out, now, world, post);
+        self.try_input(port, now, world, post);
+    }
+}

@@ -1,0 +1,142 @@
+//! A switch with queues at both sides of a crossbar that is faster than the links (combined input and output queueing).
+//!
+//! ```text
+//!   link ─▶ ingress region ─▶ ▯▯▯ per class ─┐ whole packets, in wire time / speedup
+//!                              ▯▯▯            ├─▶ egress region ─▶ ▯▯▯ per class ─▶ arbiter & gate ─▶ link
+//!   PFC counts here ◀──────────┘             │                    ▯▯▯  detectors look here
+//!                       next ingress port ───┘
+//! ```
+//! A packet holds its place in the ingress region until it has moved completely, and a place in the egress region from when it
+//! begins to move until it starts to leave. The first packet of an ingress queue holds up those behind it when its egress region,
+//! or the share of its class in it, is full: this is the head-of-line blocking that congestion isolation is about.
+//!
+//! Source: ICI paper, sections 3 and 4.1 (a shared memory with 256 KB for each egress port, as much for ingress and margin, PFC
+//! per ingress port, a fabric of twice the speed of the links). Control frames (CNP) go straight to their egress port.
+mod crossing;
+mod egress;
+mod ingress;
+
+use backwater_control::arbitration::Drr;
+use backwater_control::flow_control::Bands;
+
+use crate::packet::Packet;
+use crate::queue::Fifo;
+use crate::spec::{Combined as Settings, Crossings};
+use crate::world::{Classes, World};
+
+/// No egress port: an ingress queue without packets.
+pub(crate) const NOWHERE: u16 = u16::MAX;
+
+/// [`Settings`] by class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) speedup_percent: u64,
+    pub(crate) ingress: u32,
+    egress: u32,
+    caps: [u32; 8],
+    single: bool,
+    pub(crate) bands: Bands,
+}
+
+impl Limits {
+    pub(crate) fn new(settings: &Settings, classes: &Classes) -> Self {
+        let priority = |class: usize| usize::from(classes.priority(class as u8 % classes.count));
+        let bytes = |bytes: backwater_units::Bytes| bytes.get().min(u64::from(u32::MAX)) as u32;
+        Self {
+            speedup_percent: u64::from(settings.speedup_percent),
+            ingress: bytes(settings.ingress),
+            egress: bytes(settings.egress),
+            caps: std::array::from_fn(|class| bytes(settings.caps[priority(class)])),
+            single: settings.crossbar == Crossings::Single,
+            bands: Bands {
+                own: std::array::from_fn(|class| settings.bands.own[priority(class)]),
+                port: settings.bands.port,
+            },
+        }
+    }
+}
+
+/// An ingress queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) fifo: Fifo,
+    /// The egress port of its first packet.
+    pub(crate) out: u16,
+}
+
+/// An ingress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    /// The packet on its way across the crossbar, and to which port; meaningless while not `busy`.
+    pub(crate) moving: Packet,
+    pub(crate) out: u16,
+    pub(crate) busy: bool,
+    /// Class served last.
+    turn: u8,
+    /// Classes that it holds paused upstream.
+    pub(crate) told: u8,
+    /// Bytes of its region in use.
+    pub(crate) held: u32,
+    pub(crate) peak: u32,
+    /// Packets of the monitored class that came in the congested class.
+    pub(crate) strays: u16,
+}
+
+/// An egress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Bytes on their way to it, by class.
+    coming: [u32; 8],
+    /// Bytes of its region in use: waiting, or on their way.
+    pub(crate) taken: u32,
+    pub(crate) peak: u32,
+    /// Packets on their way.
+    moving: u16,
+    /// Ingress port served last.
+    turn: u16,
+    /// Ingress queues whose first packet wants to go there.
+    wanted: u16,
+    /// When a frame of the link's flow control arrived last; `u64::MAX` if none did.
+    pub(crate) last_pfc: u64,
+}
+
+/// The state of such a switch beside its egress queues.
+pub(crate) struct Combined {
+    /// `lines[port * classes + class]`
+    pub(crate) lines: Vec<Line>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    /// Per egress port, if turns go by deficits.
+    deficits: Vec<Drr>,
+}
+
+impl Combined {
+    pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
+        world.combined.as_ref()?;
+        let input = Input {
+            moving: Packet::NONE,
+            out: NOWHERE,
+            busy: false,
+            turn: 0,
+            told: 0,
+            held: 0,
+            peak: 0,
+            strays: 0,
+        };
+        let output =
+            Output { coming: [0; 8], taken: 0, peak: 0, moving: 0, turn: 0, wanted: 0, last_pfc: u64::MAX };
+        Some(Box::new(Self {
+            lines: vec![Line { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
+            inputs: vec![input; ports],
+            outputs: vec![output; ports],
+            deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
+        }))
+    }
+
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+            + size_of_val(&*self.inputs)
+            + size_of_val(&*self.outputs)
+            + size_of_val(&*self.deficits)
+    }
+}

@@ -1,0 +1,71 @@
+//! Congestion isolation messages (CIM): made where a CFQ grows, taken by the next switch or NIC upstream.
+use backwater_control::CodePoint;
+use backwater_control::isolation::{CimFacts, Origin};
+use backwater_engine::Post;
+use backwater_units::Time;
+
+use crate::packet::{Kind, Packet};
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Packet {
+    /// A CIM about the flows that a packet of `flow` to `dst` stands for, and the root of their congestion.
+    const fn cim(flow: u32, dst: u32, root: u32, size: u16) -> Self {
+        Self {
+            time: 0,
+            flow,
+            seq: root,
+            dst,
+            next: 0,
+            port: 0,
+            size,
+            kind: Kind::Cim,
+            code: CodePoint::NotCapable,
+            class: 0,
+            echo: CodePoint::NotCapable,
+        }
+    }
+}
+
+impl Switch {
+    /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
+    /// upstream to isolate them too? Returns whether a CIM waits to be sent.
+    pub(super) fn consider_cim(
+        &mut self,
+        slot: usize,
+        packet: &Packet,
+        as_monitored: bool,
+        allocated: bool,
+        now: u64,
+        world: &World,
+    ) -> bool {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let at = self.ports.at(packet.port, rules.lanes().congested);
+        let facts = CimFacts {
+            level: u64::from(self.memory.accounts[at].held.bytes),
+            as_monitored,
+            allocated,
+            now: Time::from_ps(now),
+        };
+        let isolating = self.isolating();
+        if isolating.deaf[usize::from(packet.port)] {
+            return false;
+        }
+        let state = isolating.at(slot, packet.port);
+        if !rules.rules.notifies(&mut isolating.cims[state], &facts) {
+            return false;
+        }
+        isolating.tally.cims_sent += 1;
+        let cim = Packet::cim(packet.flow, packet.dst, isolating.slots[slot].root(), rules.frame);
+        self.ports.enqueue(packet.port, &cim);
+        true
+    }
+
+    /// A CIM has come from the switch behind the egress port `frame.port`.
+    pub(crate) fn take_cim<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) {
+        self.isolating().tally.cims_received += 1;
+        if self.claim(frame, frame.port, frame.seq, Origin::Cim, frame.time, world, post).is_some() {
+            self.settle_all(frame.time, world, post);
+        }
+    }
+}

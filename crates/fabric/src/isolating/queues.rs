@@ -1,0 +1,320 @@
+//! Which queue a packet goes to, and moves to, at both sides of the crossbar.
+use backwater_control::CodePoint;
+use backwater_control::isolation::{MarkFacts, Origin, RootFacts};
+use backwater_engine::Post;
+use backwater_units::Time;
+use rand_core::Rng;
+
+use super::entries::root_of;
+use crate::packet::{Kind, Packet};
+use crate::spec::KeyKind;
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// The class in which a packet that has come in is stored, and the slot of its entry.
+    #[inline]
+    pub(crate) fn class_at_ingress(&mut self, packet: &Packet, world: &World) -> (u8, Option<usize>) {
+        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
+            return (packet.class, None);
+        };
+        let isolating = self.isolating();
+        let slot = isolating.entry(packet, world);
+        let apart = slot.is_some_and(|slot| {
+            isolating.admits(slot, packet.port, rules)
+                && isolating.in_nfq[isolating.at(slot, packet.port)] == 0
+        });
+        (if apart { rules.lanes().congested } else { rules.lanes().monitored }, slot)
+    }
+
+    /// A packet that came in class `came` stands in its ingress queue; its entry counts it.
+    pub(crate) fn isolate_at_ingress<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        came: u8,
+        slot: usize,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let rules = world.isolation.as_ref().expect("only packets with an entry come here");
+        let isolating = self.isolating();
+        if packet.class != rules.lanes().congested {
+            let at = isolating.at(slot, packet.port);
+            isolating.in_nfq[at] += 1;
+            return;
+        }
+        isolating.slots[slot].entered(Time::from_ps(now));
+        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, now, world) {
+            self.send_next(packet.port, now, world, post);
+        }
+    }
+
+    /// The first packet of the monitored class has left the ingress queue of its port: those behind it may have an entry.
+    pub(crate) fn left_line<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let Some(rules) = world.isolation.as_ref() else { return };
+        if packet.class != rules.lanes().monitored {
+            return;
+        }
+        let isolating = self.isolating();
+        if let Some(slot) = isolating.entry(packet, world) {
+            let at = isolating.at(slot, packet.port);
+            isolating.in_nfq[at] -= 1;
+        }
+        if self.settle_input(packet.port, now, world, post) {
+            self.mind_upstream(packet.port, now, world, post);
+        }
+    }
+
+    /// Moves packets with an entry from the front of the NFQ of an ingress port to the end of its CFQ. Returns whether any
+    /// moved; then the port may have something to tell upstream.
+    fn settle_input<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) -> bool {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let lanes = rules.lanes();
+        let (mut moved, mut cim) = (false, false);
+        loop {
+            let combined = self.combined.as_deref().expect("isolation needs a combined crossbar");
+            let line = combined.lines[self.ports.at(port, lanes.monitored)];
+            if line.fifo.is_empty() {
+                break;
+            }
+            let first = *self.ports.pool.first(line.fifo);
+            let isolating = self.isolating();
+            let Some(slot) = isolating.entry(&first, world) else { break };
+            if !isolating.admits(slot, port, rules) {
+                break;
+            }
+            let at = isolating.at(slot, port);
+            isolating.in_nfq[at] -= 1;
+            isolating.slots[slot].entered(Time::from_ps(now));
+            isolating.tally.moved += 1;
+            let mut packet = self.pop_at_ingress(port, lanes.monitored);
+            self.discharge(port, lanes.monitored, packet.size);
+            self.charge(port, lanes.congested, packet.size);
+            let strayed = packet.is_flagged();
+            if strayed {
+                self.combined().inputs[usize::from(port)].strays -= 1;
+                packet.echo = CodePoint::NotCapable;
+            }
+            packet.class = lanes.congested;
+            self.line_up_at_ingress(&packet, line.out);
+            cim |= self.consider_cim(slot, &packet, !strayed, false, now, world);
+            moved = true;
+        }
+        if cim {
+            self.send_next(port, now, world, post);
+        }
+        moved
+    }
+
+    /// A packet is about to enter the region of `out`: in which class, does it congest the port, is it marked? Returns whether
+    /// there is a new entry.
+    pub(crate) fn isolate_at_egress<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
+            return false;
+        };
+        let lanes = rules.lanes();
+        let isolating = self.isolating();
+        let slot = isolating.entry(packet, world);
+        if packet.class == lanes.congested {
+            let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
+            if isolating.out_nfq[isolating.at(slot, out)] == 0 {
+                self.mark_isolated(packet, slot, out, now, world, post);
+                return false;
+            }
+            isolating.slots[slot].left(Time::from_ps(now));
+            packet.class = lanes.monitored;
+        }
+        let towards = isolating.towards_at(out, packet.dst);
+        isolating.towards[towards] += u32::from(packet.size);
+        let fresh = slot.is_none() && self.detect(packet, out, now, world, post);
+        let isolating = self.isolating();
+        if let Some(slot) = if fresh { isolating.entry(packet, world) } else { slot } {
+            let at = isolating.at(slot, out);
+            isolating.out_nfq[at] += 1;
+        }
+        fresh
+    }
+
+    /// A packet without an entry is about to enter a long NFQ: an entry, or a mark?
+    fn detect<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let lanes = rules.lanes();
+        let queue = self.ports.queues[self.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
+        if u64::from(queue) < rules.rules.detects_at() {
+            return false;
+        }
+        let paused = self.ports.egress[usize::from(out)].paused;
+        let root = root_of(self.ports.node, out);
+        let last_pfc = self.combined().outputs[usize::from(out)].last_pfc;
+        let (ingress, ingress_of_destination) =
+            if rules.rules.common().early.is_some() { self.ingress_share(packet, world) } else { (0, 0) };
+        let isolating = self.isolating();
+        let facts = RootFacts {
+            key: match rules.key {
+                KeyKind::Root => u64::from(root),
+                kind => world.key(kind, packet.flow, packet.dst),
+            },
+            queue: u64::from(queue),
+            of_destination: u64::from(isolating.towards[isolating.towards_at(out, packet.dst)]),
+            gate_closed: paused & (1 << lanes.monitored) != 0,
+            last_pfc: (last_pfc != u64::MAX).then(|| Time::from_ps(last_pfc)),
+            ingress,
+            ingress_of_destination,
+            now: Time::from_ps(now),
+        };
+        if rules.rules.is_root(&isolating.cft, &facts)
+            && let Some(slot) = self.claim(packet, out, root, Origin::Local, now, world, post)
+        {
+            if self.consider_cim(slot, packet, true, true, now, world) {
+                self.send_next(packet.port, now, world, post);
+            }
+            return true;
+        }
+        if rules.rules.marks() && is_markable(packet) {
+            let random = &mut self.random[usize::from(out)];
+            let cft = &self.isolating.as_deref().expect("seen above").cft;
+            let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
+            if rules.rules.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
+                self.isolating().tally.marks_monitored += 1;
+                self.mark_here(packet, out, now, world, post);
+            }
+        }
+        false
+    }
+
+    /// Bytes in the NFQ of the ingress port that a packet is about to leave, with it, and those to its destination.
+    fn ingress_share(&self, packet: &Packet, world: &World) -> (u64, u64) {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let combined = self.combined.as_deref().expect("isolation needs a combined crossbar");
+        let line = &combined.lines[self.ports.at(packet.port, rules.lanes().monitored)];
+        let own = u64::from(packet.size);
+        self.ports.pool.iter(line.fifo).fold((own, own), |(all, same), other| {
+            let size = u64::from(other.size);
+            (all + size, if other.dst == packet.dst { same + size } else { same })
+        })
+    }
+
+    fn mark_isolated<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        slot: usize,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        if !rules.rules.marks() || !is_markable(packet) {
+            return;
+        }
+        let congested = rules.lanes().congested;
+        let queue = self.ports.queues[self.ports.at(out, congested)].bytes + u32::from(packet.size);
+        let facts = MarkFacts {
+            queue: u64::from(queue),
+            gate_closed: self.ports.egress[usize::from(out)].paused & (1 << congested) != 0,
+            now: Time::from_ps(now),
+        };
+        let random = &mut self.random[usize::from(out)];
+        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let entry = &mut isolating.slots[slot];
+        if rules.rules.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
+            isolating.tally.marks_isolated += 1;
+            self.mark_here(packet, out, now, world, post);
+        }
+    }
+
+    fn mark_here<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.marked(out, packet, CodePoint::Congestion, now, world, post);
+        packet.code = CodePoint::Congestion;
+        packet.echo = CodePoint::Congestion;
+    }
+
+    /// A packet is leaving its egress queue.
+    pub(crate) fn leaves_egress(&mut self, packet: &Packet, out: u16, now: u64, world: &World) {
+        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else { return };
+        let isolating = self.isolating();
+        let slot = isolating.entry(packet, world);
+        if packet.class == rules.lanes().congested {
+            let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
+            isolating.slots[slot].left(Time::from_ps(now));
+            return;
+        }
+        let towards = isolating.towards_at(out, packet.dst);
+        isolating.towards[towards] -= u32::from(packet.size);
+        if let Some(slot) = slot {
+            let at = isolating.at(slot, out);
+            isolating.out_nfq[at] -= 1;
+        }
+    }
+
+    /// Moves packets with an entry from the front of the NFQ of an egress port to the end of its CFQ; returns whether any moved.
+    pub(crate) fn settle_output(&mut self, out: u16, now: u64, world: &World) -> bool {
+        let Some(rules) = world.isolation.as_ref() else { return false };
+        let lanes = rules.lanes();
+        let mut moved = false;
+        while self.ports.egress[usize::from(out)].waiting & (1 << lanes.monitored) != 0 {
+            let first = *self.ports.first(out, lanes.monitored);
+            let isolating = self.isolating();
+            let Some(slot) = isolating.entry(&first, world) else { break };
+            let (at, towards) = (isolating.at(slot, out), isolating.towards_at(out, first.dst));
+            isolating.out_nfq[at] -= 1;
+            isolating.towards[towards] -= u32::from(first.size);
+            isolating.slots[slot].entered(Time::from_ps(now));
+            isolating.tally.moved += 1;
+            let mut packet = self.ports.dequeue(out, lanes.monitored);
+            packet.class = lanes.congested;
+            self.ports.enqueue(out, &packet);
+            self.ports.note_queue(out, lanes.congested);
+            moved = true;
+        }
+        moved
+    }
+
+    /// The table has changed: any first packet of an NFQ may have an entry now.
+    pub(crate) fn settle_all<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        for port in 0..self.ports.egress.len() as u16 {
+            if self.settle_input(port, now, world, post) {
+                self.mind_upstream(port, now, world, post);
+                self.try_input(port, now, world, post);
+            }
+        }
+        for out in 0..self.ports.egress.len() as u16 {
+            if self.settle_output(out, now, world) {
+                self.send_next(out, now, world, post);
+                self.try_output(out, now, world, post);
+            }
+        }
+    }
+}
+
+fn is_markable(packet: &Packet) -> bool {
+    packet.kind == Kind::Data && packet.code == CodePoint::Capable
+}

@@ -64,6 +64,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             }),
             detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
             mark: MarkSpec::default(),
+            isolation: None,
         },
         probe: ProbeSpec::default(),
         batching: true,

@@ -46,6 +46,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             }),
             detectors: per_port(&network, |_| Detector::None),
             mark: MarkSpec::default(),
+            isolation: None,
         },
         batching: true,
         probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },

@@ -32,7 +32,7 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> bool {
-        let alone = self.crossbar.is_none()
+        let alone = self.is_plain()
             && window.is_whole()
             && arrivals.len() < 1 << INDEX
             && self.ports.next_timer() >= window.end

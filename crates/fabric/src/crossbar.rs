@@ -37,6 +37,9 @@ pub(crate) struct Crossbar {
 impl Crossbar {
     /// What a switch of `ports` ports needs, if the plain output queues do not do.
     pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
+        if matches!(world.queueing, Queueing::Combined(_)) {
+            return None;
+        }
         let arrivals = world.detectors.iter().any(Detector::wants_arrivals);
         let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.weights.is_none();
         if plain && !arrivals {
@@ -229,6 +232,12 @@ impl Switch {
     /// A gate is closed: what stands before it is delayed by lack of credits, no candidate for a mark.
     pub(crate) fn pass_over(&mut self, out: u16, class: u8) {
         let at = self.ports.at(out, class);
+        if self.combined.as_ref().is_some_and(|combined| combined.arrivals) {
+            let fifo = self.ports.queues[at].fifo;
+            if !fifo.is_empty() && self.ports.pool.first(fifo).kind == Kind::Data {
+                self.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;
+            }
+        }
         let Some(crossbar) = self.crossbar.as_deref().filter(|crossbar| crossbar.arrivals) else { return };
         for fifo in crossbar.voqs.fifos(at).iter().filter(|fifo| !fifo.is_empty()) {
             let head = self.ports.pool.first_mut(*fifo);

@@ -1,5 +1,5 @@
 //! From indices and counters to a message that says what to change.
-use backwater_topology::Network;
+use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Time};
 
 use crate::node::FabricNode;
@@ -30,25 +30,36 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                 "Flow control is off: raise switch.buffer or set switch.flow-control".into()
             },
         },
-        What::Headroom(used, headroom) => {
-            let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-            let loop_bytes = port.rate.bytes_in(port.delay * 2);
-            let need = loop_bytes + mtu * 2;
-            Violation::HeadroomOverflow {
-                time,
-                node: name,
-                from,
-                used: Bytes::new(used),
-                headroom: Bytes::new(headroom),
-                arithmetic: format!(
-                    "{need} = 2·delay·rate {loop_bytes} + 2·MTU {} (plus the PFC frame and the response time)",
-                    mtu * 2
-                ),
-            }
-        }
+        What::Headroom(used, headroom) => Violation::HeadroomOverflow {
+            time,
+            node: name,
+            from,
+            used: Bytes::new(used),
+            headroom: Bytes::new(headroom),
+            arithmetic: headroom_arithmetic(port, world),
+        },
+        What::Region(held, region) => Violation::RegionOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            region: Bytes::new(region),
+            arithmetic: headroom_arithmetic(port, world),
+        },
         What::Blocks(held, buffer) => Violation::CreditOverflow { time, node: name, from, held, buffer },
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }
+}
+
+/// What comes in at a port after it has decided on a PAUSE.
+fn headroom_arithmetic(port: &Port, world: &World) -> String {
+    let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+    let loop_bytes = port.rate.bytes_in(port.delay * 2);
+    let need = loop_bytes + mtu * 2;
+    format!(
+        "{need} = 2·delay·rate {loop_bytes} + 2·MTU {} (plus the PFC frame and the response time)",
+        mtu * 2
+    )
 }
 
 /// What the ingress ports of a switch hold, the largest first.

@@ -74,6 +74,7 @@ impl Node for Host {
                     self.informed(slot, packet, world);
                 }
             }
+            Kind::Cim => self.ports.link_frames += 1,
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
@@ -114,7 +115,9 @@ impl Node for Host {
                 self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
                 self.send_next(timer.time, world, post);
             }
-            Purpose::Poll => unreachable!("a host does not pause its switch"),
+            Purpose::Poll | Purpose::Crossed | Purpose::Residency => {
+                unreachable!("a host does not pause its switch and has no crossbar")
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 //! come from `backwater-control`; this crate gives them clocks, queues and frames.
 mod audit;
 mod batch;
+mod combined;
 mod connection;
 mod credits;
 mod crossbar;
@@ -22,6 +23,7 @@ mod gates;
 mod host;
 mod ideal;
 mod ingress;
+mod isolating;
 mod lateness;
 mod log;
 mod marking;
@@ -49,8 +51,8 @@ pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
-    AckSpec, Arbiter, Combined, CreditSpec, Crossings, MarkAt, MarkBasis, MarkSpec, PacketSpec, PairSpec,
-    PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkAt, MarkBasis, MarkSpec,
+    PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec, SwitchSpec, Switching,
 };
 pub use violation::Violation;
 

@@ -5,8 +5,9 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::record::{MarkRecord, StateRecord};
+use crate::spec::MarkBasis;
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -24,6 +25,34 @@ impl Switch {
         if packet.class == 0 {
             return packet.code;
         }
+        let queue = match world.mark.basis {
+            MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
+            MarkBasis::Port => self.waiting_at(out),
+        };
+        let code = self.ask_detector(out, packet, u64::from(queue), now, world, post);
+        if self.truth.is_some() {
+            self.crowd(out, packet, code, now, world, post);
+        }
+        code
+    }
+
+    /// Bytes in all queues of an egress port but that of the control frames.
+    pub(crate) fn waiting_at(&self, out: u16) -> u32 {
+        let first = self.ports.at(out, 0);
+        self.ports.queues[first + 1..first + self.ports.classes].iter().map(|queue| queue.bytes).sum()
+    }
+
+    /// What the port's detector says of a packet with `bytes` in the queue that it looks at.
+    #[inline]
+    pub(crate) fn ask_detector<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        bytes: u64,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
         let queue = &mut self.ports.queues[at];
         let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
@@ -31,11 +60,11 @@ impl Switch {
         let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
         let departure = Departure {
             now: Time::from_ps(now),
-            queue: u64::from(queue.bytes),
+            queue: bytes,
             code: packet.code,
             last_hold: Time::from_ps(last_hold),
             size: u32::from(packet.size),
-            candidate: packet.kind == Kind::Data && packet.echo == CodePoint::Congestion,
+            candidate: packet.is_flagged(),
         };
         let random = &mut self.random[out as usize];
         let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
@@ -45,9 +74,6 @@ impl Switch {
         }
         if code != packet.code {
             self.marked(out, packet, code, now, world, post);
-        }
-        if self.truth.is_some() {
-            self.crowd(out, packet, code, now, world, post);
         }
         code
     }

@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Pfc,
     /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
     Credit,
+    /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
+    Cim,
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
@@ -40,8 +42,8 @@ pub(crate) struct Packet {
     pub(crate) code: CodePoint,
     /// Queue class (see [`crate::world::Classes`]).
     pub(crate) class: u8,
-    /// What an ACK or CNP reports about the data; such frames are not markable themselves. For data that waits in a switch:
-    /// whether its port has it down as a candidate for a mark.
+    /// What an ACK or CNP reports about the data; such frames are not markable themselves. Data has a flag here while it waits in a
+    /// switch, see [`Packet::is_flagged`].
     pub(crate) echo: CodePoint,
 }
 
@@ -61,6 +63,29 @@ impl Message for Packet {
 }
 
 impl Packet {
+    /// No frame at all.
+    pub(crate) const NONE: Self = Self {
+        time: 0,
+        flow: u32::MAX,
+        seq: 0,
+        dst: u32::MAX,
+        next: 0,
+        port: 0,
+        size: 0,
+        kind: Kind::Data,
+        code: CodePoint::NotCapable,
+        class: 0,
+        echo: CodePoint::NotCapable,
+    };
+
+    /// The flag of data that waits in a switch. With a plain crossbar: its port has it down as a candidate for a mark. In an
+    /// ingress queue of a combined one: it came in the congested class and waits in the monitored one. In an egress queue there:
+    /// it was marked as it came into it.
+    #[inline]
+    pub(crate) fn is_flagged(&self) -> bool {
+        self.kind == Kind::Data && self.echo == CodePoint::Congestion
+    }
+
     /// Whether it is a frame of the link's flow control, which ends at the next node.
     #[inline]
     pub(crate) const fn is_flow_control(&self) -> bool {

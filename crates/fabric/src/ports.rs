@@ -44,6 +44,10 @@ pub(crate) enum Purpose {
     Start,
     /// A credit update is due; argument: class.
     Credit,
+    /// The packet of an ingress port has crossed.
+    Crossed,
+    /// A switch looks at an entry of its congested-flow table; argument: slot.
+    Residency,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,8 @@
 //! Everything a run needs to know, already resolved and checked: what `scenario` builds and [`crate::Simulation`] runs.
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{CreditReturn, Form, Threshold};
+use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold};
+use backwater_control::isolation::Isolation;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::{Network, Routes};
@@ -129,6 +130,8 @@ pub struct Combined {
     pub caps: [Bytes; 8],
     /// How many packets an egress port takes at a time.
     pub crossbar: Crossings,
+    /// When an ingress port pauses its upstream: by priority, and for the whole port.
+    pub bands: Bands,
 }
 
 /// How many packets move to one egress port at a time. An ingress port always sends one.
@@ -173,6 +176,8 @@ pub struct SwitchSpec {
     pub detectors: Vec<Vec<Detector>>,
     /// What the detectors look at. Other than the default only with [`Queueing::Combined`].
     pub mark: MarkSpec,
+    /// Congestion isolation, with [`Queueing::Combined`] only.
+    pub isolation: Option<IsolationSpec>,
 }
 
 /// When and by what a detector that goes by queue length (RED) judges a packet.
@@ -202,6 +207,38 @@ pub enum MarkBasis {
     Queue,
     /// All of the egress port.
     Port,
+}
+
+/// Congestion isolation: packets of congesting flows go to a queue of their own.
+#[derive(Clone, Debug)]
+pub struct IsolationSpec {
+    /// Which flows, and what follows from it.
+    pub rules: Isolation,
+    /// Slots of the congested-flow table of a switch; `None`: as many as it takes.
+    pub slots: Option<u32>,
+    /// Priority of the normal-flow queue (NFQ), the one that is watched.
+    pub monitored: u8,
+    /// Priority of the congested-flow queue (CFQ); no flow has it.
+    pub congested: u8,
+    /// What flows share an entry.
+    pub key: KeyKind,
+    /// Size of a congestion isolation message (CIM) on the wire.
+    pub frame: Bytes,
+    /// NICs take part: packets of an entry leave in the congested priority until this long after the last CIM. `None`: they do not.
+    pub host_hold: Option<Span>,
+}
+
+/// What the flows of one entry of the congested-flow table have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// Source and destination.
+    Pair,
+    /// The queue pair: the tuple of addresses and ports.
+    Flow,
+    /// The destination.
+    Destination,
+    /// The egress port that is the root of the congestion: all flows that pass it. Needs one path from a switch to a destination.
+    Root,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) with per-(ingress port, priority) accounting.

@@ -1,15 +1,17 @@
 //! A switch: routing, admission, flow control, detection, scheduling. Here is the plain way through it, with output queues in
-//! a shared packet memory under PFC; the other is in `crossbar.rs`.
+//! a shared packet memory under PFC; the others are in `crossbar.rs` and `combined/`.
 use backwater_control::CodePoint;
 use backwater_control::flow_control::{Level, Threshold};
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
 use backwater_units::Time;
 
 use crate::batch::Batch;
+use crate::combined::Combined;
 use crate::crossbar::Crossbar;
 use crate::egress::Egress;
 use crate::forwarding::Forwarding;
 use crate::ingress::Memory;
+use crate::isolating::Isolating;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose, Queue};
@@ -30,6 +32,11 @@ pub(crate) struct Switch {
     pub(crate) truth: Option<Box<Truth>>,
     /// What a switch needs that is more than output queues under PFC.
     pub(crate) crossbar: Option<Box<Crossbar>>,
+    /// What it needs with queues at both sides of its crossbar.
+    pub(crate) combined: Option<Box<Combined>>,
+    pub(crate) isolating: Option<Box<Isolating>>,
+    /// Neither of them: the plain way.
+    plain: bool,
 }
 
 impl Node for Switch {
@@ -46,8 +53,15 @@ impl Node for Switch {
                 self.fed(packet.port, packet.class, packet.time, world, post);
                 return;
             }
+            if packet.kind == Kind::Cim {
+                self.take_cim(packet, world, post);
+                return;
+            }
             let open = !self.ports.egress[packet.port as usize].paused;
             let opened = self.ports.obey(packet, world, post);
+            if let Some(combined) = &mut self.combined {
+                combined.outputs[usize::from(packet.port)].last_pfc = packet.time;
+            }
             let closed = open & self.ports.egress[packet.port as usize].paused;
             if closed != 0 {
                 self.gate_closed(packet.port, closed, packet.time, world, post);
@@ -85,6 +99,8 @@ impl Node for Switch {
                 self.ports.credit_timer(port, class, timer.time);
                 self.send_next(port, timer.time, world, post);
             }
+            Purpose::Crossed => self.crossed(port, timer.time, world, post),
+            Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
             Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
         }
     }
@@ -129,14 +145,18 @@ impl Switch {
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
         let crossbar = Crossbar::new(count, ports.classes, world);
-        let crossed = crossbar.is_some();
+        let combined = Combined::new(count, ports.classes, world);
+        let plain = crossbar.is_none() && combined.is_none();
         Self {
             crossbar,
+            combined,
+            isolating: Isolating::new(node, &spec.network, world),
+            plain,
             memory: Memory::new(
                 ports.classes,
                 world.lossless,
                 credited,
-                crossed,
+                !plain,
                 thresholds,
                 count,
                 world.buffer,
@@ -156,6 +176,12 @@ impl Switch {
         }
     }
 
+    /// Whether packets take the plain way.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Bytes of state of all ports beyond what every node has.
     pub(crate) fn state_bytes(&self) -> usize {
         let memory = &self.memory;
@@ -163,6 +189,8 @@ impl Switch {
             + size_of_val(&*memory.thresholds)
             + size_of_val(&*self.random)
             + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.state_bytes())
+            + self.combined.as_ref().map_or(0, |combined| combined.state_bytes())
+            + self.isolating.as_ref().map_or(0, |isolating| isolating.state_bytes())
     }
 
     #[inline]
@@ -171,8 +199,12 @@ impl Switch {
         if self.may_pass(packet, out) {
             let code = self.depart(out, packet, packet.time, world, post);
             self.ports.transmit(out, packet, code, packet.time, post);
-        } else if self.crossbar.is_some() {
-            self.cross(packet, out, world, post);
+        } else if !self.plain {
+            if self.crossbar.is_some() {
+                self.cross(packet, out, world, post);
+            } else {
+                self.take_in(packet, out, world, post);
+            }
         } else if self.admit(packet, world, post) {
             self.ports.enqueue(out, packet);
             self.stored(packet, out, world, post);
@@ -278,8 +310,12 @@ impl Switch {
             } else {
                 self.ports.transmit_pfc(out, now, world, post);
             }
-        } else if self.crossbar.is_some() {
-            self.send_by_crossbar(out, now, world, post);
+        } else if !self.plain {
+            if self.crossbar.is_some() {
+                self.send_by_crossbar(out, now, world, post);
+            } else {
+                self.send_from_egress(out, now, world, post);
+            }
         } else {
             let Some(class) = self.ports.choose(out, world.round_robin) else {
                 return;

@@ -17,6 +17,8 @@ pub(crate) enum What {
     Buffer(u64, u64),
     /// (headroom bytes that would be used, headroom)
     Headroom(u64, u64),
+    /// (bytes that the ingress region would hold, region)
+    Region(u64, u64),
     /// (blocks that would be held, blocks of the buffer)
     Blocks(u32, u32),
     /// (flow, expected packet, packet that came)
@@ -63,6 +65,25 @@ pub enum Violation {
         used: Bytes,
         /// Headroom of the port.
         headroom: Bytes,
+        /// The headroom arithmetic.
+        arithmetic: String,
+    },
+    /// The ingress region of a port is full.
+    #[error(
+        "{time}: the ingress region of port {from} -> {node} overflows: {held} would be held, {region} exist. \
+         After PAUSE a port must absorb {arithmetic}. Lower the thresholds of PFC (stop) or raise switch.combined.ingress."
+    )]
+    RegionOverflow {
+        /// When.
+        time: Time,
+        /// The switch.
+        node: String,
+        /// The upstream neighbour.
+        from: String,
+        /// Bytes that would be held.
+        held: Bytes,
+        /// The region.
+        region: Bytes,
         /// The headroom arithmetic.
         arithmetic: String,
     },

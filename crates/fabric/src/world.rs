@@ -2,14 +2,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use backwater_control::arbitration::VlEntry;
+use backwater_control::arbitration::{Quanta, VlEntry};
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{BLOCK, CreditReturn, Form};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
-use crate::spec::{Arbiter, CreditSpec, PairSpec, Queueing, Spec, Switching};
+use crate::combined::Limits;
+use crate::isolating::Rules;
+use crate::spec::{Arbiter, CreditSpec, MarkSpec, PairSpec, Queueing, Spec, Switching};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -123,6 +125,12 @@ pub(crate) struct World {
     pub(crate) lossless: u8,
     pub(crate) round_robin: bool,
     pub(crate) weights: Option<Weights>,
+    /// Arbitration by deficits, by class.
+    pub(crate) deficit: Option<Quanta>,
+    /// Combined queueing, by class.
+    pub(crate) combined: Option<Limits>,
+    pub(crate) isolation: Option<Rules>,
+    pub(crate) mark: MarkSpec,
     pub(crate) queueing: Queueing,
     /// What must have come in before a switch forwards a frame, if not all.
     pub(crate) cut_through: Option<Bytes>,
@@ -175,7 +183,8 @@ impl World {
     pub(crate) fn new(spec: &Spec) -> Self {
         let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
         let used = spec.flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
-        let classes = Classes::new(spec.switch.control_priority, used);
+        let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
+        let classes = Classes::new(spec.switch.control_priority, used | isolated);
         let hosts = spec.network.hosts().len();
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
         let number = |count: &mut Vec<u32>, host: u32| {
@@ -202,6 +211,17 @@ impl World {
             lossless,
             round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
             weights: weights(&spec.switch.arbiter, &classes),
+            deficit: deficit(&spec.switch.arbiter, &classes),
+            combined: match &spec.switch.queueing {
+                Queueing::Combined(combined) => Some(Limits::new(combined, &classes)),
+                Queueing::Output | Queueing::VirtualOutput => None,
+            },
+            isolation: spec
+                .switch
+                .isolation
+                .as_ref()
+                .map(|isolation| Rules::new(isolation, &spec.network, &classes)),
+            mark: spec.switch.mark,
             queueing: spec.switch.queueing,
             cut_through: match spec.switch.switching {
                 Switching::StoreAndForward => None,
@@ -233,7 +253,7 @@ impl World {
                 Vec::new()
             },
             isolation_events: spec.probe.isolation,
-            slots: None,
+            slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
             last_packet,
             batching: spec.batching,
@@ -311,6 +331,16 @@ fn weights(arbiter: &Arbiter, classes: &Classes) -> Option<Weights> {
         used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
     };
     Some(Weights { high: by_class(high), low: by_class(low), high_limit: *high_limit })
+}
+
+/// The quanta by class.
+fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
+    let Arbiter::Deficit { weights } = arbiter else { return None };
+    let mut by_class = [0; 8];
+    for class in 1..classes.count {
+        by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
+    }
+    Some(Quanta::new(&by_class))
 }
 
 fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {

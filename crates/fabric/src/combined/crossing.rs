@@ -30,7 +30,10 @@ impl Switch {
         for class in 1..world.classes.count {
             let at = self.ports.at(port, class);
             let out = combined.lines[at].out;
-            if out != NOWHERE && (to == NOWHERE || out == to) && self.fits_at_egress(combined, at, class, out, world) {
+            if out != NOWHERE
+                && (to == NOWHERE || out == to)
+                && self.fits_at_egress(combined, at, class, out, world)
+            {
                 ready |= 1 << class;
             }
         }
@@ -82,7 +85,9 @@ impl Switch {
         post: &mut P,
     ) {
         let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
-        let out = self.combined().lines[usize::from(port) * usize::from(world.classes.count) + usize::from(class)].out;
+        let out = self.combined().lines
+            [usize::from(port) * usize::from(world.classes.count) + usize::from(class)]
+        .out;
         let packet = self.pop_at_ingress(port, class);
         let size = u32::from(packet.size);
         let slower = self.ports.egress[usize::from(port)]
@@ -92,7 +97,7 @@ impl Switch {
         let output = &mut combined.outputs[usize::from(out)];
         output.coming[usize::from(class)] += size;
         output.taken += size;
-        output.peak = output.peak.max(output.taken);
+        let taken = output.taken;
         output.moving += 1;
         output.turn = port;
         let input = &mut combined.inputs[usize::from(port)];
@@ -100,6 +105,7 @@ impl Switch {
         input.turn = class;
         input.moving = packet;
         input.out = out;
+        self.ports.tally.note_egress(taken);
         let end = now + (slower * 100).div_ceil(limits.speedup_percent);
         self.ports.set_timer(end, port, Purpose::Crossed, 0);
         self.left_line(&packet, now, world, post);

@@ -1,10 +1,11 @@
 //! The egress side: packets by class before the gate, judged when they come or when they leave.
 use backwater_control::CodePoint;
+use backwater_control::arbitration::Head;
 use backwater_engine::Post;
 
 use crate::egress::pick;
 use crate::packet::{Kind, Packet};
-use crate::spec::MarkAt;
+use crate::spec::{MarkAt, MarkBasis};
 use crate::switch::{Switch, count};
 use crate::world::World;
 
@@ -23,9 +24,8 @@ impl Switch {
             packet.echo = CodePoint::NotCapable;
         }
         let fresh = self.isolate_at_egress(&mut packet, out, now, world, post);
-        if world.mark.at == MarkAt::Enqueue && packet.kind == Kind::Data {
-            let code = self.ask_detector(out, &packet, now, world, post);
-            self.set_code(&mut packet, code);
+        if packet.kind == Kind::Data {
+            self.judge_at_arrival(&mut packet, out, now, world, post);
         }
         self.ports.enqueue(out, &packet);
         if fresh {
@@ -35,8 +35,29 @@ impl Switch {
         }
     }
 
-    /// A mark set here is remembered as such, so that it is not taken for one that the packet came with.
-    pub(crate) fn set_code(&mut self, packet: &mut Packet, code: CodePoint) {
+    /// Detectors may look at packets as they come into the egress queue.
+    fn judge_at_arrival<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let queue = self.ports.queues[self.ports.at(out, packet.class)].bytes;
+        if world.mark.at == MarkAt::Dequeue {
+            let detector = &world.detectors[usize::from(self.ports.egress[usize::from(out)].detector)];
+            if detector.on_arrival(u64::from(queue)) {
+                packet.echo = CodePoint::Congestion;
+            }
+            return;
+        }
+        let others = match world.mark.basis {
+            MarkBasis::Queue => queue,
+            MarkBasis::Port => self.waiting_at(out),
+        };
+        let with_it = u64::from(others) + u64::from(packet.size);
+        let code = self.ask_detector(out, packet, with_it, now, world, post);
         if code != packet.code {
             packet.code = code;
             packet.echo = CodePoint::Congestion;
@@ -85,10 +106,14 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> CodePoint {
+        let at = self.ports.at(out, packet.class);
         if world.mark.at == MarkAt::Dequeue {
+            if packet.is_flagged() || world.mark.basis == MarkBasis::Port {
+                count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
+                return self.judge(out, packet, now, world, post);
+            }
             return self.depart(out, packet, now, world, post);
         }
-        let at = self.ports.at(out, packet.class);
         count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
         if self.truth.is_some() {
             let mut came = *packet;
@@ -107,17 +132,17 @@ impl Switch {
         if ready == 0 {
             return None;
         }
-        let Some(weights) = &world.deficit else {
+        let Some(quanta) = &world.deficit else {
             return Some(pick(ready, egress.turn, world.round_robin));
         };
         if ready & 1 != 0 {
             return Some(0);
         }
-        let mut heads = [0; 8];
-        for class in (1..world.classes.count).filter(|class| ready & (1 << class) != 0) {
-            heads[usize::from(class)] = u32::from(self.ports.first(out, class).size);
-        }
-        let deficit = &mut self.combined.as_deref_mut()?.deficits[usize::from(out)];
-        Some(deficit.pick(weights, ready, &heads))
+        let (ports, deficits) = (&self.ports, &mut self.combined.as_deref_mut()?.deficits);
+        deficits[usize::from(out)].pick(quanta, ready, |class| {
+            let queue = &ports.queues[ports.at(out, class)];
+            let bytes = u32::from(ports.pool.first(queue.fifo).size);
+            Head { bytes, last: queue.bytes == bytes }
+        })
     }
 }

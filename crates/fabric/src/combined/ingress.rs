@@ -40,7 +40,7 @@ impl Switch {
             return;
         }
         input.held = held;
-        input.peak = input.peak.max(held);
+        self.ports.tally.note_ingress(held);
         let (class, slot) = self.class_at_ingress(packet, world);
         let mut stored = Packet { class, ..*packet };
         if let Some(rules) = &world.isolation
@@ -64,7 +64,8 @@ impl Switch {
     /// Appends a packet to its ingress queue.
     pub(crate) fn line_up_at_ingress(&mut self, packet: &Packet, out: u16) {
         let at = self.ports.at(packet.port, packet.class);
-        let combined = self.combined.as_deref_mut().expect("only switches with a combined crossbar come here");
+        let combined =
+            self.combined.as_deref_mut().expect("only switches with a combined crossbar come here");
         self.ports.pool.push(&mut combined.lines[at].fifo, packet);
         if combined.lines[at].out == NOWHERE {
             combined.lines[at].out = out;
@@ -75,7 +76,8 @@ impl Switch {
     /// Takes the first packet of an ingress queue that is not empty, and sees where the next one wants to go.
     pub(crate) fn pop_at_ingress(&mut self, port: u16, class: u8) -> Packet {
         let at = self.ports.at(port, class);
-        let combined = self.combined.as_deref_mut().expect("only switches with a combined crossbar come here");
+        let combined =
+            self.combined.as_deref_mut().expect("only switches with a combined crossbar come here");
         let line = &mut combined.lines[at];
         let packet = self.ports.pool.pop(&mut line.fifo);
         let next = if line.fifo.is_empty() {

@@ -17,6 +17,7 @@ mod egress;
 mod ingress;
 
 use backwater_control::arbitration::Drr;
+use backwater_control::detector::Detector;
 use backwater_control::flow_control::Bands;
 
 use crate::packet::Packet;
@@ -77,7 +78,6 @@ pub(crate) struct Input {
     pub(crate) told: u8,
     /// Bytes of its region in use.
     pub(crate) held: u32,
-    pub(crate) peak: u32,
     /// Packets of the monitored class that came in the congested class.
     pub(crate) strays: u16,
 }
@@ -89,7 +89,6 @@ pub(crate) struct Output {
     coming: [u32; 8],
     /// Bytes of its region in use: waiting, or on their way.
     pub(crate) taken: u32,
-    pub(crate) peak: u32,
     /// Packets on their way.
     moving: u16,
     /// Ingress port served last.
@@ -108,27 +107,21 @@ pub(crate) struct Combined {
     pub(crate) outputs: Vec<Output>,
     /// Per egress port, if turns go by deficits.
     deficits: Vec<Drr>,
+    /// Whether detectors look at arrivals.
+    pub(crate) arrivals: bool,
 }
 
 impl Combined {
     pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
         world.combined.as_ref()?;
-        let input = Input {
-            moving: Packet::NONE,
-            out: NOWHERE,
-            busy: false,
-            turn: 0,
-            told: 0,
-            held: 0,
-            peak: 0,
-            strays: 0,
-        };
-        let output =
-            Output { coming: [0; 8], taken: 0, peak: 0, moving: 0, turn: 0, wanted: 0, last_pfc: u64::MAX };
+        let input =
+            Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
+        let output = Output { coming: [0; 8], taken: 0, moving: 0, turn: 0, wanted: 0, last_pfc: u64::MAX };
         Some(Box::new(Self {
             lines: vec![Line { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
             inputs: vec![input; ports],
             outputs: vec![output; ports],
+            arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
         }))
     }

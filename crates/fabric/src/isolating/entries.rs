@@ -3,12 +3,13 @@ use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, Ori
 use backwater_engine::Post;
 use backwater_units::Time;
 
-use super::Isolating;
+use super::{Isolating, Rules};
 use crate::packet::Packet;
 use crate::ports::Purpose;
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::Switch;
+use crate::tally::Noted;
 use crate::world::World;
 
 /// A root as a frame carries it: the switch and its egress port.
@@ -54,32 +55,41 @@ impl Switch {
             now: Time::from_ps(now),
         };
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let ghost = isolating.cft.remembers(key, claim.now);
         let allocation = loop {
             match isolating.cft.allocate(&rules.rules, &mut isolating.slots, rules.slots, &claim) {
                 Allocation::Grow => isolating.grow(),
                 done => break done,
             }
         };
-        match allocation {
-            Allocation::New(slot) => {
-                self.begin(slot, packet, now, world);
-                self.note_isolation(IsolationEvent::Allocated, packet, slot, now, world, post);
-                Some(slot)
-            }
-            Allocation::Refused => {
-                self.note_refusal(packet, out, root, origin, now, world, post);
-                None
-            }
-            Allocation::Known(_) | Allocation::Grow => None,
-        }
+        let what = match allocation {
+            Allocation::New(_) if ghost => IsolationEvent::Readmitted,
+            Allocation::New(_) => IsolationEvent::Allocated,
+            Allocation::Refused => IsolationEvent::Refused,
+            Allocation::Known(_) | Allocation::Grow => return None,
+        };
+        let used = isolating.cft.used();
+        let noted = Noted {
+            what,
+            port: out,
+            ingress: claim.ingress,
+            origin: 1 << origin as u8,
+            root: Some((root >> 10, (root & 0x3ff) as u16)),
+            used,
+            ..ends_of(rules.key, key, world)
+        };
+        self.ports.note_isolation(now, &noted, world, post);
+        let Allocation::New(slot) = allocation else { return None };
+        self.begin(slot, now, world);
+        Some(slot)
     }
 
     /// A new entry: counts what waits for it already.
-    fn begin(&mut self, slot: usize, packet: &Packet, now: u64, world: &World) {
+    fn begin(&mut self, slot: usize, now: u64, world: &World) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         if rules.key == KeyKind::Root {
-            isolating.behind[slot] = behind(self.ports.node, isolating.slots[slot].root(), world);
+            isolating.behind[slot] = behind(self.ports.node, isolating.slots[slot].root(), rules, world);
         }
         let first = isolating.at(slot, 0);
         for port in 0..isolating.ports {
@@ -94,7 +104,8 @@ impl Switch {
                 let waiting = self.ports.pool.iter(fifo);
                 waiting.filter(|packet| isolating.entry(packet, world) == Some(slot)).count() as u16
             };
-            let (at_ingress, at_egress) = (of_entry(combined.lines[at].fifo), of_entry(self.ports.queues[at].fifo));
+            let (at_ingress, at_egress) =
+                (of_entry(combined.lines[at].fifo), of_entry(self.ports.queues[at].fifo));
             let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
             let at = isolating.at(slot, port);
             (isolating.in_nfq[at], isolating.out_nfq[at]) = (at_ingress, at_egress);
@@ -106,21 +117,37 @@ impl Switch {
     }
 
     /// The time to look at an entry has come: it ends, or is looked at again later.
-    pub(crate) fn look_at_entry<P: Post<Packet>>(&mut self, slot: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn look_at_entry<P: Post<Packet>>(
+        &mut self,
+        slot: u32,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
         let slot = slot as usize;
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let egress = isolating.slots[slot].egress();
         let before = isolating.slots[slot];
         let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
-        let expiry = isolating.cft.expiry(&rules.rules, &mut isolating.slots, slot, Time::from_ps(now), closed);
+        let expiry =
+            isolating.cft.expiry(&rules.rules, &mut isolating.slots, slot, Time::from_ps(now), closed);
         match expiry {
             Expiry::LookAgain(at) => {
                 self.ports.set_timer(at.as_ps(), egress, Purpose::Residency, slot as u32);
             }
             Expiry::Freed => {
                 let wanting = std::mem::take(&mut isolating.wanting);
-                self.note_release(&before, slot, now, world, post);
+                let root = before.root();
+                let noted = Noted {
+                    what: IsolationEvent::Released,
+                    port: egress,
+                    origin: 1 << before.origin() as u8,
+                    root: Some((root >> 10, (root & 0x3ff) as u16)),
+                    used: isolating.cft.used(),
+                    ..ends_of(rules.key, before.key(), world)
+                };
+                self.ports.note_isolation(now, &noted, world, post);
                 if wanting {
                     self.settle_all(now, world, post);
                 }
@@ -129,21 +156,43 @@ impl Switch {
     }
 }
 
-/// The destinations to which the way from `node` leads through `root`.
-fn behind(node: u32, root: u32, world: &World) -> Vec<u64> {
+/// The destinations to which the way from `node` leads through `root`, a bit each.
+fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
     let (switch, port) = (root >> 10, (root & 0x3ff) as u16);
-    let hosts = world.hosts;
-    let mut set = vec![0; hosts.div_ceil(64) as usize];
-    for host in 0..hosts {
+    let mut set = vec![0; world.hosts.len().div_ceil(64)];
+    for (host, end) in (0..).zip(&world.hosts) {
         let mut at = node;
-        // No way is longer than there are nodes; one that passes a host has arrived.
-        while let Some((out, next)) = world.next_hop(at, host) {
-            if at == switch && out == port {
+        while at != *end {
+            let [out] = world.routes.next_ports(at, host) else { break };
+            if (at, *out) == (switch, port) {
                 set[host as usize / 64] |= 1 << (host % 64);
                 break;
             }
-            at = next;
+            at = rules.peers[at as usize][usize::from(*out)];
         }
     }
     set
+}
+
+/// The hosts that a key names.
+pub(super) fn ends_of(kind: KeyKind, key: Key, world: &World) -> Noted {
+    let (src, dst) = match kind {
+        KeyKind::Pair => (Some((key >> 32) as u32), Some(key as u32)),
+        KeyKind::Flow => {
+            let flow = &world.flows[(key >> 1) as usize];
+            if key & 1 == 0 { (Some(flow.src), Some(flow.dst)) } else { (Some(flow.dst), Some(flow.src)) }
+        }
+        KeyKind::Destination => (None, Some(key as u32)),
+        KeyKind::Root => (None, None),
+    };
+    Noted {
+        what: IsolationEvent::Allocated,
+        port: 0,
+        ingress: None,
+        src,
+        dst,
+        origin: 0,
+        root: None,
+        used: 0,
+    }
 }

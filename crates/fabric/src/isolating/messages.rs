@@ -4,8 +4,11 @@ use backwater_control::isolation::{CimFacts, Origin};
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use super::entries::ends_of;
 use crate::packet::{Kind, Packet};
+use crate::record::IsolationEvent;
 use crate::switch::Switch;
+use crate::tally::Noted;
 use crate::world::World;
 
 impl Packet {
@@ -30,7 +33,8 @@ impl Packet {
 impl Switch {
     /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
     /// upstream to isolate them too? Returns whether a CIM waits to be sent.
-    pub(super) fn consider_cim(
+    #[allow(clippy::too_many_arguments, reason = "the facts of one decision")]
+    pub(super) fn consider_cim<P: Post<Packet>>(
         &mut self,
         slot: usize,
         packet: &Packet,
@@ -38,6 +42,7 @@ impl Switch {
         allocated: bool,
         now: u64,
         world: &World,
+        post: &mut P,
     ) -> bool {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
         let at = self.ports.at(packet.port, rules.lanes().congested);
@@ -55,15 +60,25 @@ impl Switch {
         if !rules.rules.notifies(&mut isolating.cims[state], &facts) {
             return false;
         }
-        isolating.tally.cims_sent += 1;
-        let cim = Packet::cim(packet.flow, packet.dst, isolating.slots[slot].root(), rules.frame);
+        let entry = isolating.slots[slot];
+        let cim = Packet::cim(packet.flow, packet.dst, entry.root(), rules.frame);
+        let noted = Noted {
+            what: IsolationEvent::Notified,
+            port: entry.egress(),
+            ingress: Some(packet.port),
+            origin: 1 << entry.origin() as u8,
+            root: Some((entry.root() >> 10, (entry.root() & 0x3ff) as u16)),
+            used: isolating.cft.used(),
+            ..ends_of(rules.key, entry.key(), world)
+        };
+        self.ports.note_isolation(now, &noted, world, post);
         self.ports.enqueue(packet.port, &cim);
         true
     }
 
     /// A CIM has come from the switch behind the egress port `frame.port`.
     pub(crate) fn take_cim<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) {
-        self.isolating().tally.cims_received += 1;
+        self.ports.tally.cims_received += 1;
         if self.claim(frame, frame.port, frame.seq, Origin::Cim, frame.time, world, post).is_some() {
             self.settle_all(frame.time, world, post);
         }

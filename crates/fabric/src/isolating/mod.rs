@@ -41,17 +41,25 @@ pub(crate) struct Rules {
     /// Picoseconds after the last CIM for which a NIC keeps a key isolated.
     pub(crate) host_hold: Option<u64>,
     lanes: Lanes,
+    /// [`KeyKind::Root`]: the node at the far end of each port, by node.
+    peers: Vec<Vec<u32>>,
 }
 
 impl Rules {
-    pub(crate) fn new(spec: &IsolationSpec, classes: &Classes) -> Self {
+    pub(crate) fn new(spec: &IsolationSpec, network: &Network, classes: &Classes) -> Self {
+        let nodes = if spec.key == KeyKind::Root { network.nodes().len() as u32 } else { 0 };
+        let peers = |node| network.ports(node).iter().map(|port| port.peer).collect();
         Self {
+            peers: (0..nodes).map(peers).collect(),
             rules: spec.rules,
             slots: spec.slots,
             key: spec.key,
             frame: spec.frame.get() as u16,
             host_hold: spec.host_hold.map(backwater_units::Span::as_ps),
-            lanes: Lanes { monitored: classes.class(spec.monitored), congested: classes.class(spec.congested) },
+            lanes: Lanes {
+                monitored: classes.class(spec.monitored),
+                congested: classes.class(spec.congested),
+            },
         }
     }
 
@@ -80,18 +88,6 @@ impl World {
     }
 }
 
-/// Totals of a switch over the run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) cims_sent: u64,
-    pub(crate) cims_received: u64,
-    /// Packets moved from an NFQ to a CFQ.
-    pub(crate) moved: u64,
-    /// Packets marked in a CFQ, and in an NFQ.
-    pub(crate) marks_isolated: u64,
-    pub(crate) marks_monitored: u64,
-}
-
 /// The table of a switch and what goes with each entry.
 pub(crate) struct Isolating {
     pub(crate) cft: Cft,
@@ -111,7 +107,6 @@ pub(crate) struct Isolating {
     deaf: Vec<bool>,
     /// CI: an ingress port found no slot since the last one became free.
     wanting: bool,
-    pub(crate) tally: Tally,
 }
 
 impl Isolating {
@@ -131,7 +126,6 @@ impl Isolating {
             behind: Vec::new(),
             deaf: network.ports(node).iter().map(|port| !takes_part(port.peer)).collect(),
             wanting: false,
-            tally: Tally::default(),
         }))
     }
 
@@ -173,5 +167,12 @@ impl Isolating {
                 .find(|slot| self.slots[*slot].is_live() && self.behind[*slot][word] >> bit & 1 == 1);
         }
         self.cft.find(&self.slots, world.key(kind, packet.flow, packet.dst))
+    }
+}
+
+impl crate::switch::Switch {
+    #[inline]
+    fn isolating(&mut self) -> &mut Isolating {
+        self.isolating.as_deref_mut().expect("only switches that isolate come here")
     }
 }

@@ -45,7 +45,7 @@ impl Switch {
             return;
         }
         isolating.slots[slot].entered(Time::from_ps(now));
-        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, now, world) {
+        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, now, world, post) {
             self.send_next(packet.port, now, world, post);
         }
     }
@@ -93,7 +93,7 @@ impl Switch {
             let at = isolating.at(slot, port);
             isolating.in_nfq[at] -= 1;
             isolating.slots[slot].entered(Time::from_ps(now));
-            isolating.tally.moved += 1;
+            self.ports.tally.moved_packets += 1;
             let mut packet = self.pop_at_ingress(port, lanes.monitored);
             self.discharge(port, lanes.monitored, packet.size);
             self.charge(port, lanes.congested, packet.size);
@@ -104,7 +104,7 @@ impl Switch {
             }
             packet.class = lanes.congested;
             self.line_up_at_ingress(&packet, line.out);
-            cim |= self.consider_cim(slot, &packet, !strayed, false, now, world);
+            cim |= self.consider_cim(slot, &packet, !strayed, false, now, world, post);
             moved = true;
         }
         if cim {
@@ -186,7 +186,7 @@ impl Switch {
         if rules.rules.is_root(&isolating.cft, &facts)
             && let Some(slot) = self.claim(packet, out, root, Origin::Local, now, world, post)
         {
-            if self.consider_cim(slot, packet, true, true, now, world) {
+            if self.consider_cim(slot, packet, true, true, now, world, post) {
                 self.send_next(packet.port, now, world, post);
             }
             return true;
@@ -196,7 +196,7 @@ impl Switch {
             let cft = &self.isolating.as_deref().expect("seen above").cft;
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
             if rules.rules.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
-                self.isolating().tally.marks_monitored += 1;
+                self.ports.tally.ce_monitored += 1;
                 self.mark_here(packet, out, now, world, post);
             }
         }
@@ -239,7 +239,7 @@ impl Switch {
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let entry = &mut isolating.slots[slot];
         if rules.rules.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
-            isolating.tally.marks_isolated += 1;
+            self.ports.tally.ce_isolated += 1;
             self.mark_here(packet, out, now, world, post);
         }
     }
@@ -259,7 +259,9 @@ impl Switch {
 
     /// A packet is leaving its egress queue.
     pub(crate) fn leaves_egress(&mut self, packet: &Packet, out: u16, now: u64, world: &World) {
-        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else { return };
+        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
+            return;
+        };
         let isolating = self.isolating();
         let slot = isolating.entry(packet, world);
         if packet.class == rules.lanes().congested {
@@ -288,7 +290,7 @@ impl Switch {
             isolating.out_nfq[at] -= 1;
             isolating.towards[towards] -= u32::from(first.size);
             isolating.slots[slot].entered(Time::from_ps(now));
-            isolating.tally.moved += 1;
+            self.ports.tally.moved_packets += 1;
             let mut packet = self.ports.dequeue(out, lanes.monitored);
             packet.class = lanes.congested;
             self.ports.enqueue(out, &packet);

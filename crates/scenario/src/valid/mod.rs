@@ -132,6 +132,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         pfc,
         detectors: detectors?,
         mark: MarkSpec::default(),
+        isolation: None,
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of } = pairs?;
     Some(Spec {

@@ -28,12 +28,16 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
             return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
         }
         held += packets;
+        if let FabricNode::Switch(switch) = node {
+            held += switch.waiting_at_ingress(at).count();
+        }
     }
     if held + ports.pool.free_slots() != ports.pool.slots() {
         return Err(format!("{held} packets wait, but {} slots are taken", ports.pool.slots()));
     }
     match node {
         FabricNode::Host(_) => Ok(()),
+        FabricNode::Switch(switch) if switch.combined.is_some() => switch.check_combined(world),
         FabricNode::Switch(switch) => check_memory(switch, world),
     }
 }

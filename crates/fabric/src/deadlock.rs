@@ -10,8 +10,10 @@ use backwater_control::flow_control::{CreditReturn, Form, blocks};
 use backwater_topology::Network;
 use backwater_units::Span;
 
+use crate::combined::{Combined, NOWHERE};
 use crate::node::FabricNode;
 use crate::packet::Kind;
+use crate::switch::Switch;
 use crate::world::{CreditSettings, World};
 
 /// Pauses of limited length keep a deadlock alive with polls and PAUSEs, and credits with updates, for ever. It is looked for so
@@ -121,6 +123,9 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
     if ports.credits.as_ref().is_some_and(|credits| credits.on_their_way(ports.at(ingress, class)) > 0) {
         return Vec::new();
     }
+    if let Some(combined) = &switch.combined {
+        return blockers_across(switch, combined, ingress, class, world);
+    }
     // Where a threshold of the whole port holds back all classes, packets of any class may be the reason.
     let classes = if switch.memory.whole_port(ingress) { world.lossless } else { 1 << class };
     let mut blockers = Vec::new();
@@ -132,6 +137,28 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
         }
     }
     blockers
+}
+
+/// The same where packets wait at both sides of the crossbar: the egress queues that the first packets of the ingress queues
+/// cannot enter. A class is held back by its own queue, by that of its strays, or by all of them together.
+fn blockers_across(
+    switch: &Switch,
+    combined: &Combined,
+    ingress: u16,
+    class: u8,
+    world: &World,
+) -> Vec<Gated> {
+    let ports = &switch.ports;
+    if combined.inputs[usize::from(ingress)].busy {
+        return Vec::new();
+    }
+    let own = combined.lines[ports.at(ingress, class)].out != NOWHERE;
+    let classes = (1..world.classes.count).filter(|other| *other == class || !own);
+    classes
+        .map(|class| (combined.lines[ports.at(ingress, class)].out, class))
+        .filter(|(out, _)| *out != NOWHERE)
+        .map(|(out, class)| (ports.node, out, class))
+        .collect()
 }
 
 /// Follows the waits from `start` until one comes up again.

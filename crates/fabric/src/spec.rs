@@ -107,6 +107,7 @@ pub enum Arbiter {
 
 /// Where packets wait in a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "there is one per run")]
 pub enum Queueing {
     /// One queue per egress port and priority.
     Output,
@@ -274,6 +275,7 @@ pub struct CreditSpec {
 
 /// What is recorded. None of it changes the run.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a table to be written or not")]
 pub struct ProbeSpec {
     /// Period of queue and rate samples.
     pub sample: Option<Span>,

@@ -222,10 +222,16 @@ impl Switch {
         }
     }
 
-    /// Bytes in an egress queue that came in by `port`.
+    /// Bytes in an egress queue that came in by `port`, or that wait there to enter it.
     fn bytes_from(&self, port: u16, blocker: u16, class: u8) -> u64 {
+        let bytes = |packet: &Packet| u64::from(packet.size);
+        if self.combined.is_some() {
+            // What has crossed does not count at the ingress port any more: what holds it up are the packets still there.
+            let waiting = self.waiting_at_ingress(self.ports.at(port, class));
+            return waiting.filter(|packet| self.forwarding.port(packet) == blocker).map(bytes).sum();
+        }
         let own = self.waiting(self.ports.at(blocker, class)).filter(|packet| packet.port == port);
-        own.map(|packet| u64::from(packet.size)).sum()
+        own.map(bytes).sum()
     }
 
     #[allow(clippy::too_many_arguments, reason = "one flat record; its caller names all of its fields")]

@@ -12,6 +12,7 @@
 //!
 //! Source: ICI paper, sections 3 and 4.1 (a shared memory with 256 KB for each egress port, as much for ingress and margin, PFC
 //! per ingress port, a fabric of twice the speed of the links). Control frames (CNP) go straight to their egress port.
+mod audit;
 mod crossing;
 mod egress;
 mod ingress;

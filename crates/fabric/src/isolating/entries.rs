@@ -31,6 +31,7 @@ impl Isolating {
 
 impl Switch {
     /// Asks for an entry for a packet that congests `out`. Returns the slot of a new one.
+    #[allow(clippy::too_many_arguments, reason = "the facts of one claim")]
     pub(super) fn claim<P: Post<Packet>>(
         &mut self,
         packet: &Packet,
@@ -57,7 +58,7 @@ impl Switch {
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let ghost = isolating.cft.remembers(key, claim.now);
         let allocation = loop {
-            match isolating.cft.allocate(&rules.rules, &mut isolating.slots, rules.slots, &claim) {
+            match isolating.cft.allocate(&rules.algorithm, &mut isolating.slots, rules.slots, &claim) {
                 Allocation::Grow => isolating.grow(),
                 done => break done,
             }
@@ -112,7 +113,7 @@ impl Switch {
         }
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let entry = &isolating.slots[slot];
-        let (look, egress) = (isolating.cft.next_look(&rules.rules, entry), entry.egress());
+        let (look, egress) = (isolating.cft.next_look(&rules.algorithm, entry), entry.egress());
         self.ports.set_timer(look.as_ps().max(now), egress, Purpose::Residency, slot as u32);
     }
 
@@ -131,7 +132,7 @@ impl Switch {
         let before = isolating.slots[slot];
         let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
         let expiry =
-            isolating.cft.expiry(&rules.rules, &mut isolating.slots, slot, Time::from_ps(now), closed);
+            isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(now), closed);
         match expiry {
             Expiry::LookAgain(at) => {
                 self.ports.set_timer(at.as_ps(), egress, Purpose::Residency, slot as u32);

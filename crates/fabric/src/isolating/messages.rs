@@ -57,7 +57,7 @@ impl Switch {
             return false;
         }
         let state = isolating.at(slot, packet.port);
-        if !rules.rules.notifies(&mut isolating.cims[state], &facts) {
+        if !rules.algorithm.notifies(&mut isolating.cims[state], &facts) {
             return false;
         }
         let entry = isolating.slots[slot];

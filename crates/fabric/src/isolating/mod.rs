@@ -34,7 +34,7 @@ pub(crate) struct Lanes {
 /// Isolation as all nodes apply it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    pub(crate) rules: Isolation,
+    pub(crate) algorithm: Isolation,
     slots: Option<u32>,
     pub(crate) key: KeyKind,
     frame: u16,
@@ -51,7 +51,7 @@ impl Rules {
         let peers = |node| network.ports(node).iter().map(|port| port.peer).collect();
         Self {
             peers: (0..nodes).map(peers).collect(),
-            rules: spec.rules,
+            algorithm: spec.rules,
             slots: spec.slots,
             key: spec.key,
             frame: spec.frame.get() as u16,
@@ -149,14 +149,14 @@ impl Isolating {
 
     /// Whether packets of an entry that come in by `port` may be isolated there.
     fn admits(&mut self, slot: usize, port: u16, rules: &Rules) -> bool {
-        let admitted = self.cft.mirror(&rules.rules, &mut self.slots[slot], port, rules.slots);
+        let admitted = self.cft.mirror(&rules.algorithm, &mut self.slots[slot], port, rules.slots);
         self.wanting |= !admitted;
         admitted
     }
 
     /// The entry of a packet, if it has one.
     #[inline]
-    fn entry(&self, packet: &Packet, world: &World) -> Option<usize> {
+    pub(crate) fn entry(&self, packet: &Packet, world: &World) -> Option<usize> {
         if self.cft.live() == 0 {
             return None;
         }

@@ -161,14 +161,14 @@ impl Switch {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
         let lanes = rules.lanes();
         let queue = self.ports.queues[self.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
-        if u64::from(queue) < rules.rules.detects_at() {
+        if u64::from(queue) < rules.algorithm.detects_at() {
             return false;
         }
         let paused = self.ports.egress[usize::from(out)].paused;
         let root = root_of(self.ports.node, out);
         let last_pfc = self.combined().outputs[usize::from(out)].last_pfc;
         let (ingress, ingress_of_destination) =
-            if rules.rules.common().early.is_some() { self.ingress_share(packet, world) } else { (0, 0) };
+            if rules.algorithm.common().early.is_some() { self.ingress_share(packet, world) } else { (0, 0) };
         let isolating = self.isolating();
         let facts = RootFacts {
             key: match rules.key {
@@ -183,7 +183,7 @@ impl Switch {
             ingress_of_destination,
             now: Time::from_ps(now),
         };
-        if rules.rules.is_root(&isolating.cft, &facts)
+        if rules.algorithm.is_root(&isolating.cft, &facts)
             && let Some(slot) = self.claim(packet, out, root, Origin::Local, now, world, post)
         {
             if self.consider_cim(slot, packet, true, true, now, world, post) {
@@ -191,11 +191,11 @@ impl Switch {
             }
             return true;
         }
-        if rules.rules.marks() && is_markable(packet) {
+        if rules.algorithm.marks() && is_markable(packet) {
             let random = &mut self.random[usize::from(out)];
             let cft = &self.isolating.as_deref().expect("seen above").cft;
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
-            if rules.rules.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
+            if rules.algorithm.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
                 self.ports.tally.ce_monitored += 1;
                 self.mark_here(packet, out, now, world, post);
             }
@@ -225,7 +225,7 @@ impl Switch {
         post: &mut P,
     ) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        if !rules.rules.marks() || !is_markable(packet) {
+        if !rules.algorithm.marks() || !is_markable(packet) {
             return;
         }
         let congested = rules.lanes().congested;
@@ -238,7 +238,7 @@ impl Switch {
         let random = &mut self.random[usize::from(out)];
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let entry = &mut isolating.slots[slot];
-        if rules.rules.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
+        if rules.algorithm.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
             self.ports.tally.ce_isolated += 1;
             self.mark_here(packet, out, now, world, post);
         }

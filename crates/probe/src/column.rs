@@ -26,8 +26,12 @@ pub enum Take<R: 'static> {
     MaybeF64(fn(&R) -> Option<f64>),
     /// The name of a node, from its index.
     Node(fn(&R) -> u32),
+    /// The name of a node, or null.
+    MaybeNode(fn(&R) -> Option<u32>),
     /// The label of an egress port, from its node and port index.
     Port(fn(&R) -> (u32, u16)),
+    /// The label of an egress port, or null.
+    MaybePort(fn(&R) -> Option<(u32, u16)>),
     /// The name of a traffic entry, from its index.
     Traffic(fn(&R) -> u16),
     /// The name of a flow's traffic entry, from the flow index.
@@ -68,15 +72,19 @@ impl<R> Column<R> {
             Take::U32(_) => DataType::UInt32,
             Take::U64(_) | Take::MaybeU64(_) => DataType::UInt64,
             Take::MaybeF64(_) => DataType::Float64,
-            Take::Node(_) | Take::Port(_) | Take::Traffic(_) | Take::FlowTraffic(_) | Take::Word(..) => {
-                DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
-            }
+            Take::Node(_)
+            | Take::MaybeNode(_)
+            | Take::Port(_)
+            | Take::MaybePort(_)
+            | Take::Traffic(_)
+            | Take::FlowTraffic(_)
+            | Take::Word(..) => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
         }
     }
 
     /// Whether a value may be absent.
     pub const fn nullable(&self) -> bool {
-        matches!(self.take, Take::MaybeU64(_) | Take::MaybeF64(_))
+        matches!(self.take, Take::MaybeU64(_) | Take::MaybeF64(_) | Take::MaybeNode(_) | Take::MaybePort(_))
     }
 
     /// The type in a reader's words, such as `uint64 or null` or `text`.
@@ -89,6 +97,7 @@ impl<R> Column<R> {
             Take::U64(_) => "uint64",
             Take::MaybeU64(_) => "uint64 or null",
             Take::MaybeF64(_) => "float64 or null",
+            Take::MaybeNode(_) | Take::MaybePort(_) => "text or null",
             Take::Node(_) | Take::Port(_) | Take::Traffic(_) | Take::FlowTraffic(_) | Take::Word(..) => {
                 "text"
             }
@@ -116,12 +125,20 @@ impl<R> Column<R> {
             Take::MaybeU64(f) => Arc::new(iter.map(f).collect::<UInt64Array>()),
             Take::MaybeF64(f) => Arc::new(iter.map(f).collect::<Float64Array>()),
             Take::Node(f) => named(names.node_names(), iter.map(|r| names.node_key(f(r))))?,
+            Take::MaybeNode(f) => {
+                let key = |r| f(r).map(|node| names.node_key(node)).transpose();
+                maybe_named(names.node_names(), iter.map(key))?
+            }
             Take::Port(f) => {
                 let key = |r| {
                     let (node, port) = f(r);
                     names.port_key(node, port)
                 };
                 named(names.port_labels(), iter.map(key))?
+            }
+            Take::MaybePort(f) => {
+                let key = |r| f(r).map(|(node, port)| names.port_key(node, port)).transpose();
+                maybe_named(names.port_labels(), iter.map(key))?
             }
             Take::Traffic(f) => named(names.traffic_names(), iter.map(|r| names.traffic_key(f(r))))?,
             Take::FlowTraffic(f) => named(names.traffic_names(), iter.map(|r| names.flow_traffic_key(f(r))))?,
@@ -142,5 +159,14 @@ fn named(
     keys: impl Iterator<Item = Result<u32, NameError>>,
 ) -> Result<ArrayRef, NameError> {
     let keys = UInt32Array::from(keys.collect::<Result<Vec<u32>, _>>()?);
+    Ok(Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::clone(values) as ArrayRef)))
+}
+
+/// The same with nulls.
+fn maybe_named(
+    values: &Arc<StringArray>,
+    keys: impl Iterator<Item = Result<Option<u32>, NameError>>,
+) -> Result<ArrayRef, NameError> {
+    let keys = UInt32Array::from(keys.collect::<Result<Vec<Option<u32>>, _>>()?);
     Ok(Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::clone(values) as ArrayRef)))
 }

@@ -91,6 +91,11 @@ impl Plan {
         &self.tables
     }
 
+    /// Whether a table is among them.
+    pub fn has(&self, table: TableId) -> bool {
+        self.tables.iter().any(|plan| plan.table == table)
+    }
+
     /// The budget.
     pub const fn budget(&self) -> Bytes {
         self.budget
@@ -146,7 +151,13 @@ fn share_out(tables: &mut [TablePlan], budget: u64) {
 pub(crate) fn bytes_per_row<R: Table>() -> u64 {
     let width = |take: &Take<R>| match take {
         Take::Bool(_) | Take::U8(_) | Take::Word(..) => 1,
-        Take::U16(_) | Take::Node(_) | Take::Port(_) | Take::Traffic(_) | Take::FlowTraffic(_) => 2,
+        Take::U16(_)
+        | Take::Node(_)
+        | Take::MaybeNode(_)
+        | Take::Port(_)
+        | Take::MaybePort(_)
+        | Take::Traffic(_)
+        | Take::FlowTraffic(_) => 2,
         Take::U32(_) => 4,
         Take::U64(_) | Take::MaybeU64(_) | Take::MaybeF64(_) => 8,
     };
@@ -215,8 +226,8 @@ mod tests {
     proptest! {
         #[test]
         fn shares_never_exceed_the_budget_and_no_table_goes_without(
-            rows in prop::collection::vec(prop::option::of(any::<u64>()), 10),
-            budget in 10 * FILE_OVERHEAD..u64::MAX,
+            rows in prop::collection::vec(prop::option::of(any::<u64>()), TableId::ALL.len()),
+            budget in TableId::ALL.len() as u64 * FILE_OVERHEAD..u64::MAX,
         ) {
             let demands: Vec<_> = TableId::ALL.into_iter().zip(rows).map(|(t, r)| demand(t, r)).collect();
             let plan = Plan::new(&demands, Bytes::new(budget)).unwrap();

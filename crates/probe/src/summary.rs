@@ -30,6 +30,8 @@ pub struct Totals {
     pub ce_packets: u64,
     /// Packets received with UE.
     pub ue_packets: u64,
+    /// CNPs (BECNs) that reached the senders.
+    pub cnps: u64,
     /// PAUSEs that took effect.
     pub pauses: u64,
     /// PAUSE frames sent.
@@ -199,6 +201,7 @@ fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Re
         packets: sum(|t| t.packets),
         ce_packets: sum(|t| t.ce_packets),
         ue_packets: sum(|t| t.ue_packets),
+        cnps: sum(|t| t.cnps_ce + t.cnps_ue),
         pauses: ports.iter().map(|p| p.pauses).sum(),
         pauses_sent: ports.iter().map(|p| p.pauses_sent).sum(),
         peak_ingress: fullest.map(peak).transpose()?,

@@ -1,7 +1,11 @@
 //! One run from scenario text to results folder, without Python.
-use backwater_fabric::record::{FlowRecord, PortRecord};
-use backwater_fabric::{Control, End, Kind, ProbeSpec, Records, Simulation, Spec, Totals, Violation};
-use backwater_probe::{Demand, Names, Plan, Sink, SinkError, TableId, Written, run_json, summarize};
+use backwater_fabric::record::{FlowRecord, PortRecord, SwitchRecord};
+use backwater_fabric::{
+    Control, End, Kind, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
+};
+use backwater_probe::{
+    Demand, IsolationSummary, Names, Plan, Sink, SinkError, TableId, Written, run_json, summarize,
+};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;
 use backwater_units::Time;
@@ -93,10 +97,15 @@ pub(crate) fn run(
     let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
     let totals = simulate(&mut simulation, &control, &mut sink)?;
     let (flows, ports) = (simulation.flows(), simulation.ports());
+    let switches = if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() };
     facts.extend(outcome(&totals, &clock, kind));
     facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
     facts.extend(sums(&flows, &ports, &names, totals.now)?);
-    finish(request.out, sink, &flows, &ports, Value::Object(facts))
+    if !switches.is_empty() {
+        let summary = serde_json::to_value(IsolationSummary::of(&switches));
+        facts.insert("isolation".into(), summary.map_err(|error| Failure::Invariant(error.to_string()))?);
+    }
+    finish(request.out, sink, &flows, &ports, &switches, Value::Object(facts))
 }
 
 /// Runs the simulation with its records going to the sink.
@@ -130,7 +139,11 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.rates)?;
     sink.append(&records.holds)?;
     sink.append(&records.crowds)?;
-    sink.append(&records.waits)
+    sink.append(&records.waits)?;
+    sink.append(&records.delivered)?;
+    sink.append(&records.injected)?;
+    sink.append(&records.arrived)?;
+    sink.append(&records.isolation)
 }
 
 fn finish(
@@ -138,6 +151,7 @@ fn finish(
     sink: Option<Sink>,
     flows: &[FlowRecord],
     ports: &[PortRecord],
+    switches: &[SwitchRecord],
     facts: Value,
 ) -> Result<Value, Failure> {
     let (Some(dir), Some(mut sink)) = (out, sink) else {
@@ -145,13 +159,15 @@ fn finish(
     };
     sink.append(flows)?;
     sink.append(ports)?;
+    sink.append(switches)?;
     let written = sink.finish()?;
     Ok(run_json::write(dir, facts, &written)?)
 }
 
 /// The tables of a run, with the rows that can be told beforehand.
 fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
-    let ProbeSpec { sample, ports, rates, marks, pauses, states, blame, .. } = &spec.probe;
+    let ProbeSpec { sample, ports, rates, marks, pauses, states, delivered, packets, isolation, blame } =
+        &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
     // At most all eight priorities of a port are in use.
     let of_ports = |count: usize| count as u64 * 8;
@@ -160,7 +176,10 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         known(TableId::Flows, spec.flows.len() as u64),
         known(TableId::Ports, of_ports(spec.network.port_count())),
     ];
-    let blame = blame.is_some();
+    if matches!(spec.switch.queueing, Queueing::Combined(_)) {
+        demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
+    }
+    let (blame, packets) = (blame.is_some(), packets.contains(&true));
     let events = [
         (TableId::Marks, *marks),
         (TableId::Pauses, *pauses),
@@ -168,6 +187,10 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Holds, blame),
         (TableId::Crowds, blame),
         (TableId::Waits, blame),
+        (TableId::Injected, packets),
+        (TableId::Arrived, packets),
+        (TableId::Isolation, *isolation),
+        (TableId::Delivered, *delivered),
     ];
     demands
         .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));

@@ -3,10 +3,13 @@
 //! To add a column, add its line to the table and regenerate the page (the drift test says how).
 mod blame;
 mod common;
+mod delivery;
 mod events;
+mod isolation;
 mod series;
 mod totals;
 
+pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
 pub(crate) use totals::{fct, slowdown, throughput_bps};
 
 use crate::column::Column;
@@ -37,11 +40,21 @@ pub enum TableId {
     Crowds,
     /// Waits of followed packets.
     Waits,
+    /// What each host got of each traffic entry, by sampling period.
+    Delivered,
+    /// Packets that left their sources.
+    Injected,
+    /// Packets that reached their destinations.
+    Arrived,
+    /// What happened to congested-flow tables.
+    Isolation,
+    /// Totals of each switch with combined queueing.
+    Switches,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -52,6 +65,11 @@ impl TableId {
         Self::Holds,
         Self::Crowds,
         Self::Waits,
+        Self::Delivered,
+        Self::Injected,
+        Self::Arrived,
+        Self::Isolation,
+        Self::Switches,
     ];
 
     /// Name in TOML, Python and file names.
@@ -67,6 +85,11 @@ impl TableId {
             Self::Holds => "holds",
             Self::Crowds => "crowds",
             Self::Waits => "waits",
+            Self::Delivered => "delivered",
+            Self::Injected => "injected",
+            Self::Arrived => "arrived",
+            Self::Isolation => "isolation",
+            Self::Switches => "switches",
         }
     }
 
@@ -118,6 +141,26 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Waits => {
                 type $Record = backwater_fabric::record::WaitRecord;
+                $body
+            }
+            $crate::columns::TableId::Delivered => {
+                type $Record = backwater_fabric::record::DeliveredRecord;
+                $body
+            }
+            $crate::columns::TableId::Injected => {
+                type $Record = backwater_fabric::record::InjectedRecord;
+                $body
+            }
+            $crate::columns::TableId::Arrived => {
+                type $Record = backwater_fabric::record::ArrivedRecord;
+                $body
+            }
+            $crate::columns::TableId::Isolation => {
+                type $Record = backwater_fabric::record::IsolationRecord;
+                $body
+            }
+            $crate::columns::TableId::Switches => {
+                type $Record = backwater_fabric::record::SwitchRecord;
                 $body
             }
         }

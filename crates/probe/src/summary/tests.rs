@@ -75,7 +75,7 @@ fn flows_are_summed_by_traffic_entry_and_an_entry_without_flows_has_no_means() {
     assert_eq!(incast.fct_ps.map(|fct| fct.max), Some(30e6));
     let silent = &summary.traffic[2];
     assert_eq!((silent.flows, silent.mean_throughput_bps, silent.fct_ps), (0, None, None));
-    assert_eq!((summary.totals.flows, summary.totals.packets), (3, 175));
+    assert_eq!((summary.totals.flows, summary.totals.packets, summary.totals.cnps), (3, 175, 9));
 }
 
 #[test]

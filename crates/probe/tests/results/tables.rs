@@ -3,7 +3,8 @@ use crate::common::{any_mark, flow, listing, names, numbers, plan, rate, read, t
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use backwater_fabric::record::{
-    FlowRecord, MarkRecord, PauseRecord, PortRecord, RateRecord, SampleRecord, StateRecord,
+    DeliveredRecord, FlowRecord, InjectedRecord, IsolationEvent, IsolationRecord, MarkRecord, PauseRecord,
+    PortRecord, RateRecord, SampleRecord, StateRecord,
 };
 use backwater_probe::{Demand, Plan, Sink, Table, TableId, dictionary};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -91,6 +92,62 @@ fn marks_and_states_are_written_as_words() {
 }
 
 #[test]
+fn an_entry_of_a_key_without_a_source_has_none_and_its_root_is_named_if_it_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = IsolationRecord {
+        time: Time::from_ps(9),
+        node: 2,
+        port: 1,
+        what: IsolationEvent::Allocated,
+        ingress: Some(0),
+        src: Some(0),
+        dst: Some(1),
+        origin: 1,
+        root: Some((2, 1)),
+        used: 1,
+    };
+    let refused = IsolationRecord {
+        what: IsolationEvent::Refused,
+        src: None,
+        origin: 2,
+        root: None,
+        ingress: None,
+        ..made
+    };
+    let told = IsolationRecord { what: IsolationEvent::Notified, origin: 3, ..made };
+    let table = write(dir.path(), &[made, refused, told]);
+    assert_eq!(texts(&table, "what"), ["allocated", "refused", "notified"]);
+    assert_eq!(texts(&table, "origin"), ["local", "cim", "both"]);
+    assert_eq!(texts(&table, "dst"), ["R"; 3]);
+    assert_eq!(numbers(&table, "ingress_index"), [Some(0), None, Some(0)]);
+    let nulls = |column| table[0].column_by_name(column).unwrap().null_count();
+    assert_eq!((nulls("src"), nulls("root"), nulls("dst")), (1, 1, 0));
+    assert_eq!(texts(&table, "root")[0], "T->R");
+}
+
+#[test]
+fn what_a_host_got_is_named_by_entry_and_a_packet_of_unknown_making_has_no_time_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let got = DeliveredRecord {
+        time: Time::from_ps(50_000_000),
+        node: 1,
+        group: 1,
+        bytes: Bytes::new(100),
+        wire_bytes: Bytes::new(4096),
+        packets: 1,
+        ce_packets: 1,
+        cnps: 1,
+    };
+    let table = write(dir.path(), &[got]);
+    assert_eq!((texts(&table, "traffic")[0].as_str(), texts(&table, "node")[0].as_str()), ("incast", "R"));
+    assert_eq!(numbers(&table, "wire_bytes"), [Some(4096)]);
+    let left = InjectedRecord { time: Time::from_ps(7), made: Time::from_ps(5), flow: 2, seq: 3 };
+    let table = write(dir.path(), &[left, InjectedRecord { made: Time::MAX, flow: 0, ..left }]);
+    assert_eq!(numbers(&table, "made_ps"), [Some(5), None]);
+    assert_eq!(texts(&table, "traffic"), ["incast", "web"]);
+}
+
+#[test]
 fn every_table_can_be_written_in_one_run_and_holds_its_documented_columns() {
     let dir = tempfile::tempdir().unwrap();
     let demands = TableId::ALL.map(|table| Demand { table, rows: None });
@@ -112,7 +169,7 @@ fn every_table_can_be_written_in_one_run_and_holds_its_documented_columns() {
     sink.append(&[sample; 4]).unwrap();
     sink.append(&[rate(1)]).unwrap();
     let written = sink.finish().unwrap();
-    assert_eq!(written.tables.len(), 10);
+    assert_eq!(written.tables.len(), TableId::ALL.len());
     for info in &written.tables {
         let file = std::fs::File::open(dir.path().join(&info.file)).unwrap();
         let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();

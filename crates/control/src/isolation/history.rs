@@ -16,7 +16,7 @@
 use backwater_units::Time;
 
 use super::Key;
-use super::cft::{Origin, Slot};
+use super::slot::{Origin, Slot};
 
 /// Ghosts a switch keeps.
 const GHOSTS: usize = 64;

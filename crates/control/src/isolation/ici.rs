@@ -35,14 +35,12 @@
 //! Known deviations: none known, as the text leaves open how ICI does it. Entries of one destination are not merged.
 use backwater_units::{Bytes, Span, Time};
 
-use super::cft::{Cft, Origin, Slot};
-use super::{CiConfig, Common, RootFacts};
+use super::cft::Cft;
+use super::slot::{Origin, Slot};
+use super::{CiConfig, Common, RootFacts, has_share};
 use crate::ConfigError;
 use crate::detector::Red;
 use crate::error::require;
-
-/// Shares are counted in millionths.
-const MILLION: u128 = 1_000_000;
 
 /// Parameters of ICI, and of ICI+ with [`IciMarking`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,8 +130,14 @@ impl IciMarking {
             "ici.persist",
             "2ms is the default; it must outlast bursts that isolation absorbs",
         )?;
-        self.congested.validate()?;
-        self.monitored.validate()
+        let named = |ramp: &Red, kmin, pmax| {
+            ramp.validate().map_err(|error| ConfigError {
+                parameter: if error.parameter == "pmax" { pmax } else { kmin },
+                ..error
+            })
+        };
+        named(&self.congested, "ici.congested.kmin", "ici.congested.pmax")?;
+        named(&self.monitored, "ici.monitored.kmin", "ici.monitored.pmax")
     }
 }
 
@@ -163,8 +167,8 @@ impl IciConfig {
 
     /// Whether the packet's destination makes up enough of the queue.
     fn is_to_blame(&self, facts: &RootFacts) -> bool {
-        let (own, queue) = (u128::from(facts.of_destination), u128::from(facts.queue));
-        facts.of_destination >= self.quorum.get() && own * MILLION >= u128::from(self.share_ppm) * queue
+        facts.of_destination >= self.quorum.get()
+            && has_share(facts.of_destination, facts.queue, self.share_ppm)
     }
 
     /// Whether the port is a root and the packet one of those to blame, the length of the queue apart.

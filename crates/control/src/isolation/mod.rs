@@ -22,13 +22,17 @@ use crate::error::require;
 mod cft;
 mod ci;
 mod cim;
+mod fits;
 mod history;
 mod ici;
+mod slot;
 
-pub use cft::{Allocation, Cft, Claim, Expiry, Origin, Slot};
+pub use cft::{Allocation, Cft, Claim, Expiry};
 pub use ci::CiConfig;
 pub use cim::{CimFacts, CimState, NotifyConfig};
+pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
+pub use slot::{Origin, Slot};
 
 /// What a flow is told by: a number that the caller makes of its tuple, its destination or its root.
 pub type Key = u64;
@@ -42,8 +46,8 @@ pub struct Common {
     pub residency: Span,
     /// When CIMs are sent.
     pub notify: NotifyConfig,
-    /// Early hint: half of `T_DET` suffices for a packet that leaves an ingress NFQ of this many bytes in which its destination
-    /// has half of them.
+    /// Early hint: half of `T_DET` suffices for a packet that leaves an ingress NFQ of at least this many bytes in which its
+    /// destination has its share: half of them in CI, that of the egress port in ICI.
     pub early: Option<Bytes>,
 }
 
@@ -77,23 +81,6 @@ pub struct RootFacts {
     pub now: Time,
 }
 
-/// What of the switch the thresholds must fit into. Bytes, except `ports`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
-    /// A full packet on the wire.
-    pub packet: Bytes,
-    /// What the NFQ may take of an egress region.
-    pub nfq_cap: Bytes,
-    /// The same of the CFQ.
-    pub cfq_cap: Bytes,
-    /// From where on the NFQ of an ingress port is paused.
-    pub nfq_stop: Bytes,
-    /// The same of the CFQ.
-    pub cfq_stop: Bytes,
-    /// Most ports of a switch.
-    pub ports: u16,
-}
-
 impl Isolation {
     /// What both kinds have.
     #[inline]
@@ -114,8 +101,7 @@ impl Isolation {
     /// Whether the packet that entered an egress NFQ belongs to a flow that is to be isolated, this port being its root.
     #[inline]
     pub fn is_root(&self, cft: &Cft, facts: &RootFacts) -> bool {
-        let common = self.common();
-        if facts.queue < common.detect.get() && !common.is_hinted(facts) {
+        if facts.queue < self.common().detect.get() && !self.is_hinted(facts) {
             return false;
         }
         match self {
@@ -189,6 +175,18 @@ impl Isolation {
         }
     }
 
+    /// Whether the ingress port already shows what the egress port is about to.
+    fn is_hinted(&self, facts: &RootFacts) -> bool {
+        let Common { detect, early: Some(level), .. } = *self.common() else { return false };
+        let share_ppm = match self {
+            Self::Ci(_) => 500_000,
+            Self::Ici(ici) => ici.share_ppm,
+        };
+        facts.queue >= detect.get() / 2
+            && facts.ingress >= level.get()
+            && has_share(facts.ingress_of_destination, facts.ingress, share_ppm)
+    }
+
     /// Refuses parameters outside the ranges in which the algorithm is defined.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.common().validate()?;
@@ -199,16 +197,12 @@ impl Isolation {
     }
 }
 
-impl Common {
-    /// Whether the ingress port already shows what the egress port is about to.
-    fn is_hinted(&self, facts: &RootFacts) -> bool {
-        self.early.is_some_and(|level| {
-            facts.queue >= self.detect.get() / 2
-                && facts.ingress >= level.get()
-                && facts.ingress_of_destination >= facts.ingress.div_ceil(2)
-        })
-    }
+/// Whether `part` is at least so many millionths of `whole`, exactly.
+const fn has_share(part: u64, whole: u64, share_ppm: u32) -> bool {
+    part as u128 * 1_000_000 >= share_ppm as u128 * whole as u128
+}
 
+impl Common {
     fn validate(&self) -> Result<(), ConfigError> {
         require(self.detect > Bytes::new(0), "detect", self.detect, "above 0B", "48KiB is the default")?;
         require(
@@ -217,6 +211,13 @@ impl Common {
             self.residency,
             "longer than 0ps",
             "10us is the default",
+        )?;
+        require(
+            self.early != Some(Bytes::new(0)),
+            "early",
+            Bytes::new(0),
+            "above 0B, or left out",
+            "44KiB is usual; leave it out for no early hint",
         )?;
         self.notify.validate()
     }

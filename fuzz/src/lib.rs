@@ -96,6 +96,10 @@ fn small_network(shape: &Shape) -> bool {
             *leaves <= 4 && *spines <= 4 && *hosts_per_leaf <= 8 && slow(rate.0)
         }
         Shape::FatTree { k, rate, .. } => *k <= 4 && slow(rate.0),
+        Shape::KAryNTree { k, n, rate, .. } => k.saturating_pow(*n) <= 32 && slow(rate.0),
+        Shape::Rlft { leaves, spines, hosts_per_leaf, links, rate, .. } => {
+            *leaves <= 4 && *spines <= 4 && *hosts_per_leaf <= 8 && *links <= 4 && slow(rate.0)
+        }
         Shape::Hpcc { .. } => true,
         Shape::Edges { hosts, links, .. } => hosts.len() <= 32 && links.iter().all(|link| slow(link.rate.0)),
     }

@@ -76,7 +76,7 @@ pub struct Names {
 
 impl Names {
     /// `nodes`: node names by node index. `peers`: for each node, the node index at the far end of each of its
-    /// ports, in port order (a port's label is then `"L0->T2"`). `traffic`: names of the scenario's traffic
+    /// ports, in port order (a port's label is then `"L0->T2"`, of parallel links `"L0->T2:0"`, `"L0->T2:1"`, …). `traffic`: names of the scenario's traffic
     /// entries. `flow_traffic`: the traffic entry of each flow, by flow index.
     ///
     /// # Errors
@@ -95,9 +95,13 @@ impl Names {
         let mut first_port = Vec::with_capacity(known + 1);
         for (name, peers) in nodes.iter().zip(peers) {
             first_port.push(labels.len());
-            for &peer in peers {
+            for (port, &peer) in peers.iter().enumerate() {
                 let to = nodes.get(peer as usize).ok_or(NameError::Node { node: peer, known })?;
-                labels.push(format!("{name}->{to}"));
+                let same = |ports: &[u32]| ports.iter().filter(|&&other| other == peer).count();
+                labels.push(match same(peers) {
+                    1 => format!("{name}->{to}"),
+                    _ => format!("{name}->{to}:{}", same(&peers[..port])),
+                });
             }
         }
         first_port.push(labels.len());

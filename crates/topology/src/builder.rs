@@ -9,12 +9,18 @@ pub struct Builder {
     nodes: Vec<Node>,
     links: Vec<Link>,
     aliases: Vec<Alias>,
+    parallel: bool,
 }
 
 impl Builder {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing yet; several links may join the same two nodes.
+    pub fn with_parallel_links() -> Self {
+        Self { parallel: true, ..Self::default() }
     }
 
     fn node(&mut self, name: String, role: Role) -> u32 {
@@ -49,6 +55,6 @@ impl Builder {
 
     /// Checks everything and numbers the ports.
     pub fn build(self) -> Result<Network, TopologyError> {
-        Network::new(self.nodes, self.links, self.aliases)
+        Network::checked(self.nodes, self.links, self.aliases, self.parallel)
     }
 }

@@ -88,11 +88,21 @@ impl Network {
     /// delays out of range, more than [`MAX_NODES`] or [`MAX_PORTS`], hosts that do not have exactly one link,
     /// no host at all, aliases of no port. Reachability is checked by [`crate::Routes::new`].
     pub fn new(nodes: Vec<Node>, links: Vec<Link>, aliases: Vec<Alias>) -> Result<Self, TopologyError> {
+        Self::checked(nodes, links, aliases, false)
+    }
+
+    /// [`Network::new`], or the same with several links between two nodes.
+    pub(crate) fn checked(
+        nodes: Vec<Node>,
+        links: Vec<Link>,
+        aliases: Vec<Alias>,
+        parallel: bool,
+    ) -> Result<Self, TopologyError> {
         if nodes.len() > MAX_NODES {
             return Err(TopologyError::TooManyNodes { nodes: nodes.len() as u64 });
         }
         let by_name = names(&nodes)?;
-        check_links(&nodes, &links)?;
+        check_links(&nodes, &links, parallel)?;
         let (first_port, ports) = number_ports(&nodes, &links)?;
         let hosts: Vec<u32> =
             (0..nodes.len() as u32).filter(|&n| nodes[n as usize].role == Role::Host).collect();
@@ -205,15 +215,35 @@ impl Network {
         self.aliases.iter().map(|(name, port)| (name.as_str(), *port))
     }
 
-    /// The port of `from` that leads straight to `to`.
+    /// The first port of `from` that leads straight to `to`.
     pub fn port_to(&self, from: u32, to: u32) -> Option<u16> {
         self.ports(from).iter().position(|port| port.peer == to).map(|port| port as u16)
     }
 
-    /// A port as text: `T0->L0`. Unique, since no two links join the same nodes.
+    /// A port as text: `T0->L0`. Of several links that join the same nodes the first is `T0->L0:0`, the next `T0->L0:1`.
     pub fn port_name(&self, node: u32, port: u16) -> String {
+        let (peer, name) = (self.ports(node)[usize::from(port)].peer, self.name(node));
+        let to = self.name(peer);
+        match self.parallel(node, port) {
+            None => format!("{name}->{to}"),
+            Some(number) => format!("{name}->{to}:{number}"),
+        }
+    }
+
+    /// Which of several links to the same neighbour is behind a port, from 0; `None` for an only link.
+    pub fn parallel(&self, node: u32, port: u16) -> Option<u16> {
         let peer = self.ports(node)[usize::from(port)].peer;
-        format!("{}->{}", self.name(node), self.name(peer))
+        let same = |ports: &[Port]| ports.iter().filter(|port| port.peer == peer).count() as u16;
+        let ports = self.ports(node);
+        (same(ports) > 1).then(|| same(&ports[..usize::from(port)]))
+    }
+
+    /// Whether several links join some two nodes.
+    pub fn has_parallel_links(&self) -> bool {
+        let mut ends: Vec<(u32, u32)> =
+            self.links.iter().map(|link| (link.a.min(link.b), link.a.max(link.b))).collect();
+        ends.sort_unstable();
+        ends.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     /// The least propagation delay: how far ahead any node may run on its own.
@@ -254,7 +284,7 @@ fn names(nodes: &[Node]) -> Result<BTreeMap<String, u32>, TopologyError> {
     Ok(by_name)
 }
 
-fn check_links(nodes: &[Node], links: &[Link]) -> Result<(), TopologyError> {
+fn check_links(nodes: &[Node], links: &[Link], parallel: bool) -> Result<(), TopologyError> {
     let mut seen = BTreeMap::new();
     for (index, &Link { a, b, rate, delay }) in links.iter().enumerate() {
         if let Some(missing) = [a, b].into_iter().find(|&end| end as usize >= nodes.len()) {
@@ -264,8 +294,11 @@ fn check_links(nodes: &[Node], links: &[Link]) -> Result<(), TopologyError> {
         if a == b {
             return Err(TopologyError::SelfLoop { link: index, name: name(a) });
         }
-        if let Some(&first) = seen.get(&(a.min(b), a.max(b))) {
-            return Err(TopologyError::DuplicateLink { link: index, first, a: name(a), b: name(b) });
+        match seen.insert((a.min(b), a.max(b)), index) {
+            Some(first) if !parallel => {
+                return Err(TopologyError::DuplicateLink { link: index, first, a: name(a), b: name(b) });
+            }
+            _ => {}
         }
         if !(TopologyError::MIN_RATE..=TopologyError::MAX_RATE).contains(&rate) {
             return Err(TopologyError::Rate { link: index, a: name(a), b: name(b), rate });
@@ -273,7 +306,6 @@ fn check_links(nodes: &[Node], links: &[Link]) -> Result<(), TopologyError> {
         if delay == Span::ZERO || delay > TopologyError::MAX_DELAY {
             return Err(TopologyError::Delay { link: index, a: name(a), b: name(b), delay });
         }
-        seen.insert((a.min(b), a.max(b)), index);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Forwarding: which ports lead from a switch to a host, and which of them a flow takes.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::table::{Table, TableBuilder};
 use crate::{Network, RouteError};
@@ -10,12 +10,15 @@ pub enum Routing {
     /// Equal-cost multi-path: all shortest paths are in the table, the flow's hash chooses at every switch.
     #[default]
     Ecmp,
-    /// Static destination-modulo routing, as in InfiniBand subnets (Gomez et al., IPDPS 2007): one port per
-    /// destination. On the way up, a switch with w equally short ports takes number ⌊d / D⌋ mod w, where d is the
-    /// host index of the destination and D the product of the widths of the tiers below. In a k-ary fat tree
-    /// that is d mod k/2 at an edge switch and ⌊d / (k/2)⌋ mod k/2 above it, so destinations use all cores
-    /// evenly; in a leaf–spine d mod spines. Switches with hosts have D = 1: in a graph without tiers the choice
-    /// is d mod w everywhere.
+    /// Static destination-modulo routing, as in InfiniBand subnets (Gomez et al., IPDPS 2007; Zahavi et al., Concurrency and
+    /// Computation 2010): one port per destination. On the way up, a switch with w equally near neighbours takes number
+    /// ⌊d / D⌋ mod w of them, in the order of its ports, where d is the host index of the destination and D the product of
+    /// the widths of the tiers below. In a k-ary fat tree that is d mod k/2 at an edge switch and ⌊d / (k/2)⌋ mod k/2 above
+    /// it, so destinations use all cores evenly; in a k-ary n-tree ⌊d / kˡ⌋ mod k at level l; in a leaf–spine d mod spines.
+    /// Switches with hosts have D = 1: in a graph without tiers the choice is d mod w everywhere.
+    ///
+    /// Of p parallel links to that neighbour it takes number ⌊d / (D·w)⌋ mod p, so that those who share the neighbour share
+    /// the links evenly; on the way down as well, where w = 1.
     DModK,
 }
 
@@ -42,7 +45,7 @@ impl Routes {
             row[switch as usize] = Some(index as u32);
         }
         let mut table = TableBuilder::new(switches.len(), net.hosts().len());
-        let divisors = divisors(net);
+        let (divisors, parallel) = (divisors(net), net.has_parallel_links());
         let mut group = Vec::new();
         for (attachment, hosts) in hosts_by_attachment(net) {
             let distance = distances(net, attachment);
@@ -56,9 +59,10 @@ impl Routes {
                         }
                     }
                     Routing::DModK if !group.is_empty() => {
+                        let links = if parallel { by_neighbour(net, switch, &group) } else { Vec::new() };
                         for &host in &hosts {
-                            let turn = u64::from(host) / divisors[switch as usize] % group.len() as u64;
-                            table.set(row, host, &[group[turn as usize]])?;
+                            let turn = u64::from(host) / divisors[switch as usize];
+                            table.set(row, host, &[turn_of(&group, &links, turn)])?;
                         }
                     }
                     _ => table.set_all(row, &hosts, &group)?,
@@ -146,6 +150,32 @@ fn closer<'a>(net: &'a Network, distance: &'a [Option<u32>], node: u32) -> impl 
         .map(|(number, _)| number as u16)
 }
 
+/// Ports of a switch, those to one neighbour together; neighbours in the order of their first ports.
+fn by_neighbour(net: &Network, switch: u32, ports: &[u16]) -> Vec<Vec<u16>> {
+    let mut place = BTreeMap::new();
+    let mut near: Vec<Vec<u16>> = Vec::new();
+    for &port in ports {
+        let next = near.len();
+        let index = *place.entry(net.ports(switch)[usize::from(port)].peer).or_insert(next);
+        if index == next {
+            near.push(Vec::new());
+        }
+        near[index].push(port);
+    }
+    near
+}
+
+/// Neighbours take turns, and with every round of theirs the links to one of them. Without `links` each port is the only one
+/// to its neighbour.
+fn turn_of(ports: &[u16], links: &[Vec<u16>], turn: u64) -> u16 {
+    if links.is_empty() {
+        return ports[(turn % ports.len() as u64) as usize];
+    }
+    let neighbours = links.len() as u64;
+    let links = &links[(turn % neighbours) as usize];
+    links[(turn / neighbours % links.len() as u64) as usize]
+}
+
 /// Links are full duplex, so a graph is in one piece if the first host reaches all others.
 fn check_reachable(net: &Network) -> Result<(), RouteError> {
     let distance = distances(net, net.hosts()[0]);
@@ -168,7 +198,7 @@ pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<u32, Vec<u32>> {
 }
 
 /// The D of [`Routing::DModK`] by node: tiers are counted from the hosts up, and a tier's width is the number of
-/// ports by which a switch below reaches it.
+/// neighbours that a switch below has in it.
 fn divisors(net: &Network) -> Vec<u64> {
     let count = net.nodes().len();
     let mut tier: Vec<Option<u32>> = vec![None; count];
@@ -186,10 +216,10 @@ fn divisors(net: &Network) -> Vec<u64> {
             }
         }
         let up = |port: &&crate::Port| tier[port.peer as usize] == above;
-        let width = net.ports(node).iter().filter(up).count() as u64;
-        for port in net.ports(node).iter().filter(up) {
-            divisor[port.peer as usize] =
-                divisor[port.peer as usize].max(divisor[node as usize].saturating_mul(width));
+        let peers: BTreeSet<u32> = net.ports(node).iter().filter(up).map(|port| port.peer).collect();
+        for &peer in &peers {
+            divisor[peer as usize] =
+                divisor[peer as usize].max(divisor[node as usize].saturating_mul(peers.len() as u64));
         }
     }
     divisor

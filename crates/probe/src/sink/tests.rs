@@ -10,6 +10,17 @@ fn names() -> Names {
     Names::new(nodes, &[vec![1], vec![0]], vec!["web".to_owned()], vec![0]).unwrap()
 }
 
+#[test]
+fn several_links_to_one_neighbour_have_numbered_labels() {
+    let nodes = ["S", "T", "U"].map(str::to_owned).to_vec();
+    let names = Names::new(nodes, &[vec![1, 2, 1], vec![0, 0], vec![0]], Vec::new(), Vec::new()).unwrap();
+    let labels =
+        |node: u32, count: u16| (0..count).map(|port| names.port(node, port).unwrap()).collect::<Vec<_>>();
+    assert_eq!(labels(0, 3), ["S->T:0", "S->U", "S->T:1"]);
+    assert_eq!(labels(1, 2), ["T->S:0", "T->S:1"]);
+    assert_eq!(labels(2, 1), ["U->S"]);
+}
+
 fn plan(tables: &[TableId]) -> Plan {
     let demands: Vec<_> = tables.iter().map(|&table| Demand { table, rows: None }).collect();
     Plan::new(&demands, Bytes::from_mb(50)).unwrap()

@@ -29,7 +29,8 @@ pub enum Routing {
     /// By a hash of the flow, per switch.
     #[default]
     Ecmp,
-    /// By the destination's number modulo the number of choices.
+    /// By the destination's number modulo the number of choices (D-mod-k), each level by its own digits; of parallel links
+    /// too. All traffic to one destination meets at one top switch.
     DModK,
 }
 
@@ -131,6 +132,50 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
+    /// The k-ary n-tree (Petrini and Vanneschi, IPPS 1997): kⁿ hosts under n levels of kⁿ⁻¹ switches with k ports down and k up.
+    /// Hosts h0, h1, …; switches s<level>.<number>, level 0 at the hosts. The ICI paper's network of 64 hosts is our reading:
+    /// k = 4, n = 3.
+    KAryNTree {
+        /// Ports down, and ports up, of a switch.
+        #[schemars(range(min = 2, max = 512))]
+        k: u32,
+        /// Levels of switches.
+        #[schemars(range(min = 1, max = 15))]
+        n: u32,
+        /// Rate of all links. Default 100 Gbps (ICI paper, section 4.1).
+        #[serde(default = "hundred_gbps")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links. Default 25 ns (ICI paper, section 4.1).
+        #[serde(default = "twenty_five_ns")]
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// The two-level real-life fat tree (Zahavi et al., Concurrency and Computation 2010): leaves and spines with parallel
+    /// links. Hosts h0, h1, …; switches leaf0, …, spine0, …; ports leaf0->spine0:0, leaf0->spine0:1, … if links is above 1.
+    Rlft {
+        /// Number of leaves.
+        #[schemars(range(min = 1, max = 1024))]
+        leaves: u32,
+        /// Number of spines.
+        #[schemars(range(min = 1, max = 1024))]
+        spines: u32,
+        /// Hosts at each leaf.
+        #[schemars(range(min = 1, max = 1024))]
+        hosts_per_leaf: u32,
+        /// Parallel links between each leaf and each spine. Default 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024))]
+        links: u32,
+        /// Rate of all links. Default 100 Gbps (ICI paper, section 4.1).
+        #[serde(default = "hundred_gbps")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links. Default 25 ns (ICI paper, section 4.1).
+        #[serde(default = "twenty_five_ns")]
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
     /// A `topology.txt` of the HPCC/ns-3 RoCE simulators; its node i gets the name `n<i>`.
     Hpcc {
         /// Path, relative to the folder of the scenario file.
@@ -175,4 +220,16 @@ const fn ten_gbps() -> Quantity<Rate> {
 
 const fn four_us() -> Quantity<Span> {
     Quantity(Span::from_us(4))
+}
+
+const fn hundred_gbps() -> Quantity<Rate> {
+    Quantity(Rate::from_gbps(100))
+}
+
+const fn twenty_five_ns() -> Quantity<Span> {
+    Quantity(Span::from_ns(25))
+}
+
+const fn one() -> u32 {
+    1
 }

@@ -77,7 +77,8 @@ fn ports(context: &mut Context<'_>, network: &Network) -> Vec<(u32, u16)> {
     chosen
 }
 
-/// The ports that an alias, `A->B` or `A:*` stand for; both ends may be patterns.
+/// The ports that an alias, `A->B` or `A:*` stand for; both ends may be patterns. `A->B` are all links from A to B, `A->B:1`
+/// the second of them.
 fn find(network: &Network, pattern: &str) -> Vec<(u32, u16)> {
     if let Some(port) = network.alias(pattern) {
         return vec![port];
@@ -97,10 +98,13 @@ fn find(network: &Network, pattern: &str) -> Vec<(u32, u16)> {
     let from_fits = candidates.into_iter().filter(|&node| fits(from, network.name(node)));
     let ports = from_fits
         .flat_map(|node| (0..).zip(network.ports(node)).map(move |(index, port)| (node, index, port)));
-    ports
-        .filter(|(_, _, port)| fits(to, network.name(port.peer)))
-        .map(|(node, index, _)| (node, index))
-        .collect()
+    let to_fits = |&(node, index, port): &(u32, u16, &Port)| {
+        let name = network.name(port.peer);
+        fits(to, name)
+            || to.contains(':')
+                && network.parallel(node, index).is_some_and(|number| fits(to, &format!("{name}:{number}")))
+    };
+    ports.filter(to_fits).map(|(node, index, _)| (node, index)).collect()
 }
 
 fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {

@@ -21,6 +21,10 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
             generate::leaf_spine(*leaves, *spines, *hosts_per_leaf, rate.0, spine_rate, delay.0)
         }
         Shape::FatTree { k, rate, delay } => generate::fat_tree(*k, rate.0, delay.0),
+        Shape::KAryNTree { k, n, rate, delay } => generate::k_ary_n_tree(*k, *n, rate.0, delay.0),
+        Shape::Rlft { leaves, spines, hosts_per_leaf, links, rate, delay } => {
+            generate::rlft(*leaves, *spines, *hosts_per_leaf, *links, rate.0, delay.0)
+        }
         Shape::Hpcc { file } => return hpcc(context, file),
         Shape::Edges { hosts, switches, links } => {
             let edge = |link: &Edge| generate::Edge {

@@ -26,7 +26,7 @@ enum Act {
 
 /// Twelve keys. The multiples of this number lie in one chain of the table: they are in each other's way.
 const KEYS: [Key; 12] = {
-    let chained = 0xF1DE83E19937733D_u64;
+    let chained = 0xF1DE_83E1_9937_733D_u64;
     let mut keys = [0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 6];
     let mut at = 6;
     while at < 12 {

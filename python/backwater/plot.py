@@ -44,6 +44,11 @@ SCHEME_COLOURS = {
     "TIMELY+TCD": GREEN,
     "IB CC": GREY,
     "IB CC+TCD": PURPLE,
+    "dcqcn": BLUE,
+    "ci": ORANGE,
+    "ci+dcqcn": SKY,
+    "ici": GREEN,
+    "ici+": VERMILLION,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}

@@ -1,0 +1,25 @@
+"""Figure 4: FCTs of the messages of Google_All beside one congestion tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ici import messages
+from papers.ici.measured import of
+from papers.ici.panels import draw_grid
+from papers.ici.panels_fct import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    return messages.compare(of(runs, "w3"))
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    title = "Figure 4: FCTs of Google_All's messages beside one congestion tree"
+    draw_grid(ROWS, [of(runs, "w3") for runs in seeds], file, title=title)

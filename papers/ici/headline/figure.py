@@ -1,0 +1,61 @@
+"""The abstract's numbers: the best reductions of the 99th percentile of FCT and of the peak of BECNs, against DCQCN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+
+from papers.ici.measured import becn_peak, fct_us, most, percentile
+from papers.ici.panels import colour, draw_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+    from matplotlib.axes import Axes
+
+#: The workloads in which ICI+ sends BECNs at all, and how they are called in the picture.
+WORKLOADS = {"w2": "four trees", "w3": "Google, tree", "w4": "Google, burst", "w5": "Google, 4 bursts"}
+#: What the paper prints.
+PAPER = {"fct": 31, "peak": 32}
+
+
+def gains(runs: Mapping[str, Results], workload: str) -> tuple[float, float]:
+    """By how many percent the 99th percentile of FCT is lower than DCQCN's, and how many times the peak of BECNs is."""
+    plain, plus = runs[f"{workload} dcqcn"], runs[f"{workload} ici+"]
+    reduction = 100 * (1 - percentile(fct_us(plus), 99) / percentile(fct_us(plain), 99))
+    return reduction, becn_peak(plain) / max(becn_peak(plus), 1)
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    found = {workload: gains(runs, workload) for workload in WORKLOADS}
+    told: dict[str, float | bool | None] = {}
+    for workload, (reduction, gain) in found.items():
+        told |= {f"{workload}_p99_fct_reduction": reduction, f"{workload}_becn_peak_gain": gain}
+    return told | {
+        "best_p99_fct_reduction": most([reduction for reduction, _ in found.values()]),
+        "best_becn_peak_gain": most([gain for _, gain in found.values()]),
+    }
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    found = [{workload: gains(runs, workload) for workload in WORKLOADS} for runs in seeds]
+    title = "Headline: ICI+ against DCQCN"
+    rows = [[lambda axes, _: draw_gains(axes, found, 0), lambda axes, _: draw_gains(axes, found, 1)]]
+    draw_grid(rows, seeds, file, title=title, schemes=("ici+",))
+
+
+def draw_gains(axes: Axes, found: Sequence[Mapping[str, tuple[float, float]]], which: int) -> None:
+    """A gain by workload, with the paper's number as a line."""
+    for place, workload in enumerate(WORKLOADS):
+        values = [one[workload][which] for one in found]
+        mean = sum(values) / len(values)
+        axes.bar(place, mean, 0.7, color=colour("ici+"), alpha=0.7)
+        axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
+        axes.annotate(f"{mean:.3g}", (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+    axes.axhline(list(PAPER.values())[which], color=plot.GREY, ls="--", lw=1)
+    axes.set_xticks(range(len(WORKLOADS)), [name.replace(", ", ",\n") for name in WORKLOADS.values()], fontsize=7)
+    axes.set_title(("99th percentile of FCT (line: paper)", "peak of BECNs (line: paper)")[which])
+    axes.set_ylabel(("lower by [%]", "times lower")[which])

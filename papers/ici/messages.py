@@ -1,0 +1,100 @@
+"""What Figures 3 to 6 measure: messages of Google_All, with a congestion tree or with bursts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from backwater.measures import end_ps
+
+from papers.ici.measured import (
+    MS,
+    common,
+    fct_us,
+    least,
+    makespan_ms,
+    offered,
+    percentile,
+    throughput,
+    told,
+    unfinished,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.results import Results
+
+    from papers.ici.measured import Metrics
+
+PERCENTILES = {"median": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+#: Size classes of messages, in bytes: at least one packet's worth in most of them is one message of a packet.
+SIZES = ((0, 64), (64, 1024), (1024, 4096), (4096, 65_536), (65_536, None))
+
+
+def times(run: Results) -> Metrics:
+    """Percentiles of FCT over all messages, in µs."""
+    values = fct_us(run)
+    return {f"{name}_fct_us": percentile(values, percent) for name, percent in PERCENTILES.items()}
+
+
+def network(run: Results) -> Metrics:
+    """How long the run and the bursts take, and what happened in the network."""
+    return {
+        "run_ms": end_ps(run) / MS,
+        "unfinished": unfinished(run),
+        "makespan_ms": makespan_ms(run),
+    } | common(run)
+
+
+def span(runs: Mapping[str, Results], *, bursts: bool) -> tuple[int, int]:
+    """From the start of the tree until the first scheme has delivered its messages; of bursts, until they are over.
+
+    They are over when `none` has delivered them; if it never does, the messages count for them, too.
+    """
+    start, _ = offered(runs["none"])
+    length = makespan_ms(runs["none"]) if bursts else None
+    if length is not None:
+        return start, start + int(length * MS)
+    ends = [_last_message(run) for run in runs.values()]
+    return start, max(int(least(ends) or 0), start + 1)
+
+
+def _last_message(run: Results) -> float:
+    table = run.flows.filter(pl.col("traffic").cast(pl.String) != "tree")
+    last = table.select(pl.col("finish_ps").max()).collect().item()
+    return float(last if last is not None else end_ps(run))
+
+
+def shares(runs: Mapping[str, Results], *, bursts: bool) -> Metrics:
+    """Throughput by scheme over one span for all: of messages, of the tree or the bursts, and of both."""
+    start, end = span(runs, bursts=bursts)
+    found: dict[str, Metrics] = {}
+    for scheme, run in runs.items():
+        background, hot = (throughput(run, start, end, tree=tree) for tree in (False, True))
+        found[scheme] = {
+            "background_gbps": background,
+            "hot_gbps": hot,
+            "throughput_gbps": background + hot,
+        }
+    return told(found) | {"span_ms": (end - start) / MS}
+
+
+def becn_gain(found: Metrics, scheme: str) -> float:
+    """How many times more BECNs there are than with ICI+; none counts as 1."""
+    return float(found[f"{scheme}_becns"] or 0) / max(float(found["ici+_becns"] or 0), 1.0)
+
+
+def compare(runs: Mapping[str, Results]) -> Metrics:
+    """FCTs of every scheme, and ICI+ against the others; `runs` by scheme."""
+    by_scheme = {scheme: times(run) for scheme, run in runs.items()}
+    found = told(by_scheme)
+    for scheme, measured in by_scheme.items():
+        if scheme == "ici+":
+            continue
+        for name in PERCENTILES:
+            other, own = float(measured[f"{name}_fct_us"] or 0), float(by_scheme["ici+"][f"{name}_fct_us"] or 0)
+            found[f"{scheme}_{name}_fct_over_ici+"] = other / own
+            found[f"{name}_fct_reduction_against_{scheme}"] = 100 * (1 - own / other)
+    best = min(float(one["p99_fct_us"] or 0) for scheme, one in by_scheme.items() if scheme != "ici+")
+    return found | {"ici+_p99_fct_over_best_other": float(by_scheme["ici+"]["p99_fct_us"] or 0) / best}

@@ -1,0 +1,200 @@
+"""How the figures of the ICI paper are drawn: a grid of panels, each with the six schemes in their colours.
+
+Lines over time and distributions are those of the first seed; bars are means over the seeds, with a dot for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from backwater import plot
+
+from papers.ici import measured
+from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.measures import Series
+    from backwater.results import Results
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    #: One seed's runs by scheme, of every seed.
+    Seeds = Sequence[Mapping[str, Results]]
+    Panel = Callable[[Axes, Seeds], None]
+
+LABELS = {"none": "none"} | {scheme: scheme.upper() for scheme in SCHEMES[1:]}
+#: Schemes that do the same hide each other: the later ones are dashed.
+DASHES = {"ci+dcqcn": (0, (5, 1.5)), "ici": (0, (3, 1.5)), "ici+": (0, (1.2, 1.2))}
+#: Points of a distribution that are drawn.
+POINTS = 600
+
+
+def colour(scheme: str) -> str:
+    """A scheme's colour, the same in every picture."""
+    return plot.SCHEME_COLOURS[scheme]
+
+
+def draw_grid(
+    rows: Sequence[Sequence[Panel]], seeds: Seeds, file: Path, *, title: str, schemes: Sequence[str] = SCHEMES
+) -> None:
+    """One picture of panels, with the schemes in one legend below."""
+    from matplotlib.lines import Line2D
+
+    columns = max(len(row) for row in rows)
+    with plot.style():
+        made = plot.figure(3.9 * columns, 2.75 * len(rows) + 0.8)
+        grid = made.subplots(len(rows), columns, squeeze=False)
+        for row, panels in zip(grid, rows, strict=True):
+            for axes, panel in zip(row, panels, strict=False):
+                panel(axes, seeds)
+            for axes in row[len(panels) :]:
+                axes.set_axis_off()
+        handles = [Line2D([], [], color=colour(one), ls=DASHES.get(one, "-"), label=LABELS[one]) for one in schemes]
+        made.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=3)
+        made.suptitle(title, fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def over_time(values: Callable[[Results], Series], title: str, unit: str, schemes: Sequence[str] = SCHEMES) -> Panel:
+    """A series per scheme, as steps."""
+
+    def panel(axes: Axes, seeds: Seeds) -> None:
+        for scheme in schemes:
+            found = values(seeds[0][scheme])
+            edges = np.append(found.time_ps, found.time_ps[-1:] + BIN_PS) / 1e9
+            axes.stairs(found.value, edges, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2, baseline=None)
+        axes.set_title(title)
+        axes.set_xlabel("time [ms]")
+        axes.set_ylabel(unit)
+        axes.set_ylim(0)
+        axes.set_xlim(0)
+
+    return panel
+
+
+def distribution(
+    values: Callable[[Results], NDArray[np.float64]], title: str, unit: str, *, tail: bool = False
+) -> Panel:
+    """The share of values up to x; with `tail` the share above, on a logarithmic scale."""
+
+    def panel(axes: Axes, seeds: Seeds) -> None:
+        for scheme in SCHEMES:
+            found = values(seeds[0][scheme])
+            if not len(found):
+                continue
+            at = np.unique(np.linspace(0, len(found) - 1, POINTS).astype(np.int64))
+            if tail:
+                last = len(found) - np.geomspace(1, len(found), POINTS).astype(np.int64)
+                at = np.unique(np.clip(last, 0, len(found) - 1))
+            share = 1 - at / len(found) if tail else (at + 1) / len(found)
+            axes.plot(found[at], share, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2)
+        axes.set_xscale("log")
+        if tail:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 1.02)
+        axes.set_title(title)
+        axes.set_xlabel(unit)
+        axes.set_ylabel("share above" if tail else "share up to")
+
+    return panel
+
+
+def bars(
+    value: Callable[[Results], float | None],
+    title: str,
+    unit: str,
+    schemes: Sequence[str] = SCHEMES,
+    *,
+    log: bool = False,
+) -> Panel:
+    """A number per scheme; a scheme without it has no bar. `log`: a scale that has 0, too."""
+
+    def panel(axes: Axes, seeds: Seeds) -> None:
+        for place, scheme in enumerate(schemes):
+            values = [found for runs in seeds if (found := value(runs[scheme])) is not None]
+            if not values:
+                axes.text(place, 0, "not done", rotation=90, ha="center", va="bottom", fontsize=7)
+                continue
+            mean = sum(values) / len(values)
+            axes.bar(place, mean, 0.7, color=colour(scheme), alpha=0.7)
+            axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
+            shown = f"{mean:.3g}" if mean < 1000 else f"{mean:,.0f}".replace(",", " ")
+            axes.annotate(shown, (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+        _named(axes, schemes)
+        if log:
+            axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(0)
+        axes.margins(y=0.14)
+        axes.set_title(title)
+        axes.set_ylabel(unit)
+
+    return panel
+
+
+def _named(axes: Axes, schemes: Sequence[str]) -> None:
+    axes.set_xticks(range(len(schemes)), [LABELS[scheme] for scheme in schemes], fontsize=6.5)
+    axes.tick_params(axis="x", length=0)
+
+
+def pauses_by_lane(axes: Axes, seeds: Seeds) -> None:
+    """PAUSEs per virtual lane: where flows are isolated those of normal flows below, of isolated flows above."""
+    for place, scheme in enumerate(SCHEMES):
+        found = [measured.pauses_by_class(runs[scheme]) for runs in seeds]
+        bottom = 0.0
+        for number, priority in enumerate(sorted({key for one in found for key in one}, reverse=True)):
+            mean = sum(one.get(priority, 0) for one in found) / len(found)
+            isolated = scheme in ISOLATING and priority != _monitored(seeds[0][scheme])
+            hatch = "////" if isolated else ""
+            axes.bar(place, mean, 0.7, bottom=bottom, color=colour(scheme), alpha=0.7 - 0.25 * number, hatch=hatch)
+            bottom += mean
+        totals = [sum(one.values()) for one in found]
+        axes.plot([place] * len(totals), totals, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
+        shown = f"{bottom:,.0f}".replace(",", " ")
+        axes.annotate(shown, (place, max(totals)), (0, 2), textcoords="offset points", ha="center", size=7)
+    _named(axes, SCHEMES)
+    axes.margins(y=0.14)
+    axes.set_ylim(0)
+    axes.set_title("PAUSEs sent (hatched: isolated flows' lane)")
+    axes.set_ylabel("PAUSEs")
+
+
+def _monitored(run: Results) -> int:
+    """The priority of the flows, which isolation watches."""
+    priority = run.meta["scenario"]["switch"]["isolation"].get("priority")
+    return int(priority) if priority is not None else 3
+
+
+def becns_and_peaks(axes: Axes, seeds: Seeds) -> None:
+    """BECNs in all, and the most of any period, hatched."""
+    for place, scheme in enumerate(NOTIFYING):
+        for side, count, hatch in ((-1, measured.becns, ""), (1, measured.becn_peak, "////")):
+            values = [count(runs[scheme]) for runs in seeds]
+            mean = sum(values) / len(values)
+            at = place + side * 0.2
+            axes.bar(at, mean, 0.38, color=colour(scheme), alpha=0.7, hatch=hatch)
+            axes.plot([at] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
+            axes.annotate(f"{mean:.3g}", (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+    _named(axes, NOTIFYING)
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(0)
+    axes.margins(y=0.14)
+    axes.set_title("BECNs (hatched: most in 50 µs)")
+    axes.set_ylabel("BECNs")
+
+
+#: Panels that several figures have.
+BACKGROUND = over_time(lambda run: measured.gbps(run, tree=False), "background (victims)", "Gbps")
+HOT = over_time(lambda run: measured.gbps(run, tree=True), "hot flows", "Gbps")
+BECNS = over_time(lambda run: measured.series(run, "cnps"), "BECNs", "BECNs per 50 µs", NOTIFYING)
+MARKS = over_time(
+    lambda run: measured.series(run, "ce_packets"), "ECN marks, as they arrive", "packets per 50 µs", NOTIFYING
+)
+SLOTS = over_time(measured.slots, "slots in use at the fullest switch", "slots", ISOLATING)
+REFUSALS = bars(measured.refusals, "flows that found no slot", "refusals", ISOLATING, log=True)
+JAIN = bars(measured.jain, "fairness among hot sources", "Jain's index")
+VICTIMS = bars(measured.victim_marks, "marks on the background's packets", "packets", NOTIFYING, log=True)

@@ -1,0 +1,42 @@
+"""How Figures 1 and 2 are drawn."""
+
+from __future__ import annotations
+
+from papers.ici import measured
+from papers.ici.measured import ISOLATING
+from papers.ici.panels import (
+    BACKGROUND,
+    BECNS,
+    HOT,
+    JAIN,
+    MARKS,
+    REFUSALS,
+    SLOTS,
+    bars,
+    becns_and_peaks,
+    distribution,
+    pauses_by_lane,
+)
+
+LATENCY = distribution(
+    lambda run: measured.latency_us(run, tree=False), "background packets, from the source's wire", "latency [µs]"
+)
+MADE = distribution(measured.fct_us, "background messages", "FCT [µs]")
+HOT_LATENCY = distribution(
+    lambda run: measured.latency_us(run, tree=True), "hot packets, from the source's wire", "latency [µs]"
+)
+P99 = bars(
+    lambda run: measured.percentile(measured.latency_us(run, tree=False), 99),
+    "99th percentile, background packets",
+    "latency [µs]",
+    log=True,
+)
+OTHERS = bars(measured.entries_for_others, "entries for flows to other hosts", "entries", ISOLATING, log=True)
+
+#: The panels of Figure 1, and the first of Figure 2.
+ROWS = (
+    (BACKGROUND, HOT, BECNS, MARKS),
+    (LATENCY, MADE, HOT_LATENCY, SLOTS),
+    (P99, becns_and_peaks, pauses_by_lane, REFUSALS),
+    (JAIN, OTHERS),
+)

@@ -1,0 +1,82 @@
+"""What Figures 1 and 2 measure: uniform background, and one congestion tree or four that are offered for 1 ms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ici.measured import (
+    LINE_GBPS,
+    SCHEMES,
+    common,
+    fct_us,
+    latency_us,
+    least,
+    offered,
+    offered_gbps,
+    over,
+    percentile,
+    roots,
+    throughput,
+    told,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.results import Results
+
+    from papers.ici.measured import Metrics
+
+#: The schemes that the paper calls best in Figure 1.
+BEST = ("ici", "ici+")
+
+
+def measured(run: Results) -> Metrics:
+    """Throughput of background and tree while it is offered, and the times of packets and messages."""
+    start, end = offered(run)
+    background, hot = (throughput(run, start, end, tree=tree) for tree in (False, True))
+    found: Metrics = {
+        "background_gbps": background,
+        "hot_gbps": hot,
+        "throughput_gbps": background + hot,
+        "background_share": background / offered_gbps(run, start, end),
+        "hot_share": hot / (LINE_GBPS * roots(run)),
+    }
+    times = {
+        "latency": latency_us(run, tree=False),
+        "fct": fct_us(run),
+        "hot_latency": latency_us(run, tree=True),
+    }
+    for name, values in times.items():
+        found |= {f"{word}_{name}_us": percentile(values, p) for word, p in (("median", 50), ("p99", 99))}
+    return found | common(run)
+
+
+def compare(runs: Mapping[str, Results]) -> Metrics:
+    """Every scheme, and ICI and ICI+ against the others; `runs` by scheme."""
+    by_scheme = {scheme: measured(run) for scheme, run in runs.items()}
+    found = told(by_scheme)
+    others = [scheme for scheme in SCHEMES if scheme not in BEST]
+    for time in ("latency", "fct"):
+        lowest = least([number(by_scheme[scheme], f"p99_{time}_us") for scheme in others])
+        for scheme in BEST:
+            own = number(by_scheme[scheme], f"p99_{time}_us")
+            found[f"{scheme}_p99_{time}_over_best_other"] = over(own, lowest)
+    plus, plain = (number(by_scheme[scheme], "p99_latency_us") for scheme in ("ici+", "ici"))
+    return found | {"ici+_p99_latency_over_ici": over(plus, plain)}
+
+
+def number(found: Metrics, name: str) -> float | None:
+    """A metric as a number."""
+    value = found[name]
+    return None if value is None else float(value)
+
+
+def ratio(found: Metrics, metric: str, above: str, below: str) -> float | None:
+    """A metric of a scheme over that of another."""
+    return over(number(found, f"{above}_{metric}"), number(found, f"{below}_{metric}"))
+
+
+def peak_gain(found: Metrics, scheme: str = "ici+") -> float:
+    """How many times lower the peak of BECNs is than with DCQCN; a peak of 0 counts as 1."""
+    return float(found["dcqcn_becn_peak"] or 0) / max(float(found[f"{scheme}_becn_peak"] or 0), 1.0)

@@ -1,0 +1,33 @@
+"""Google_All and one burst, six schemes: the workload that the paper lists and shows no figure of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ici import messages, panels_fct
+from papers.ici.measured import fct_us, of, percentile, told
+from papers.ici.panels_messages import WITH_BURSTS, draw_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+
+def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    by_scheme = of(runs, "w4")
+    found = told({scheme: messages.network(run) for scheme, run in by_scheme.items()}) | messages.compare(by_scheme)
+    found |= messages.shares(by_scheme, bursts=True)
+    alone = percentile(fct_us(runs["w4 no burst"]), 99)
+    return found | {
+        "no_burst_p99_fct_us": alone,
+        "ici+_p99_fct_over_no_burst": float(found["ici+_p99_fct_us"] or 0) / alone,
+        "dcqcn_becns_over_ici+": messages.becn_gain(found, "dcqcn"),
+    }
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    title = "Google_All and one burst of 100 000 packets at 0.2 ms"
+    rows = (*WITH_BURSTS, *panels_fct.ROWS)
+    draw_grid(rows, [of(runs, "w4") for runs in seeds], file, title=title)

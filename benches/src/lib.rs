@@ -12,7 +12,7 @@ use backwater_fabric::{
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
-use backwater_traffic::{Cdf, Flow, Group, Pacing};
+use backwater_traffic::{Cdf, Flow, Group, Pacing, connect};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 const RATE: Rate = Rate::from_gbps(100);
@@ -27,6 +27,8 @@ pub enum Workload {
     WebSearch(Span),
     /// One flow of this size from every host to its image under a random derangement.
     Permutation(Bytes),
+    /// So many messages of one packet at half the rate of the host links, on one connection for each pair of the first 64 hosts.
+    Messages(u32),
 }
 
 /// A k-ary fat tree under `workload`.
@@ -101,6 +103,18 @@ fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
             stop: Stop::At(Time::ZERO + span),
         }
         .flows(&GROUP, seed),
+        Workload::Messages(count) => {
+            let mut flows = Poisson {
+                from: hosts.iter().take(64).map(|host| (*host, RATE)).collect(),
+                to: hosts.iter().copied().take(64).collect(),
+                sizes: Cdf::parse("800 0\n1000 100\n").expect("a table"),
+                load: 0.5,
+                stop: Stop::After(count),
+            }
+            .flows(&GROUP, seed);
+            connect(&mut flows, 0);
+            flows
+        }
     }
 }
 

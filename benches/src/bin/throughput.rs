@@ -6,7 +6,7 @@ use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]";
 
 struct Options {
     name: String,
@@ -43,6 +43,8 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
     match name {
         "k8" => Some((8, Workload::WebSearch(Span::from_ms(2)))),
         "k16" => Some((16, Workload::Permutation(Bytes::from_mb(2)))),
+        "messages" => Some((8, Workload::Messages(2_000_000))),
+        "messages-short" => Some((8, Workload::Messages(20_000))),
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
         "k8-short" => Some((8, Workload::WebSearch(Span::from_us(100)))),
         "k16-short" => Some((16, Workload::Permutation(Bytes::from_kb(50)))),
@@ -62,7 +64,9 @@ fn main() -> ExitCode {
             spec = under_credits(spec);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
+        let built = std::time::Instant::now();
         let mut simulation = Simulation::new(spec, options.kind);
+        println!("built in {:.3} s, memory {} KiB", built.elapsed().as_secs_f64(), peak_memory_kib().unwrap_or(0));
         let hosts = simulation.network().hosts().len() as u64;
         let start = ProcessTime::now();
         let wall = std::time::Instant::now();

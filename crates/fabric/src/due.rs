@@ -45,6 +45,15 @@ impl DueHeap {
         self.sink();
     }
 
+    /// Takes out the queue pairs that `which` says, in no order.
+    pub(crate) fn take_if(&mut self, which: impl Fn(u32) -> bool) -> Vec<(u64, u32)> {
+        let (taken, kept) = self.entries.iter().partition(|(_, pair)| which(*pair));
+        self.entries = kept;
+        // What is in order is a heap.
+        self.entries.sort_unstable();
+        taken
+    }
+
     fn sink(&mut self) {
         let count = self.entries.len();
         let mut parent = 0;
@@ -94,5 +103,22 @@ mod tests {
             heap.remove_first();
         }
         assert_eq!(order, [3, 1, 2, 0]);
+    }
+
+    #[test]
+    fn queue_pairs_that_change_the_heap_keep_their_place_in_time() {
+        let (mut heap, mut other) = (DueHeap::default(), DueHeap::default());
+        (0..9).for_each(|pair| heap.push(100 - u64::from(pair), pair));
+        other.push(95, 20);
+        heap.take_if(|pair| pair % 2 == 0).into_iter().for_each(|(due, pair)| other.push(due, pair));
+        let drain = |mut heap: DueHeap| {
+            let mut order = Vec::new();
+            while let Some((_, pair)) = heap.first() {
+                order.push(pair);
+                heap.remove_first();
+            }
+            order
+        };
+        assert_eq!((drain(heap), drain(other)), (vec![7, 5, 3, 1], vec![8, 6, 20, 4, 2, 0]));
     }
 }

@@ -9,6 +9,7 @@ use crate::batch::Batch;
 use crate::connection::{self, Connection};
 use crate::delivered::Delivered;
 use crate::due::DueHeap;
+use crate::isolating::Told;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::pair::{Receiver, Sender, Verdict};
@@ -34,6 +35,8 @@ pub(crate) struct Host {
     /// Bit per class: its heap is not empty.
     pub(crate) sending: u8,
     pub(crate) watched: Vec<u32>,
+    /// Queue pairs that isolation moves to the congested class.
+    pub(crate) told: Told,
     /// What came in this period, if that is recorded.
     pub(crate) delivered: Option<Box<Delivered>>,
 }
@@ -74,7 +77,10 @@ impl Node for Host {
                     self.informed(slot, packet, world);
                 }
             }
-            Kind::Cim => self.ports.link_frames += 1,
+            Kind::Cim => {
+                self.ports.link_frames += 1;
+                self.on_cim(packet, world, post);
+            }
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
@@ -115,6 +121,7 @@ impl Node for Host {
                 self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
                 self.send_next(timer.time, world, post);
             }
+            Purpose::Forget => self.forget(timer.time, world, post),
             Purpose::Poll | Purpose::Crossed | Purpose::Residency => {
                 unreachable!("a host does not pause its switch and has no crossbar")
             }
@@ -148,6 +155,7 @@ impl Host {
             starts,
             started: 0,
             watched,
+            told: Told::default(),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
@@ -167,7 +175,7 @@ impl Host {
                 break;
             }
             let sender = &mut self.senders[pair as usize];
-            let class = sender.class;
+            let class = self.told.class_of(sender, world);
             sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
             self.started += 1;
             let ready = match sender.connection {
@@ -250,7 +258,14 @@ impl Host {
                     }
                 }
                 if let (Some(echo), Some(ack)) = (ack, &pair.ack) {
-                    let class = ack.priority.map_or(packet.class, |priority| world.classes.class(priority));
+                    let class = match ack.priority {
+                        Some(priority) => world.classes.class(priority),
+                        // What came isolated is answered in the class of its flow.
+                        None if world.isolation.is_some() => {
+                            world.class_of(&world.flows[packet.flow as usize])
+                        }
+                        None => packet.class,
+                    };
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
                     self.send_control(&frame, now, world, post);
                 }

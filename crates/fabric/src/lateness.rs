@@ -35,6 +35,11 @@ impl Lateness {
         }
     }
 
+    /// From now on it waits behind another gate, which has been closed for `to` in all, the one so far for `from`.
+    pub(crate) fn change_gates(&mut self, from: u64, to: u64) {
+        self.closed = self.closed.wrapping_add(to).wrapping_sub(from);
+    }
+
     /// A packet that was due at `due` leaves `now` and takes `wire` to do so.
     #[inline]
     pub(crate) fn sent(&mut self, due: u64, now: u64, wire: u64, closed: u64) {
@@ -42,7 +47,7 @@ impl Lateness {
         let ready = due.max(self.free_at);
         self.paced += ready - self.free_at;
         let late = now - ready;
-        let held = late.min(closed - self.closed);
+        let held = late.min(closed.wrapping_sub(self.closed));
         self.held += held;
         self.queued += late - held;
         self.free_at = now + wire;
@@ -64,6 +69,15 @@ mod tests {
         flow.sent(120, 200, 10, 27); // due long ago, but the one before it had to leave first
         assert_eq!((flow.paced, flow.held, flow.queued), (40, 20, 10));
         assert_eq!(100 + flow.paced + flow.held + flow.queued + 3 * 10, 200);
+    }
+
+    #[test]
+    fn time_behind_one_gate_and_then_another_adds_up() {
+        let mut flow = Lateness::default();
+        flow.start(100, 1000);
+        flow.change_gates(1030, 7); // 30 behind a gate that had been closed often; the other has been for 7 only
+        flow.sent(100, 160, 10, 19); // 12 behind that one, and 18 behind other flows
+        assert_eq!((flow.held, flow.queued), (42, 18));
     }
 
     #[test]

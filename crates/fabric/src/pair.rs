@@ -43,7 +43,7 @@ pub(crate) struct Sender {
     kind: u16,
     /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
     pub(crate) connection: u32,
-    dst: u32,
+    pub(crate) dst: u32,
     sent: u32,
     packets: u32,
     last_payload: u16,

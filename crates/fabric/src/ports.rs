@@ -48,6 +48,8 @@ pub(crate) enum Purpose {
     Crossed,
     /// A switch looks at an entry of its congested-flow table; argument: slot.
     Residency,
+    /// A NIC looks for what no CIM has told it of again.
+    Forget,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

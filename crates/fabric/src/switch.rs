@@ -101,7 +101,9 @@ impl Node for Switch {
             }
             Purpose::Crossed => self.crossed(port, timer.time, world, post),
             Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
-            Purpose::Notify | Purpose::Start => unreachable!("a switch has no queue pairs"),
+            Purpose::Notify | Purpose::Start | Purpose::Forget => {
+                unreachable!("a switch has no queue pairs")
+            }
         }
     }
 

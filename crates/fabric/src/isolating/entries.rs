@@ -158,7 +158,7 @@ impl Switch {
 }
 
 /// The destinations to which the way from `node` leads through `root`, a bit each.
-fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
+pub(super) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
     let (switch, port) = (root >> 10, (root & 0x3ff) as u16);
     let mut set = vec![0; world.hosts.len().div_ceil(64)];
     for (host, end) in (0..).zip(&world.hosts) {

@@ -13,7 +13,10 @@
 //! Sources: ICI paper, section 2; order and the moves between queues are reconstructed after FBICM and IEEE 802.1Qcz.
 mod entries;
 mod messages;
+mod nic;
 mod queues;
+
+pub(crate) use nic::Told;
 
 use backwater_control::isolation::{Cft, CimState, Isolation, Key, Slot};
 use backwater_topology::Network;

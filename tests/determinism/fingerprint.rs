@@ -27,6 +27,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     spec.probe.rates = (0..spec.flows.len() as u32).collect();
     spec.probe.sample = Some(Span::from_ps(777_777));
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
+    (spec.probe.delivered, spec.probe.isolation, spec.probe.packets) = (true, true, vec![true]);
     spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
 
@@ -77,6 +78,10 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("hold", &seen_a.holds, &seen_b.holds))
         .or_else(|| unequal("crowd", &seen_a.crowds, &seen_b.crowds))
         .or_else(|| unequal("wait", &seen_a.waits, &seen_b.waits))
+        .or_else(|| unequal("delivery", &seen_a.delivered, &seen_b.delivered))
+        .or_else(|| unequal("injected packet", &seen_a.injected, &seen_b.injected))
+        .or_else(|| unequal("arrived packet", &seen_a.arrived, &seen_b.arrived))
+        .or_else(|| unequal("isolation event", &seen_a.isolation, &seen_b.isolation))
 }
 
 fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {

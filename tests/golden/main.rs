@@ -3,6 +3,7 @@
 mod cnp;
 mod connection;
 mod credits;
+mod delivered;
 mod fecn;
 mod one_link;
 mod padded;

@@ -71,6 +71,10 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.holds.extend(&records.holds);
         all.crowds.extend(&records.crowds);
         all.waits.extend(&records.waits);
+        all.delivered.extend(&records.delivered);
+        all.injected.extend(&records.injected);
+        all.arrived.extend(&records.arrived);
+        all.isolation.extend(&records.isolation);
         Ok(())
     })?;
     Ok(Outcome { totals, flows: simulation.flows(), ports: simulation.ports(), records: all, simulation })

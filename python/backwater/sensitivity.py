@@ -30,7 +30,7 @@ class Reading(Variant):
     """Another reading of a parameter."""
 
     figures: tuple[str, ...] | None = Field(None, description="Those that it touches, if not those of its parameter.")
-    profiles: tuple[str, ...] = Field((), description="The profiles under which it is another reading; all if none.")
+    profiles: tuple[str, ...] = Field((), description="The profiles under which it is run; those of its file if none.")
 
 
 class Parameter(BaseModel):
@@ -59,6 +59,7 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     seeds: int = Field(3, ge=1)
+    profiles: tuple[str, ...] = Field((), description="The profiles under which readings are run; all if none.")
     parameter: tuple[Parameter, ...]
 
 
@@ -78,7 +79,7 @@ def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
     for name in only:
         if name not in names:
             raise UsageError(f"there is no parameter {name!r} of {system}; there are: {', '.join(names)}")
-    known = paper.load(file.parent).profiles
+    known = read.profiles or paper.load(file.parent).profiles
     return read.seeds, [_whole(parameter, known) for parameter in read.parameter if not only or parameter.id in only]
 
 

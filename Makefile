@@ -30,16 +30,18 @@ build: $(STAMPS)/core ## build Backwater into .venv
 demo: build ## one congestion point under ECN and under TCD: a table, a picture, results folders
 	$(BIN)/backwater demo
 
-reproduce-quick: build ## a quick look at every figure of the TCD paper: does everything run, has every claim a verdict
+reproduce-quick: build ## a quick look at every figure of the papers: does everything run, has every claim a verdict
 	$(BIN)/backwater reproduce tcd --quick
+	$(BIN)/backwater reproduce ici --quick
 
 # The report's own version and date stand beside the link in README.md; a test compares them.
-report: build ## reproduce the TCD paper at its own size, vary what it leaves open, put the report into docs/reports
-	$(BIN)/backwater reproduce tcd
-	$(BIN)/backwater sensitivity tcd
-	$(BIN)/backwater report results/reproduce/tcd
+report: build ## reproduce the papers at their own size, vary what they leave open, put the reports into docs/reports
 	@mkdir -p docs/reports
-	cp results/reproduce/tcd/report.html docs/reports/tcd.html
+	for paper in tcd ici; do \
+	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && \
+	  $(BIN)/backwater report results/reproduce/$$paper && \
+	  cp results/reproduce/$$paper/report.html docs/reports/$$paper.html || exit; \
+	done
 
 test: test-rust test-python ## run every test
 

@@ -269,8 +269,9 @@ def marks_without_cause(run: Results) -> int:
     refused = events.filter(what == "refused").select("time_ps", "node_index", refused_ps="time_ps")
     made = events.filter(what.is_in(["allocated", "readmitted"]))
     made = made.select("time_ps", "node_index", "src", "dst", made_ps="time_ps")
-    found = marked.join_asof(refused, on="time_ps", by="node_index").join_asof(
-        made, on="time_ps", by=["node_index", "src", "dst"]
+    # All three are sorted; polars cannot see that within groups.
+    found = marked.join_asof(refused, on="time_ps", by="node_index", check_sortedness=False).join_asof(
+        made, on="time_ps", by=["node_index", "src", "dst"], check_sortedness=False
     )
     just = (pl.col("time_ps") - pl.col("refused_ps") <= overflow).fill_null(value=False)
     long = (pl.col("time_ps") - pl.col("made_ps") >= persist).fill_null(value=False)

@@ -175,6 +175,33 @@ def test_a_paper_may_have_profiles_of_its_own_that_change_some_runs(papers: Path
         paper.load(papers / "demo").chosen("ideal")
 
 
+def test_figures_may_share_runs_and_what_makes_each_smaller(papers: Path, fake_core: FakeCore) -> None:
+    folder = papers / "demo" / "fig03"
+    run = '[[run]]\nname = "{}"\nscenario = "one.toml"\nset = ["cc.kind=none"]\nquick = ["run.until=1us"]\n'
+    (folder.parent / "first.toml").write_text(run.format("plain"))
+    (folder.parent / "second.toml").write_text(run.format("other").replace("none", "dcqcn"))
+    shared = 'shared = ["../first.toml", "../second.toml"]\n'
+    (folder / "experiment.toml").write_text(shared + EXPERIMENT + '[quick]\nskip = ["ecn *"]\n')
+    figure = experiment.load(folder)
+    assert [spec.name for spec in figure.experiment.run] == ["plain", "other", "tcd", "ecn"]
+    assert main(["reproduce", "demo", "--profile", "authors", "--quick"]) == Exit.CAVEATS
+    quick = [overrides for overrides, _ in fake_core.ran if "run.until=1us" in overrides]
+    assert [overrides[1] for overrides in quick] == ["cc.kind=none", "cc.kind=dcqcn"]
+    page = Path("results/reproduce/demo/authors-quick/report.html").read_text()
+    assert "<code>run.until=1us</code>" in page
+
+
+@pytest.mark.usefixtures("fake_core")
+def test_a_quick_look_has_no_verdict_on_a_claim_that_it_cannot_decide(papers: Path) -> None:
+    file = papers / "demo" / "fig03" / "claims.toml"
+    file.write_text(CLAIMS.replace('bound = "> 1"', 'bound = "> 1"\nquick = "P2 has no time to fill"'))
+    for words, verdict, reason in (([], "holds", ""), (["--quick"], "not decidable", "P2 has no time to fill")):
+        assert main(["reproduce", "demo", "--profile", "authors", "--seeds", "1", *words]) == Exit.OK
+        part = "-".join(["authors", "1-seeds", *(["quick"] if words else [])])
+        verdicts = json.loads(Path(f"results/reproduce/demo/{part}/claims.json").read_text())
+        assert [(one["verdict"], one["reason"]) for one in verdicts if one["id"] == "X-F3a"] == [(verdict, reason)]
+
+
 def test_a_shared_file_that_is_not_there_is_named(papers: Path) -> None:
     file = papers / "demo" / "fig03" / "experiment.toml"
     file.write_text('shared = "../scene.toml"\n' + EXPERIMENT)

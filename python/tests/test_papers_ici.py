@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from backwater import experiment, sensitivity
+from backwater import claims, experiment, sensitivity
 from backwater.results import Results
+from ici_scenes import write
 
 from papers.ici import measured, messages, trees
 
@@ -58,6 +59,20 @@ def test_every_workload_has_the_six_schemes_in_every_figure() -> None:
         names = [name for spec in figure.experiment.run for name, _ in spec.expand()]
         workloads = {name.split()[0] for name in names}
         assert {f"{workload} {scheme}" for workload in workloads for scheme in measured.SCHEMES} <= set(names)
+
+
+# A quick look leaves out runs of Figure 2 alone.
+@pytest.mark.parametrize(("name", "quick"), [*((name, False) for name in CLAIMS), ("fig2", True)])
+def test_every_figure_measures_what_its_claims_ask_and_is_drawn(name: str, quick: bool, tmp_path: Path) -> None:
+    figure = experiment.discover("ici", [name])[0]
+    names = [one for spec in figure.experiment.run for one, _ in spec.expand() if not figure.skips(one, quick=quick)]
+    runs = {one: write(tmp_path / one.replace(" ", "-"), one) for one in names}
+    module = figure.module()
+    found = module.metrics(runs)
+    for claim in figure.claims:
+        assert claims.judge(claim, name, "sigcomm15", [found]).verdict is not claims.Verdict.NOT_DECIDABLE
+    module.draw([runs, runs], tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 def test_every_reading_of_what_the_paper_leaves_open_names_figures_that_there_are() -> None:

@@ -12,8 +12,12 @@ const SYNONYMS: [(&str, &str, &str); 2] =
 
 /// Keys that the literature has for ours: theirs, ours, what ours is.
 const LANE: &str = "the priority of a traffic entry is its virtual lane under credits";
-const KEYS: [(&str, &str, &str); 3] =
-    [("vl", "priority", LANE), ("sl", "priority", LANE), ("lane", "priority", LANE)];
+const KEYS: [(&str, &str, &str); 4] = [
+    ("vl", "priority", LANE),
+    ("sl", "priority", LANE),
+    ("lane", "priority", LANE),
+    ("messages", "flows", "flows counts the messages of all sources together"),
+];
 
 /// What a word is called here that is near to none that is known.
 pub(crate) fn synonym(name: &str, word: &str) -> Option<&'static str> {

@@ -14,6 +14,7 @@ mod scheme;
 mod switch;
 mod topology;
 mod traffic;
+mod workload;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,8 @@ pub use run::{Engine, Run};
 pub use scheme::Scheme;
 pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
-pub use traffic::{Arrivals, Connection, Control, Names, Rack, SizeChoice, TableName, Traffic, Workload};
+pub use traffic::{Connection, Control, Names, Traffic};
+pub use workload::{Arrivals, LoadCounts, Rack, SizeChoice, TableName, Workload};
 
 /// Which published system the values that the file does not give are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

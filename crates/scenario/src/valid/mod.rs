@@ -140,11 +140,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         network,
         routes,
         flows,
-        packet: PacketSpec {
-            payload: settings.packet.payload.0,
-            header: settings.packet.header.0,
-            padded: false,
-        },
+        packet: packet(settings),
         pairs,
         pair_of,
         switch,
@@ -165,6 +161,11 @@ fn switching(context: &mut Context<'_>) -> Switching {
         context.report(&at!["switch", "header"], message, format!("allowed: 1B to {mtu}"), help);
     }
     Switching::CutThrough { header: switch.header.0 }
+}
+
+/// The packets that flows are cut into.
+fn packet(settings: &Settings) -> PacketSpec {
+    PacketSpec { payload: settings.packet.payload.0, header: settings.packet.header.0, padded: false }
 }
 
 /// The largest frame of the data path.

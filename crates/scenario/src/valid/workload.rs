@@ -1,9 +1,11 @@
 //! From the kind of a traffic entry to its generator.
 mod mpi_io;
+mod poisson;
+mod supply;
 
 use backwater_topology::Network;
 use backwater_traffic::generate::{
-    Bursts, Constant, Incast, LongLived, Message, Permutation, Poisson, Sizes, Stop, Synchronous,
+    Bursts, Constant, Incast, LongLived, Message, Permutation, Sizes, Stop, Synchronous,
 };
 use backwater_traffic::{Cdf, Flow, Group, read};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -62,15 +64,8 @@ pub(super) fn flows(
             }
             Permutation { hosts, size: endless(*size) }.flows(group, seed)
         }
-        Workload::Poisson { from, to, cdf, file, load, until, flows } => {
-            let (from, to) = (entry.hosts("from", from)?, entry.hosts("to", to)?);
-            let sizes = entry.sizes(*cdf, file.as_deref(), None, SizeChoice::Independent);
-            let stop = entry.stop(*until, *flows);
-            let Sizes::Independent(sizes) = sizes? else { return None };
-            let from = entry.with_rates(from);
-            let poisson = Poisson { from, to, sizes, load: *load, stop: stop? };
-            entry.poisson(&poisson, group, seed)?
-        }
+        Workload::Poisson { .. } => poisson::flows(&mut entry, group, seed)?,
+        Workload::Supply { .. } => supply::flows(&mut entry, group)?,
         Workload::Synchronous { from, to, cdf, file, size, sizes, load, interval, until, flows } => {
             let pairs = entry.pairs(from, &Names::One(to.clone()));
             let to = entry.host("to", to);
@@ -165,10 +160,6 @@ impl Entry<'_, '_> {
         self.network.ports(node).first().map_or(Rate::ZERO, |port| port.rate)
     }
 
-    fn with_rates(&self, hosts: Vec<u32>) -> Vec<(u32, Rate)> {
-        hosts.into_iter().map(|host| (host, self.nic(host))).collect()
-    }
-
     /// A constant source has its own pacing and must fit its link.
     fn constant(&mut self, pairs: &Pairs, rate: Rate) -> Option<()> {
         if self.context.settings.traffic[self.index].control.is_some() {
@@ -180,6 +171,11 @@ impl Entry<'_, '_> {
             );
             return None;
         }
+        self.fits_link(pairs, rate)
+    }
+
+    /// No source makes more than its link carries.
+    fn fits_link(&mut self, pairs: &Pairs, rate: Rate) -> Option<()> {
         let slowest = pairs.iter().map(|&(src, _)| self.nic(src)).min()?;
         if rate > slowest {
             let message = format!("rate {rate} is more than the link of the source, {slowest}");
@@ -227,10 +223,11 @@ impl Entry<'_, '_> {
             (Some(TableName::Mpi), None, None) => Cdf::mpi(),
             (Some(TableName::Io), None, None) => Cdf::io(),
             (Some(TableName::MpiIo), None, None) => Cdf::mpi_io(),
+            (Some(TableName::GoogleAll), None, None) => Cdf::google_all(),
             (None, Some(file), None) => self.table(file)?,
             (None, None, Some(size)) => return Some(Sizes::Fixed(size.0)),
             (None, None, None) => {
-                let help = "add a cdf (web-search, hadoop, mpi, io, mpi-io) or file = \"sizes.txt\"";
+                let help = "add a cdf (web-search, hadoop, mpi, io, mpi-io, google-all), file = \"sizes.txt\" or size = \"4KiB\"";
                 self.report("kind", "no flow sizes are given", "needs sizes", help);
                 return None;
             }
@@ -294,22 +291,6 @@ impl Entry<'_, '_> {
             Stop::At(until) => self.count(per_second * until.since(self.start).as_secs_f64(), "until"),
             Stop::After(_) => Some(()),
         }
-    }
-
-    fn poisson(&mut self, poisson: &Poisson, group: &Group, seed: u64) -> Option<Vec<Flow>> {
-        let rates = poisson.from.iter().map(|&(_, rate)| 1e12 / poisson.mean_gap_ps(rate));
-        self.stop_count(rates.sum(), poisson.stop)?;
-        let sends = |&(src, _): &(u32, Rate)| poisson.to.iter().any(|&dst| dst != src);
-        if !poisson.from.iter().any(sends) {
-            self.report(
-                "to",
-                "source and destination are the same host",
-                "the source",
-                "name a different host",
-            );
-            return None;
-        }
-        Some(poisson.flows(group, seed))
     }
 
     /// The mean time between ticks: given, or such that `pairs` flows of a mean size load the link of `to`.

@@ -7,6 +7,7 @@ mod message;
 mod mpi_io;
 mod permutation;
 mod poisson;
+mod supply;
 mod synchronous;
 
 pub use bursts::Bursts;
@@ -17,6 +18,7 @@ pub use message::Message;
 pub use mpi_io::{Arrivals, MpiIo, Placement};
 pub use permutation::Permutation;
 pub use poisson::{Poisson, Stop};
+pub use supply::{Scarce, Supply};
 pub use synchronous::{Sizes, Synchronous};
 
 #[cfg(test)]

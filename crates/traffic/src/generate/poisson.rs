@@ -1,7 +1,7 @@
 //! Poisson arrivals at every source, sizes from a distribution, destinations uniform.
 //!
-//! The rate of arrivals at a source is `λ = load · C / (8 · E[size])` with C the rate of its host link: the load
-//! counts payload, as in the HPCC generator and in the TCD paper's 60 %.
+//! The rate of arrivals at a source is `λ = load · C / (8 · E[bytes])` with C the rate of its host link. Which bytes the load
+//! counts is the caller's choice: payload, as in the HPCC generator and in the TCD paper's 60 %, or what is on the wire.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,8 +30,10 @@ pub struct Poisson {
     pub to: Vec<u32>,
     /// Flow sizes.
     pub sizes: Cdf,
-    /// Offered payload over the capacity of the source's host link, above 0.
+    /// What is offered over the capacity of the source's host link, above 0.
     pub load: f64,
+    /// The mean of what the load counts of a flow, in bytes, above 0: [`Cdf::mean`] for payload.
+    pub mean: f64,
     /// When arrivals end.
     pub stop: Stop,
 }
@@ -55,7 +57,7 @@ impl Source {
 impl Poisson {
     /// Mean gap between two arrivals at a source with a link of `rate`, in picoseconds.
     pub fn mean_gap_ps(&self, rate: Rate) -> f64 {
-        8.0 * self.sizes.mean() * PS_PER_S as f64 / (self.load * rate.as_bps() as f64)
+        8.0 * self.mean * PS_PER_S as f64 / (self.load * rate.as_bps() as f64)
     }
 
     fn source(&self, group: &Group, seed: u64, host: u32, rate: Rate) -> Source {
@@ -76,7 +78,10 @@ impl Poisson {
         for (index, source) in sources.iter_mut().enumerate() {
             next.push(Reverse((source.next_after(group.start), index)));
         }
-        let mut flows = Vec::new();
+        let mut flows = Vec::with_capacity(match self.stop {
+            Stop::After(count) if !next.is_empty() => count as usize,
+            _ => 0,
+        });
         while let Some(Reverse((time, index))) = next.pop() {
             let done = match self.stop {
                 Stop::At(until) => time >= until,
@@ -99,12 +104,14 @@ impl Poisson {
 mod tests {
     use super::*;
     use crate::generate::testing::GROUP;
+    use backwater_units::Bytes;
 
     fn poisson(sizes: Cdf, hosts: u32, stop: Stop) -> Poisson {
         let rate = Rate::from_gbps(40);
         Poisson {
             from: (0..hosts).map(|h| (h, rate)).collect(),
             to: (0..hosts).collect(),
+            mean: sizes.mean(),
             sizes,
             load: 0.6,
             stop,
@@ -147,5 +154,53 @@ mod tests {
         assert_eq!(long.len(), 1000);
         assert_eq!(short[..], long[..10]);
         assert!(long.is_sorted_by_key(|f| f.start));
+    }
+
+    #[test]
+    fn a_load_that_counts_padded_packets_has_fewer_arrivals() {
+        // 64 hosts of 100 Gbps at half load: 2 million Google_All messages in 4 KiB packets take 25 ms, their payload 5 ms
+        let lasts = |mean: f64| {
+            let poisson = Poisson {
+                from: (0..64).map(|host| (host, Rate::from_gbps(100))).collect(),
+                to: (1..64).collect(),
+                sizes: Cdf::google_all(),
+                load: 0.5,
+                mean,
+                stop: Stop::After(200_000),
+            };
+            let flows = poisson.flows(&GROUP, 1);
+            assert_eq!(flows.len(), 200_000);
+            assert!(flows.iter().all(|flow| flow.dst != 0));
+            10.0 * flows[199_999].start.since(GROUP.start).as_secs_f64() * 1000.0
+        };
+        let google = Cdf::google_all();
+        let padded = lasts(4096.0 * google.mean_packets(Bytes::new(4096)));
+        assert!((padded - 24.8).abs() < 0.3, "{padded} ms");
+        let payload = lasts(google.mean());
+        assert!((payload - 5.0).abs() < 0.1, "{payload} ms");
+    }
+
+    #[test]
+    fn messages_of_one_full_packet_come_at_the_load_of_the_link_to_all_others_alike() {
+        let sizes = Cdf::fixed(Bytes::new(4096));
+        let poisson = Poisson {
+            from: (0..48).map(|host| (host, Rate::from_gbps(100))).collect(),
+            to: (1..64).collect(),
+            mean: sizes.mean(),
+            sizes,
+            load: 0.8,
+            stop: Stop::At(Time::from_ps(PS_PER_S / 400)),
+        };
+        let flows = poisson.flows(&Group { start: Time::ZERO, ..GROUP }, 1);
+        assert!(flows.iter().all(|flow| flow.size == Bytes::new(4096)));
+        // 48 x 0.8 x 100 Gbps x 2.5 ms / 32768 bit = 292 969, standard deviation 541: five of them
+        assert!(flows.len().abs_diff(292_969) < 2_706, "{}", flows.len());
+        let mut to = [0u32; 64];
+        flows.iter().for_each(|flow| to[flow.dst as usize] += 1);
+        // 6103.5 from each source, of which source 0 has 63 destinations and the others 62, themselves excepted: a host that is a
+        // source gets 46/62 + 1/63 of them, another 47/62 + 1/63; standard deviation 68, five of them
+        assert_eq!(to[0], 0);
+        assert!(to[1..48].iter().all(|n| n.abs_diff(4_625) < 340), "{to:?}");
+        assert!(to[48..].iter().all(|n| n.abs_diff(4_724) < 340), "{to:?}");
     }
 }

@@ -1,0 +1,370 @@
+//! The kinds of `[[traffic]]`
+use backwater_units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Names;
+use super::traffic::zero_span;
+use crate::quantity::Quantity;
+
+/// A built-in flow-size distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableName {
+    /// Web search (DCTCP paper; table of the HPCC repository): mean 1.71 MB.
+    WebSearch,
+    /// Facebook's Hadoop cluster (SIGCOMM 2015; table of the HPCC repository): mean 120 KB.
+    Hadoop,
+    /// MPI messages (TCD paper §5.2.2): 2 KiB (55 %), 4 KiB (15 %), 8, 16 and 32 KiB (10 % each). The paper gives the range
+    /// and that over half have 2 KB; the rest is our reading.
+    Mpi,
+    /// I/O messages (TCD paper §5.2.2): 512 KiB, 1, 2 and 4 MiB, equally likely.
+    Io,
+    /// 90 % MPI and 10 % I/O messages (TCD paper §5.2.2): mean 203 KB.
+    MpiIo,
+    /// All RPCs of a Google data center, `Google_All` of the ICI paper (section 4.2): mean 1001 B, half of them 4 B or less.
+    /// Homa (SIGCOMM 2018), workload W3; table of PlatformLab/HomaSimulation.
+    GoogleAll,
+}
+
+/// What a rack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rack {
+    /// A pod of a fat tree.
+    Pod,
+    /// The hosts at one switch.
+    Edge,
+}
+
+/// When the messages of a client start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At the instants of a Poisson process with that many arrivals in the duration.
+    #[default]
+    Poisson,
+    /// The same time apart; each client begins at a random instant.
+    Even,
+    /// All at `start`: a connection always has the next message to send.
+    AtOnce,
+}
+
+/// Whether the sources of a tick draw one size or each its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeChoice {
+    /// Each source draws its own size.
+    #[default]
+    Independent,
+    /// All sources of a tick use one drawn size.
+    Common,
+}
+
+/// Which bytes of a message count for a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadCounts {
+    /// Its payload.
+    #[default]
+    Payload,
+    /// What it occupies of the wire: with `packet.header` of each packet, and with padding if `packet.padded`.
+    Wire,
+}
+
+/// What the flows of an entry are, by its kind. With several sources and destinations there is one flow for each
+/// pair of different hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Workload {
+    /// Endless flows.
+    LongLived {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+    },
+    /// Sources of a constant rate (F0 and F2 of the TCD paper).
+    Constant {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Rate on the wire, headers included.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Each gap is scaled by a uniform factor from 1 − jitter to 1 + jitter. Default 0; the authors' release has 0.1.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        jitter: f64,
+        /// Whether what flow control held back is sent afterwards at line rate. Default true (authors' release).
+        #[serde(default = "yes")]
+        catch_up: bool,
+        /// Payload of each flow; endless without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+    },
+    /// One flow.
+    Flow {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Payload.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+    },
+    /// Rounds of messages that all sources send at the same instant.
+    Bursts {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Payload of one message.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// Messages per source.
+        #[schemars(range(min = 1, max = 10_000_000))]
+        rounds: u32,
+        /// From one round to the next; 0 hands all rounds to the NIC at once, which sends them back to back.
+        interval: Quantity<Span>,
+    },
+    /// Many send to one, all at `start`.
+    Incast {
+        /// Sources; the destination is left out. Default all hosts.
+        #[serde(default = "everybody")]
+        from: Names,
+        /// Destination: one host.
+        to: String,
+        /// Payload of each flow.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// How many of the sources take part, chosen at random; default all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        fan_in: Option<u32>,
+    },
+    /// Every host sends to one other host and receives from one, chosen at random.
+    Permutation {
+        /// Who takes part. Default all hosts.
+        #[serde(default = "everybody")]
+        hosts: Names,
+        /// Payload of each flow; endless without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+    },
+    /// Poisson arrivals at every source, sizes from a distribution or fixed, destinations uniform. Give one of `cdf`, `file`,
+    /// `size`, and `until` or `flows`.
+    Poisson {
+        /// Sources. Default all hosts.
+        #[serde(default = "everybody")]
+        from: Names,
+        /// Destinations; never the source itself. Default all hosts.
+        #[serde(default = "everybody")]
+        to: Names,
+        /// A built-in flow-size distribution.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cdf: Option<TableName>,
+        /// A file of `bytes percent` lines, relative to the folder of the scenario file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1))]
+        file: Option<String>,
+        /// The same payload for every flow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+        /// What all sources are offered over the capacity of their host links, each alike.
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: f64,
+        /// Which bytes count for the load. Default payload (the HPCC generator, TCD paper).
+        #[serde(default)]
+        load_counts: LoadCounts,
+        /// End of the arrivals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Quantity<Span>>,
+        /// Number of flows (messages) of all sources together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        flows: Option<u32>,
+    },
+    /// Sources whose application makes full packets at a fixed rate, which wait at the source for the reaction point of `[cc]`
+    /// (the hot sources of the ICI paper, section 4.2). Each sends to each destination; no packet is made while too many wait.
+    Supply {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Rate on the wire, headers included, at which a source makes packets, shared equally among its destinations.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// The most payload that waits at a source, shared equally among its destinations: at least one packet for each. Default
+        /// 256 KiB (reconstructed: the paper does not say; 64 packets of 4 KiB, so that a tree ends soon after its sources).
+        #[serde(default = "kib_256")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        backlog: Quantity<Bytes>,
+        /// End of the supply; without it there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Quantity<Span>>,
+    },
+    /// One exponential clock for all sources; each tick starts a flow at every one of them (TCD paper, Table 3). Give
+    /// one of `cdf`, `file`, `size`; `load` or `interval`; `until` or `flows`.
+    Synchronous {
+        /// Sources.
+        from: Names,
+        /// Destination: one host.
+        to: String,
+        /// A built-in flow-size distribution.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cdf: Option<TableName>,
+        /// A file of `bytes percent` lines, relative to the folder of the scenario file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1))]
+        file: Option<String>,
+        /// The same payload for every flow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Option<Quantity<Bytes>>,
+        /// Whether the sources of a tick draw one size or each its own. Default independent.
+        #[serde(default)]
+        sizes: SizeChoice,
+        /// Offered payload of all sources together over the capacity of the destination's host link.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: Option<f64>,
+        /// Mean time between ticks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1ns"))]
+        interval: Option<Quantity<Span>>,
+        /// End of the ticks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Quantity<Span>>,
+        /// Number of flows of all sources together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        flows: Option<u32>,
+    },
+    /// MPI and I/O messages of jobs that share a network (TCD paper §5.2.2). In each rack some hosts are I/O servers; some of
+    /// all hosts are I/O clients, the others MPI clients and servers, all drawn at random. Each client sends its messages
+    /// to servers of its own kind, with the sizes of the distributions `io` and `mpi`. The paper gives neither load nor
+    /// arrival process: give `load` or `duration`, unless all come at once.
+    MpiIo {
+        /// Messages in all; the paper has "over 80 thousand".
+        #[schemars(range(min = 1, max = 20_000_000))]
+        messages: u32,
+        /// Share of I/O messages. Default 0.1 (TCD paper §5.2.2).
+        #[serde(default = "tenth")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        io_share: f64,
+        /// What a rack is. Default in a fat tree pod (the authors' flit-level model has four I/O servers in a pod of 64),
+        /// else edge.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rack: Option<Rack>,
+        /// I/O servers in each rack. Default 4 (TCD paper §5.2.2).
+        #[serde(default = "four")]
+        #[schemars(range(min = 1, max = 65535))]
+        io_servers_per_rack: u32,
+        /// I/O clients as a share of all hosts. Default 0.25 (TCD paper §5.2.2).
+        #[serde(default = "quarter")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        io_clients: f64,
+        /// MPI clients as a share of the MPI nodes; the others are MPI servers. The paper gives none. Default 0.5.
+        #[serde(default = "half")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        mpi_clients: f64,
+        /// Servers of each client; each of its messages goes to one of them. Default 1 (authors' flit-level model).
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 65535))]
+        connections: u32,
+        /// When messages start. Default poisson.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// Payload of all messages over what the links of all hosts carry in the duration.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.000_001, max = 100.0))]
+        load: Option<f64>,
+        /// The time within which all messages start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1ns"))]
+        duration: Option<Quantity<Span>>,
+    },
+    /// A `flow.txt` of the HPCC/ns-3 RoCE simulators. Its node numbers are those of the topology file, or host numbers
+    /// with any other topology; its UDP ports have no effect.
+    HpccFlows {
+        /// Path, relative to the folder of the scenario file.
+        #[schemars(length(min = 1))]
+        file: String,
+        /// The time in the file that is time 0 here; the HPCC generators begin at 2 s. Default 0.
+        #[serde(default = "zero_span")]
+        time_origin: Quantity<Span>,
+    },
+}
+
+impl Workload {
+    /// The name in scenario files.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::LongLived { .. } => "long-lived",
+            Self::Constant { .. } => "constant",
+            Self::Flow { .. } => "flow",
+            Self::Bursts { .. } => "bursts",
+            Self::Incast { .. } => "incast",
+            Self::Permutation { .. } => "permutation",
+            Self::Poisson { .. } => "poisson",
+            Self::Supply { .. } => "supply",
+            Self::Synchronous { .. } => "synchronous",
+            Self::MpiIo { .. } => "mpi-io",
+            Self::HpccFlows { .. } => "hpcc-flows",
+        }
+    }
+
+    /// Whether there may be several messages from one source to one destination.
+    pub const fn repeats(&self) -> bool {
+        match self {
+            Self::LongLived { .. }
+            | Self::Constant { .. }
+            | Self::Flow { .. }
+            | Self::Incast { .. }
+            | Self::Supply { .. }
+            | Self::Permutation { .. } => false,
+            Self::Bursts { .. }
+            | Self::Poisson { .. }
+            | Self::Synchronous { .. }
+            | Self::MpiIo { .. }
+            | Self::HpccFlows { .. } => true,
+        }
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn kib_256() -> Quantity<Bytes> {
+    Quantity(Bytes::new(256 * 1024))
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn four() -> u32 {
+    4
+}
+
+const fn tenth() -> f64 {
+    0.1
+}
+
+const fn quarter() -> f64 {
+    0.25
+}
+
+const fn half() -> f64 {
+    0.5
+}
+
+fn everybody() -> Names {
+    Names::One("*".to_owned())
+}

@@ -1,0 +1,53 @@
+//! `kind = "poisson"`: what a load counts, and whether the arrivals are few enough.
+use backwater_traffic::generate::{Poisson, Sizes};
+use backwater_traffic::{Cdf, Flow, Group};
+use backwater_units::Rate;
+
+use super::Entry;
+use crate::settings::{LoadCounts, SizeChoice, Workload};
+use crate::valid::packet;
+
+/// The flows; `None` if something is wrong, which is reported.
+pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Option<Vec<Flow>> {
+    let Workload::Poisson { from, to, cdf, file, size, load, load_counts, until, flows } =
+        &entry.context.settings.traffic[entry.index].workload
+    else {
+        return None;
+    };
+    let (from, to) = (entry.hosts("from", from)?, entry.hosts("to", to)?);
+    let sizes = entry.sizes(*cdf, file.as_deref(), *size, SizeChoice::Independent);
+    let stop = entry.stop(*until, *flows);
+    let sizes = match sizes? {
+        Sizes::Independent(sizes) | Sizes::Common(sizes) => sizes,
+        Sizes::Fixed(size) => Cdf::fixed(size),
+    };
+    let mean = counted(entry, &sizes, *load_counts);
+    let from = from.into_iter().map(|host| (host, entry.nic(host))).collect();
+    let poisson = Poisson { from, to, sizes, load: *load, mean, stop: stop? };
+    check(entry, &poisson)?;
+    Some(poisson.flows(group, seed))
+}
+
+/// The mean of what counts of a flow, in bytes.
+fn counted(entry: &Entry<'_, '_>, sizes: &Cdf, counts: LoadCounts) -> f64 {
+    let packet = packet(entry.context.settings);
+    let packets = sizes.mean_packets(packet.payload);
+    match counts {
+        LoadCounts::Payload => sizes.mean(),
+        LoadCounts::Wire if packet.padded => packets * (packet.payload + packet.header).get() as f64,
+        LoadCounts::Wire => sizes.mean() + packets * packet.header.get() as f64,
+    }
+}
+
+/// Some source has a destination, and arrivals do not fill the memory.
+fn check(entry: &mut Entry<'_, '_>, poisson: &Poisson) -> Option<()> {
+    let rates = poisson.from.iter().map(|&(_, rate)| 1e12 / poisson.mean_gap_ps(rate));
+    entry.stop_count(rates.sum(), poisson.stop)?;
+    let sends = |&(src, _): &(u32, Rate)| poisson.to.iter().any(|&dst| dst != src);
+    if !poisson.from.iter().any(sends) {
+        let message = "source and destination are the same host";
+        entry.report("to", message, "the source", "name a different host");
+        return None;
+    }
+    Some(())
+}

@@ -1,0 +1,180 @@
+//! The workloads of the ICI paper (section 4.2): background or Google_All messages beside congestion trees.
+mod common;
+
+use std::collections::BTreeSet;
+
+use backwater_scenario::ValidScenario;
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Rate, Span, Time};
+use common::{report, says, validate};
+
+const NETWORK: &str = r#"
+profile = "ideal"
+[run]
+until = "2.5ms"
+[packet]
+payload = "4KiB"
+header = "0B"
+[topology]
+kind = "k-ary-n-tree"
+k = 4
+n = 3
+routing = "d-mod-k"
+"#;
+
+const TREE: &str = r#"
+[[traffic]]
+name = "tree"
+kind = "supply"
+from = ["h3", "h7", "h11", "h15", "h19", "h23", "h27", "h31", "h35", "h39", "h43", "h47", "h51", "h55", "h59", "h63"]
+to = "h0"
+rate = "100Gbps"
+start = "0.2ms"
+until = "1.2ms"
+"#;
+
+const GOOGLE: &str = r#"
+[[traffic]]
+name = "google"
+kind = "poisson"
+cdf = "google-all"
+load = 0.5
+connection = "pair"
+flows = 20000
+"#;
+
+fn scenario(entries: &[&str], overrides: &[&str]) -> ValidScenario {
+    validate(&(NETWORK.to_owned() + &entries.concat()), overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(entries: &[&str], overrides: &[&str]) -> String {
+    report(&(NETWORK.to_owned() + &entries.concat()), overrides)
+}
+
+fn of(valid: &ValidScenario, entry: u16) -> Vec<Flow> {
+    valid.flows().iter().copied().filter(|flow| flow.group == entry).collect()
+}
+
+fn supplied(gbps: u64, backlog: u32) -> Pacing {
+    Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog, until: Time::from_ps(1_200_000_000) }
+}
+
+#[test]
+fn one_tree_is_16_sources_at_line_rate_for_1_ms_with_64_packets_waiting_at_most() {
+    let valid = scenario(&[TREE], &[]);
+    assert_eq!(valid.flows().len(), 16);
+    for flow in valid.flows() {
+        assert_eq!((flow.src % 4, flow.dst, flow.pacing), (3, 0, supplied(100, 64)));
+        assert_eq!(flow.start, Time::from_ps(200_000_000));
+    }
+}
+
+#[test]
+fn with_four_trees_each_source_gives_each_destination_a_quarter() {
+    let valid = scenario(&[TREE], &["traffic.tree.to=[\"h0\",\"h16\",\"h32\",\"h48\"]"]);
+    assert_eq!(valid.flows().len(), 64);
+    assert!(valid.flows().iter().all(|flow| flow.pacing == supplied(25, 16) && flow.dst % 16 == 0));
+}
+
+#[test]
+fn a_tree_without_end_needs_other_traffic_or_an_end_of_the_run() {
+    let endless = TREE.replace("until = \"1.2ms\"\n", "");
+    assert!(scenario(&[&endless], &[]).flows().iter().all(Flow::is_endless));
+    let network = NETWORK.replace("until = \"2.5ms\"", "");
+    says(&report(&(network.clone() + &endless), &[]), &["this run never ends"]);
+    assert!(validate(&(network + &endless + GOOGLE), &[]).is_ok());
+}
+
+#[test]
+fn a_supply_that_cannot_be_shared_is_refused() {
+    says(
+        &refused(
+            &[TREE],
+            &["traffic.tree.backlog=12KiB", "traffic.tree.to=[\"h0\",\"h16\",\"h32\",\"h48\"]"],
+        ),
+        &["backlog = 12.288KB has no place for a packet of each of 4 destinations", "at least 16.384KB"],
+    );
+    says(
+        &refused(&[TREE], &["traffic.tree.rate=101Gbps"]),
+        &["rate 101Gbps is more than the link of the source, 100Gbps"],
+    );
+    says(&refused(&[TREE], &["traffic.tree.until=0.1ms"]), &["until = 100us is not after start"]);
+    says(&refused(&[TREE], &["traffic.tree.to=h3"]), &["a flow from h3 to itself"]);
+    says(&refused(&[TREE], &["traffic.tree.control=line-rate"]), &["wait for a reaction point"]);
+    says(&refused(&[TREE], &["traffic.tree.connection=pair"]), &["nothing to share"]);
+    says(&refused(&[TREE], &["traffic.tree.backlog=0B"]), &["traffic.tree.backlog = \"0B\" is not allowed"]);
+}
+
+#[test]
+fn messages_of_one_packet_load_the_links_of_48_hosts_to_80_percent() {
+    let background = r#"
+[[traffic]]
+name = "background"
+kind = "poisson"
+from = ["h?", "h1?", "h2?", "h3?", "h4?", "h50"]
+size = "4KiB"
+load = 0.8
+connection = "pair"
+until = "2.5ms"
+"#;
+    let flows = of(&scenario(&[background], &[]), 0);
+    let sources: BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
+    assert_eq!(sources, (0..51).collect());
+    // 51 hosts x 0.8 x 100 Gbps x 2.5 ms / 32768 bit = 311 279, standard deviation 558: five of them
+    assert!(flows.len().abs_diff(311_279) < 2_790, "{}", flows.len());
+    assert!(flows.iter().all(|flow| flow.size == Bytes::new(4096)));
+    let connections: BTreeSet<u32> = flows.iter().map(|flow| flow.connection).collect();
+    assert_eq!(connections.len(), 51 * 63, "one for each source and destination");
+}
+
+#[test]
+fn exactly_as_many_messages_as_asked_for_are_sent() {
+    let flows = of(&scenario(&[TREE, GOOGLE], &[]), 1);
+    assert_eq!(flows.len(), 20_000);
+    says(&refused(&[GOOGLE], &["traffic.google.messages=5"]), &["did you mean \"flows\"?"]);
+}
+
+#[test]
+fn a_load_counts_payload_or_what_is_on_the_wire() {
+    let length = |overrides: &[&str]| {
+        let flows = of(&scenario(&[GOOGLE], overrides), 0);
+        flows[flows.len() - 1].start.since(Time::ZERO).as_secs_f64()
+    };
+    let payload = length(&[]);
+    // 20 000 messages of 1001.269 B on half of 64 links of 100 Gbps take 50 us
+    assert!((payload / 50.06e-6 - 1.0).abs() < 0.05, "{payload}");
+    let wire = length(&["traffic.google.load-counts=wire", "packet.header=100B"]);
+    // and with 1.210 headers of 100 B each (1001.269 + 121) / 1001.269 times as long, the draws being the same
+    assert!((wire / payload - 1.1208).abs() < 0.001, "{}", wire / payload);
+}
+
+#[test]
+fn sizes_are_given_once() {
+    says(&refused(&[GOOGLE, "size = \"4KiB\""], &[]), &["flow sizes are given twice"]);
+    let none = GOOGLE.replace("cdf = \"google-all\"\n", "");
+    says(&refused(&[&none], &[]), &["no flow sizes are given", "google-all"]);
+    says(&refused(&[GOOGLE], &["traffic.google.cdf=google"]), &["did you mean \"google-all\"?"]);
+}
+
+#[test]
+fn a_burst_of_100000_packets_is_6250_of_each_source() {
+    let burst = |to: &str, size: &str| {
+        format!(
+            "[[traffic]]\nname = \"burst\"\nkind = \"flow\"\nfrom = [\"h3\", \"h7\"]\nto = {to}\nsize = \"{size}\"\n"
+        )
+    };
+    let one = burst("\"h0\"", "25000KiB");
+    let one = scenario(&[&one], &["traffic.burst.from=[\"h*3\",\"h*7\"]"]);
+    // h3, h13, …, h63 and h7, …, h57
+    assert_eq!(one.flows().len(), 13);
+    let packets = |flows: &[Flow]| flows.iter().map(|flow| flow.size.get()).sum::<u64>() / 4096;
+    assert_eq!(packets(one.flows()), 13 * 6250);
+    // four destinations at once
+    let four = scenario(&[&burst("[\"h0\", \"h16\", \"h32\", \"h48\"]", "6250KiB")], &[]);
+    assert_eq!((four.flows().len(), packets(four.flows())), (8, 2 * 6250));
+    // four times in a row
+    let rounds = "[[traffic]]\nname = \"burst\"\nkind = \"bursts\"\nfrom = [\"h3\", \"h7\"]\nto = \"h0\"\nsize = \"6250KiB\"\nrounds = 4\ninterval = \"1ms\"\n";
+    let rounds = scenario(&[rounds], &[]);
+    let starts: BTreeSet<Span> = rounds.flows().iter().map(|flow| flow.start.since(Time::ZERO)).collect();
+    assert_eq!(starts.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3].map(Span::from_ms));
+}

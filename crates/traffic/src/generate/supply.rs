@@ -1,0 +1,132 @@
+//! Sources whose application makes packet after packet at a fixed rate, with few waiting: the hot sources of a congestion tree.
+use std::collections::BTreeMap;
+
+use backwater_units::{Bytes, Rate, Time};
+
+use crate::flow::{Flow, Group, Pacing};
+
+/// One supplied flow per pair. A source shares its rate and its backlog equally among its destinations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Supply {
+    /// Source and destination hosts.
+    pub pairs: Vec<(u32, u32)>,
+    /// Rate on the wire at which a source makes packets.
+    pub rate: Rate,
+    /// The most payload that waits at a source.
+    pub backlog: Bytes,
+    /// Payload of a packet.
+    pub payload: Bytes,
+    /// No packet but a flow's first is made from then on; [`Time::MAX`]: there is no end.
+    pub until: Time,
+}
+
+/// What a source has too little of for its destinations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scarce {
+    /// The backlog has no place for a packet of each.
+    Backlog {
+        /// Destinations of the source.
+        destinations: u32,
+    },
+    /// The rate of each would be below 1 bit per second.
+    Rate {
+        /// Destinations of the source.
+        destinations: u32,
+    },
+}
+
+impl Supply {
+    /// The flows, in the order of the pairs. The pacing of the group is replaced.
+    ///
+    /// # Errors
+    /// A source that cannot give all its destinations their share.
+    pub fn flows(&self, group: &Group) -> Result<Vec<Flow>, Scarce> {
+        let mut destinations = BTreeMap::new();
+        for (src, _) in &self.pairs {
+            *destinations.entry(*src).or_insert(0u32) += 1;
+        }
+        let flow = |&(src, dst): &(u32, u32)| {
+            let pacing = self.pacing(destinations[&src])?;
+            Ok(Group { pacing, ..*group }.flow(src, dst, Bytes::MAX, group.start))
+        };
+        self.pairs.iter().map(flow).collect()
+    }
+
+    /// What one of `destinations` gets.
+    fn pacing(&self, destinations: u32) -> Result<Pacing, Scarce> {
+        let share = u64::from(destinations);
+        let rate = Rate::from_bps(self.rate.as_bps() / share);
+        let packets = self.backlog.get() / share / self.payload.get();
+        if rate == Rate::ZERO {
+            return Err(Scarce::Rate { destinations });
+        }
+        if packets == 0 {
+            return Err(Scarce::Backlog { destinations });
+        }
+        let backlog = u32::try_from(packets).unwrap_or(u32::MAX);
+        Ok(Pacing::Supplied { rate, backlog, until: self.until })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::pairs;
+    use crate::generate::testing::GROUP;
+    use backwater_units::PS_PER_S;
+
+    /// 64 packets of 4 KiB at a source of 100 Gbps.
+    fn supply(from: &[u32], to: &[u32]) -> Supply {
+        Supply {
+            pairs: pairs(from, to),
+            rate: Rate::from_gbps(100),
+            backlog: Bytes::new(256 * 1024),
+            payload: Bytes::new(4096),
+            until: Time::from_ps(PS_PER_S / 1000),
+        }
+    }
+
+    #[test]
+    fn a_source_shares_its_line_rate_and_its_64_packets_among_four_destinations() {
+        let from: Vec<u32> = (0..16).map(|i| 4 * i + 3).collect();
+        let flows = supply(&from, &[0, 16, 32, 48]).flows(&GROUP).unwrap();
+        assert_eq!(flows.len(), 64);
+        let share = Pacing::Supplied {
+            rate: Rate::from_gbps(25),
+            backlog: 16,
+            until: Time::from_ps(PS_PER_S / 1000),
+        };
+        assert!(flows.iter().all(|flow| flow.pacing == share && flow.start == GROUP.start));
+        assert!(flows.iter().all(|flow| !flow.is_endless() && flow.known_size().is_none()));
+    }
+
+    #[test]
+    fn a_destination_among_the_sources_sends_to_the_others_only() {
+        let flows = supply(&[0, 1], &[0, 2]).flows(&GROUP).unwrap();
+        let rates: Vec<(u32, u32, u64)> = flows
+            .iter()
+            .map(|flow| match flow.pacing {
+                Pacing::Supplied { rate, .. } => (flow.src, flow.dst, rate.as_bps() / 1_000_000_000),
+                _ => (flow.src, flow.dst, 0),
+            })
+            .collect();
+        assert_eq!(rates, [(0, 2, 100), (1, 0, 50), (1, 2, 50)]);
+    }
+
+    #[test]
+    fn without_an_end_a_supplied_flow_is_endless() {
+        let supply = Supply { until: Time::MAX, ..supply(&[3], &[0]) };
+        assert!(supply.flows(&GROUP).unwrap()[0].is_endless());
+    }
+
+    #[test]
+    fn a_share_below_one_packet_or_one_bit_per_second_is_refused() {
+        let to: Vec<u32> = (1..=65).collect();
+        let mut scarce = supply(&[0], &to);
+        assert_eq!(scarce.flows(&GROUP), Err(Scarce::Backlog { destinations: 65 }));
+        scarce.pairs.pop();
+        assert!(scarce.flows(&GROUP).is_ok());
+        scarce.rate = Rate::from_bps(63);
+        assert_eq!(scarce.flows(&GROUP), Err(Scarce::Rate { destinations: 64 }));
+    }
+}

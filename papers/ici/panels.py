@@ -5,7 +5,7 @@ Lines over time and distributions are those of the first seed; bars are means ov
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from backwater import plot
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     #: One seed's runs by scheme, of every seed.
     Seeds = Sequence[Mapping[str, Results]]
     Panel = Callable[[Axes, Seeds], None]
+
+Scale = Literal["linear", "log", "counts"]
 
 LABELS = {"none": "none"} | {scheme: scheme.upper() for scheme in SCHEMES[1:]}
 #: Schemes that do the same hide each other: the later ones are dashed.
@@ -110,30 +112,42 @@ def bars(
     unit: str,
     schemes: Sequence[str] = SCHEMES,
     *,
-    log: bool = False,
+    scale: Scale = "linear",
 ) -> Panel:
-    """A number per scheme; a scheme without it has no bar. `log`: a scale that has 0, too."""
+    """A number per scheme; a scheme without it has no bar."""
 
     def panel(axes: Axes, seeds: Seeds) -> None:
+        every: list[float] = []
         for place, scheme in enumerate(schemes):
             values = [found for runs in seeds if (found := value(runs[scheme])) is not None]
             if not values:
                 axes.text(place, 0, "not done", rotation=90, ha="center", va="bottom", fontsize=7)
                 continue
+            every += values
             mean = sum(values) / len(values)
             axes.bar(place, mean, 0.7, color=colour(scheme), alpha=0.7)
             axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
             shown = f"{mean:.3g}" if mean < 1000 else f"{mean:,.0f}".replace(",", " ")
             axes.annotate(shown, (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
         _named(axes, schemes)
-        if log:
-            axes.set_yscale("symlog", linthresh=1)
-        axes.set_ylim(0)
-        axes.margins(y=0.14)
+        scaled(axes, every, scale)
         axes.set_title(title)
         axes.set_ylabel(unit)
 
     return panel
+
+
+def scaled(axes: Axes, values: Sequence[float], scale: Scale) -> None:
+    """The scale of bars, with room for the numbers above them: `counts` is logarithmic, but begins with 0."""
+    top = max(values, default=0) or 1
+    if scale == "linear":
+        axes.set_ylim(0, 1.15 * top)
+    elif scale == "counts":
+        axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(0, max(2.2 * top, 2))
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(min(values) / 2, 1.8 * top)
 
 
 def _named(axes: Axes, schemes: Sequence[str]) -> None:
@@ -143,6 +157,7 @@ def _named(axes: Axes, schemes: Sequence[str]) -> None:
 
 def pauses_by_lane(axes: Axes, seeds: Seeds) -> None:
     """PAUSEs per virtual lane: where flows are isolated those of normal flows below, of isolated flows above."""
+    every: list[float] = []
     for place, scheme in enumerate(SCHEMES):
         found = [measured.pauses_by_class(runs[scheme]) for runs in seeds]
         bottom = 0.0
@@ -153,12 +168,12 @@ def pauses_by_lane(axes: Axes, seeds: Seeds) -> None:
             axes.bar(place, mean, 0.7, bottom=bottom, color=colour(scheme), alpha=0.7 - 0.25 * number, hatch=hatch)
             bottom += mean
         totals = [sum(one.values()) for one in found]
+        every += totals
         axes.plot([place] * len(totals), totals, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
         shown = f"{bottom:,.0f}".replace(",", " ")
         axes.annotate(shown, (place, max(totals)), (0, 2), textcoords="offset points", ha="center", size=7)
     _named(axes, SCHEMES)
-    axes.margins(y=0.14)
-    axes.set_ylim(0)
+    scaled(axes, every, "linear")
     axes.set_title("PAUSEs sent (hatched: isolated flows' lane)")
     axes.set_ylabel("PAUSEs")
 
@@ -171,18 +186,18 @@ def _monitored(run: Results) -> int:
 
 def becns_and_peaks(axes: Axes, seeds: Seeds) -> None:
     """BECNs in all, and the most of any period, hatched."""
+    every: list[float] = []
     for place, scheme in enumerate(NOTIFYING):
         for side, count, hatch in ((-1, measured.becns, ""), (1, measured.becn_peak, "////")):
             values = [count(runs[scheme]) for runs in seeds]
+            every += values
             mean = sum(values) / len(values)
             at = place + side * 0.2
             axes.bar(at, mean, 0.38, color=colour(scheme), alpha=0.7, hatch=hatch)
             axes.plot([at] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
             axes.annotate(f"{mean:.3g}", (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
     _named(axes, NOTIFYING)
-    axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(0)
-    axes.margins(y=0.14)
+    scaled(axes, every, "counts")
     axes.set_title("BECNs (hatched: most in 50 µs)")
     axes.set_ylabel("BECNs")
 
@@ -195,6 +210,6 @@ MARKS = over_time(
     lambda run: measured.series(run, "ce_packets"), "ECN marks, as they arrive", "packets per 50 µs", NOTIFYING
 )
 SLOTS = over_time(measured.slots, "slots in use at the fullest switch", "slots", ISOLATING)
-REFUSALS = bars(measured.refusals, "flows that found no slot", "refusals", ISOLATING, log=True)
+REFUSALS = bars(measured.refusals, "flows that found no slot", "refusals", ISOLATING, scale="counts")
 JAIN = bars(measured.jain, "fairness among hot sources", "Jain's index")
-VICTIMS = bars(measured.victim_marks, "marks on the background's packets", "packets", NOTIFYING, log=True)
+VICTIMS = bars(measured.victim_marks, "marks on the background's packets", "packets", NOTIFYING, scale="counts")

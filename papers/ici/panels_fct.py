@@ -28,7 +28,7 @@ def all_sizes(name: str) -> Panel:
     def value(run: Results) -> float:
         return percentile(fct_us(run), percent)
 
-    return bars(value, f"{NAMES[name]}, all messages", "FCT [µs]", log=True)
+    return bars(value, f"{NAMES[name]}, all messages", "FCT [µs]", scale="log")
 
 
 def by_size(name: str) -> Panel:

@@ -29,9 +29,9 @@ P99 = bars(
     lambda run: measured.percentile(measured.latency_us(run, tree=False), 99),
     "99th percentile, background packets",
     "latency [µs]",
-    log=True,
+    scale="log",
 )
-OTHERS = bars(measured.entries_for_others, "entries for flows to other hosts", "entries", ISOLATING, log=True)
+OTHERS = bars(measured.entries_for_others, "entries for flows to other hosts", "entries", ISOLATING, scale="counts")
 
 #: The panels of Figure 1, and the first of Figure 2.
 ROWS = (

@@ -8,6 +8,7 @@ from backwater import plot
 
 from papers.ici import trees
 from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses
+from papers.ici.panels import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,16 +77,17 @@ def draw_sizes(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     """The peak of BECNs of ICI+ by the size of the table, and DCQCN's as a line."""
     names = {"8": "w2 ici+ slots 8", "16": "w2 ici+ slots 16", "24": "w2 ici+ slots 24", "32": "w2 ici+"}
     names |= {size: f"w2 ici+ slots {size}" for size in ("48", "unlimited")}
+    every: list[float] = []
     for place, run in enumerate(names.values()):
         values = [becn_peak(runs[run]) for runs in seeds]
+        every += values
         mean = sum(values) / len(values)
         axes.bar(place, mean, 0.7, color=plot.SCHEME_COLOURS["ici+"], alpha=0.7)
         axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
         axes.annotate(f"{mean:.3g}", (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
     plain = [becn_peak(runs["w2 dcqcn"]) for runs in seeds]
     axes.axhline(sum(plain) / len(plain), color=plot.SCHEME_COLOURS["dcqcn"], ls="--", lw=1)
-    axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(0)
+    scaled(axes, [*every, *plain], "counts")
     axes.set_xticks(range(len(names)), list(names), fontsize=7)
     axes.set_title("peak of ICI+ by slots (line: DCQCN)")
     axes.set_xlabel("slots of the table")

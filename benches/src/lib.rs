@@ -100,14 +100,17 @@ fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
             to: hosts.to_vec(),
             sizes: Cdf::web_search(),
             load: 0.6,
+            mean: Cdf::web_search().mean(),
             stop: Stop::At(Time::ZERO + span),
         }
         .flows(&GROUP, seed),
         Workload::Messages(count) => {
+            let sizes = Cdf::parse("800 0\n1000 100\n").expect("a table");
             let mut flows = Poisson {
                 from: hosts.iter().take(64).map(|host| (*host, RATE)).collect(),
                 to: hosts.iter().copied().take(64).collect(),
-                sizes: Cdf::parse("800 0\n1000 100\n").expect("a table"),
+                mean: sizes.mean(),
+                sizes,
                 load: 0.5,
                 stop: Stop::After(count),
             }

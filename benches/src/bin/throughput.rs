@@ -64,15 +64,25 @@ fn main() -> ExitCode {
             spec = under_credits(spec);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
-        let built = std::time::Instant::now();
+        let built = ProcessTime::now();
         let mut simulation = Simulation::new(spec, options.kind);
-        println!("built in {:.3} s, memory {} KiB", built.elapsed().as_secs_f64(), peak_memory_kib().unwrap_or(0));
+        println!(
+            "built in {:.3} s, memory {} KiB",
+            built.elapsed().as_secs_f64(),
+            peak_memory_kib().unwrap_or(0)
+        );
         let hosts = simulation.network().hosts().len() as u64;
         let start = ProcessTime::now();
         let wall = std::time::Instant::now();
         match simulation.run(&Control::default(), &mut |_| Ok(())) {
             Ok(totals) => {
                 report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
+                let (start, made) = (ProcessTime::now(), simulation.flows().len());
+                println!(
+                    "{made} records made in {:.3} CPU-s, memory {} KiB",
+                    start.elapsed().as_secs_f64(),
+                    peak_memory_kib().unwrap_or(0)
+                );
             }
             Err(violation) => {
                 eprintln!("{violation}");

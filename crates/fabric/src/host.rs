@@ -1,12 +1,14 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
+use std::collections::BTreeMap;
+
 use backwater_control::CodePoint;
-use backwater_control::notify::Action;
+use backwater_control::notify::{Action, Notify};
 use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
 use backwater_traffic::OWN_CONNECTION;
-use backwater_units::{Bytes, Time};
+use backwater_units::{Bytes, Rate, Time};
 
 use crate::batch::Batch;
-use crate::connection::{self, Connection};
+use crate::connection::Connection;
 use crate::delivered::Delivered;
 use crate::due::DueHeap;
 use crate::isolating::Told;
@@ -15,6 +17,7 @@ use crate::packet::{Kind, Packet};
 use crate::pair::{Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
 use crate::record::RateRecord;
+use crate::spacing::Spacing;
 use crate::spec::Spec;
 use crate::violation::What;
 use crate::world::{Ends, World};
@@ -25,11 +28,16 @@ pub(crate) const NIC: u16 = 0;
 pub(crate) struct Host {
     pub(crate) ports: Ports,
     pub(crate) senders: Vec<Sender>,
+    /// One for each sender, or for all those of a connection.
+    pub(crate) spacings: Vec<Spacing>,
     pub(crate) receivers: Vec<Receiver>,
+    /// Notification points: one for each receiver, or for all those of a connection. Empty if nobody notifies.
+    notifiers: Vec<Notify>,
     pub(crate) connections: Vec<Connection>,
-    /// (start, sender) in order of start; those before `started` run.
-    starts: Vec<(u64, u32)>,
-    started: usize,
+    /// The senders in order of their starts, if that is not the order of their numbers.
+    order: Vec<u32>,
+    /// How many of them have started.
+    started: u32,
     /// Per class the queue pairs that have something to send.
     pub(crate) due: Vec<DueHeap>,
     /// Bit per class: its heap is not empty.
@@ -84,8 +92,8 @@ impl Node for Host {
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
-                let holder = self.holder(slot);
-                self.senders[holder as usize].notified(packet.echo, now, world);
+                let sender = &self.senders[slot as usize];
+                self.spacings[sender.spacing as usize].notified(sender.kind, packet.echo, now, world);
             }
         }
     }
@@ -110,8 +118,7 @@ impl Node for Host {
                 let config = world.pairs[usize::from(receiver.kind)].notify.as_ref();
                 let config = config.expect("CNP timers are set only with a notification point");
                 let (flow, kind, notes) = (receiver.flow, receiver.kind, receiver.notes);
-                if let Some(code) =
-                    self.receivers[notes as usize].notify.on_timer(config, Time::from_ps(timer.time))
+                if let Some(code) = self.notifiers[notes as usize].on_timer(config, Time::from_ps(timer.time))
                 {
                     self.send_cnp(flow, kind, code, timer.time, world, post);
                 }
@@ -131,17 +138,10 @@ impl Node for Host {
 
 impl Host {
     pub(crate) fn new(node: u32, spec: &Spec, ends: &Ends, ports: Ports, world: &World) -> Self {
-        let host = spec.network.host_index(node).expect("a host");
+        let host = spec.network.host_index(node).expect("a host") as usize;
         let line = ports.egress[usize::from(NIC)].rate();
-        let flow = |index: &u32| &world.flows[*index as usize];
-        let mut senders: Vec<Sender> =
-            ends.sent[host as usize].iter().map(|i| Sender::new(*i, flow(i), line, world)).collect();
-        let receivers =
-            ends.received[host as usize].iter().map(|i| Receiver::new(*i, flow(i), world)).collect();
-        let mut starts: Vec<(u64, u32)> =
-            (0..).zip(&senders).map(|(i, s)| (world.flows[s.flow as usize].start.as_ps(), i)).collect();
-        starts.sort_unstable();
-        let connections = connection::of_host(&starts, &mut senders, world);
+        let (senders, spacings, connections) = sending(&ends.sent[host], line, world);
+        let (receivers, notifiers) = receiving(&ends.received[host], world);
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();
@@ -149,10 +149,12 @@ impl Host {
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
             sending: 0,
             ports,
+            order: order(&senders, world),
             senders,
+            spacings,
             receivers,
+            notifiers,
             connections,
-            starts,
             started: 0,
             watched,
             told: Told::default(),
@@ -161,15 +163,25 @@ impl Host {
         if !this.watched.is_empty() {
             this.ports.next_sample = 0;
         }
-        if let Some((start, _)) = this.starts.first() {
-            this.ports.set_timer(*start, NIC, Purpose::Start, 0);
+        if let Some((start, _)) = this.next_start(world) {
+            this.ports.set_timer(start, NIC, Purpose::Start, 0);
         }
         this
     }
 
+    /// The next sender that starts, and when.
+    fn next_start(&self, world: &World) -> Option<(u64, u32)> {
+        let slot = match self.order.get(self.started as usize) {
+            Some(slot) => *slot,
+            None => self.started,
+        };
+        let sender = self.senders.get(slot as usize)?;
+        Some((world.flows[sender.flow as usize].start.as_ps(), slot))
+    }
+
     /// Starts the queue pairs that are due now.
     fn start<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        while let Some(&(start, pair)) = self.starts.get(self.started) {
+        while let Some((start, pair)) = self.next_start(world) {
             if start > now {
                 self.ports.set_timer(start, NIC, Purpose::Start, 0);
                 break;
@@ -181,8 +193,8 @@ impl Host {
             let ready = match sender.connection {
                 OWN_CONNECTION => Some((now, pair)),
                 connection => {
-                    self.connections[connection as usize].start();
-                    self.next_message(connection, class, now, world)
+                    self.connections[connection as usize].start(pair);
+                    self.next_message(connection, class, now)
                 }
             };
             if let Some((due, pair)) = ready {
@@ -195,28 +207,13 @@ impl Host {
 
     /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
     #[cold]
-    pub(crate) fn next_message(
-        &mut self,
-        connection: u32,
-        class: u8,
-        now: u64,
-        world: &World,
-    ) -> Option<(u64, u32)> {
+    pub(crate) fn next_message(&mut self, connection: u32, class: u8, now: u64) -> Option<(u64, u32)> {
         let connection = &mut self.connections[connection as usize];
-        let (before, next) = connection.begin()?;
-        Sender::hand_over(&mut self.senders, before, next);
-        let sender = &mut self.senders[next as usize];
-        sender.lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
-        Some((connection.due.max(world.flows[sender.flow as usize].start.as_ps()), next))
-    }
-
-    /// The sender that has the reaction point of this one's connection.
-    #[inline]
-    fn holder(&self, slot: u32) -> u32 {
-        match self.senders[slot as usize].connection {
-            OWN_CONNECTION => slot,
-            connection => self.connections[connection as usize].holder(),
-        }
+        let next = connection.begin()?;
+        let lateness = &mut self.senders[next as usize].lateness;
+        let due = connection.due.max(lateness.since());
+        lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
+        Some((due, next))
     }
 
     /// An ACK tells the reaction point something.
@@ -225,8 +222,8 @@ impl Host {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
         let rtt = sender.round_trip(ack.seq, ack.time);
-        let holder = self.holder(slot);
-        self.senders[holder as usize].informed(ack.echo, rtt, ack.time, world);
+        let spacing = &mut self.spacings[sender.spacing as usize];
+        spacing.informed(sender.kind, ack.echo, rtt, ack.time, world);
     }
 
     #[inline]
@@ -250,8 +247,7 @@ impl Host {
                 }
                 let pair = &world.pairs[usize::from(kind)];
                 if let Some(config) = &pair.notify {
-                    let notify = &mut self.receivers[notes as usize].notify;
-                    match notify.on_packet(config, Time::from_ps(now), packet.code) {
+                    match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
                         Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
@@ -313,12 +309,13 @@ impl Host {
     #[cold]
     fn sample_rates<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         for &slot in &self.watched {
-            let (sender, holder) = (&self.senders[slot as usize], &self.senders[self.holder(slot) as usize]);
+            let sender = &self.senders[slot as usize];
+            let spacing = &self.spacings[sender.spacing as usize];
             let start = world.flows[sender.flow as usize].start.as_ps();
             let mut at = self.ports.next_sample;
             while at <= now {
                 if at >= start {
-                    let (time, rate) = (Time::from_ps(at), holder.rate(at, world));
+                    let (time, rate) = (Time::from_ps(at), spacing.rate(sender.kind, at, world));
                     self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
                     post.recorded(1);
                 }
@@ -326,6 +323,62 @@ impl Host {
             }
         }
     }
+}
+
+/// The sending halves of flows, with what they share on connections.
+fn sending(flows: &[u32], line: Rate, world: &World) -> (Vec<Sender>, Vec<Spacing>, Vec<Connection>) {
+    let mut numbers = BTreeMap::new();
+    let mut spacings = Vec::new();
+    let mut of_connection = Vec::new();
+    let mut new = |index, flow| {
+        spacings.push(Spacing::new(index, flow, line, world));
+        spacings.len() as u32 - 1
+    };
+    let sender = |index: &u32| {
+        let flow = &world.flows[*index as usize];
+        if flow.connection == OWN_CONNECTION {
+            return Sender::new(*index, flow, new(*index, flow), OWN_CONNECTION, world);
+        }
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(flow.connection).or_insert(next);
+        if number == next {
+            of_connection.push(new(*index, flow));
+        }
+        Sender::new(*index, flow, of_connection[number as usize], number, world)
+    };
+    let senders = flows.iter().map(sender).collect();
+    let connections = vec![Connection::default(); of_connection.len()];
+    (senders, spacings, connections)
+}
+
+/// The receiving halves of flows, with their notification points.
+fn receiving(flows: &[u32], world: &World) -> (Vec<Receiver>, Vec<Notify>) {
+    let (mut receivers, mut notifiers): (Vec<Receiver>, _) = (Vec::with_capacity(flows.len()), Vec::new());
+    for index in flows {
+        let flow = &world.flows[*index as usize];
+        let first = world.path_key(*index);
+        let notes = if world.pairs[usize::from(world.pair_of(flow))].notify.is_none() {
+            0
+        } else if first == *index {
+            notifiers.push(Notify::default());
+            notifiers.len() as u32 - 1
+        } else {
+            receivers[world.receiver_slot[first as usize] as usize].notes
+        };
+        receivers.push(Receiver::new(*index, flow, notes, world));
+    }
+    (receivers, notifiers)
+}
+
+/// The senders in order of their starts; empty if they are in that order.
+fn order(senders: &[Sender], world: &World) -> Vec<u32> {
+    let start = |sender: &Sender| world.flows[sender.flow as usize].start;
+    if senders.is_sorted_by_key(start) {
+        return Vec::new();
+    }
+    let mut order: Vec<u32> = (0..senders.len() as u32).collect();
+    order.sort_by_key(|slot| start(&senders[*slot as usize]));
+    order
 }
 
 /// An ACK or CNP for a flow: it goes back to the flow's source and is not itself markable.

@@ -26,6 +26,11 @@ impl Lateness {
         self.closed = closed;
     }
 
+    /// The start of a flow of which no packet has left, or when its latest one was off the wire.
+    pub(crate) const fn since(&self) -> u64 {
+        self.free_at
+    }
+
     /// The message before it on the connection is off the wire at `free_at`; the gate has been closed for `closed` in all.
     pub(crate) fn follow(&mut self, free_at: u64, closed: u64) {
         if free_at > self.free_at {

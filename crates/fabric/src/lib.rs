@@ -38,6 +38,7 @@ mod queue;
 pub mod record;
 mod segments;
 mod simulation;
+mod spacing;
 mod spec;
 mod supply;
 mod switch;

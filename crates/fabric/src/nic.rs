@@ -138,7 +138,8 @@ impl Host {
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
         sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
         let connection = sender.connection;
-        match sender.sent(due, now, size, wire_time, world) {
+        let spacing = &mut self.spacings[sender.spacing as usize];
+        match sender.sent(spacing, due, now, size, wire_time, world) {
             After::Due(next) => self.due[usize::from(class)].replace_first(next),
             After::Nothing => {
                 packet.seq |= sender.end_mark();
@@ -147,7 +148,7 @@ impl Host {
             After::Message(next) => {
                 packet.seq |= sender.end_mark();
                 self.connections[connection as usize].sent(next, now + wire_time);
-                match self.next_message(connection, class, now, world) {
+                match self.next_message(connection, class, now) {
                     Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
                     None => self.silence_first(class),
                 }

@@ -84,10 +84,11 @@ pub struct Simulation {
 
 impl Simulation {
     /// Builds the fabric. `spec` has passed validation; what it still can get wrong are bugs.
-    pub fn new(spec: Spec, kind: Kind) -> Self {
-        let world = World::new(&spec);
+    pub fn new(mut spec: Spec, kind: Kind) -> Self {
+        let flows = std::mem::take(&mut spec.flows);
+        let world = World::new(&spec, flows);
         let count = spec.network.nodes().len() as u32;
-        let ends = Ends::new(&spec);
+        let ends = Ends::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);

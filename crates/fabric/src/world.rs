@@ -99,14 +99,14 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    pub(crate) fn new(spec: &Spec) -> Self {
+    pub(crate) fn new(spec: &Spec, flows: &[Flow]) -> Self {
         let hosts = spec.network.hosts().len();
         let mut ends = Self {
             sent: vec![Vec::new(); hosts],
             received: vec![Vec::new(); hosts],
-            watched: vec![false; spec.flows.len()],
+            watched: vec![false; flows.len()],
         };
-        for (index, flow) in (0..).zip(&spec.flows) {
+        for (index, flow) in (0..).zip(flows) {
             ends.sent[flow.src as usize].push(index);
             ends.received[flow.dst as usize].push(index);
         }
@@ -180,9 +180,10 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(spec: &Spec) -> Self {
+    /// What `spec` says, but for its flows, which are `flows`.
+    pub(crate) fn new(spec: &Spec, flows: Vec<Flow>) -> Self {
         let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
-        let used = spec.flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
+        let used = flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
         let classes = Classes::new(spec.switch.control_priority, used | isolated);
         let hosts = spec.network.hosts().len();
@@ -192,8 +193,8 @@ impl World {
             *slot += 1;
             *slot - 1
         };
-        let sender_slot = spec.flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
-        let receiver_slot = spec.flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
+        let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
+        let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
         let mut detectors: Vec<Detector> = Vec::new();
         for detector in spec.switch.detectors.iter().flatten() {
@@ -203,7 +204,7 @@ impl World {
         }
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
-        let watched: &[Flow] = if spec.probe.blame.is_some() { &spec.flows } else { &[] };
+        let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
         let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
         Self {
             seed: spec.seed,
@@ -237,14 +238,14 @@ impl World {
             pair_of: spec.pair_of.clone(),
             routes: spec.routes.clone(),
             detectors,
-            flows: spec.flows.clone(),
+            path_keys: path_keys(&flows),
+            groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
+            flows,
             sender_slot,
             receiver_slot,
-            path_keys: path_keys(&spec.flows),
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
-            groups: spec.flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             delivered: spec.probe.delivered,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             packets_of: if spec.probe.packets.contains(&true) {

@@ -1,14 +1,19 @@
 //! For whoever writes a test about a network: fabrics, traffic and settings in few words, and runs of them.
 mod alone;
+mod isolation;
 mod networks;
 mod settings;
 mod traffic;
 
-use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord};
+use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
 use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
 use backwater_units::{Span, Time};
 
 pub use alone::{Hop, arrivals, cut_through, exact, whole_ns};
+pub use isolation::{
+    CONGESTED, NORMAL, PACKET, Scheme, burst, cable, crossbar, hot_sources, hot_spots, ici, isolating,
+    isolation, ramp, tree, uniform_load,
+};
 pub use networks::{chain, host, per_port, ring, with_links};
 pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use traffic::{flow, flow_of_priority, poisson_packets};
@@ -24,6 +29,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// One record per node, port and priority.
     pub ports: Vec<PortRecord>,
+    /// One record per switch with combined queueing.
+    pub switches: Vec<SwitchRecord>,
     /// What the probes saw.
     pub records: Records,
     /// The fabric.
@@ -77,7 +84,8 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.isolation.extend(&records.isolation);
         Ok(())
     })?;
-    Ok(Outcome { totals, flows: simulation.flows(), ports: simulation.ports(), records: all, simulation })
+    let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());
+    Ok(Outcome { totals, flows, ports, switches, records: all, simulation })
 }
 
 /// Runs a scene in which nothing breaks until all finite flows are done.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
-    from numpy.typing import NDArray
 
     Metrics = dict[str, float | bool | None]
 
@@ -54,7 +53,7 @@ def _is_tree() -> pl.Expr:
     return pl.col("traffic").cast(pl.String) == TREE
 
 
-def _half(tree: bool) -> pl.Expr:
+def half(tree: bool) -> pl.Expr:
     return _is_tree() if tree else ~_is_tree()
 
 
@@ -65,7 +64,7 @@ def series(run: Results, column: str, *, tree: bool | None = None) -> Series:
     """
     table = run.table("delivered")
     if tree is not None:
-        table = table.filter(_half(tree))
+        table = table.filter(half(tree))
     found = table.group_by("time_ps").agg(pl.col(column).sum()).collect()
     values = np.zeros(-(-end_ps(run) // BIN_PS))
     values[found["time_ps"].to_numpy().astype(np.int64) // BIN_PS] = found[column].to_numpy()
@@ -90,13 +89,13 @@ def offered_gbps(run: Results, start: int, end: int) -> float:
     """What the background wants to send from `start` to `end`: the packets of messages that start then."""
     packet = 4096
     size = (pl.col("size_bytes") + packet - 1) // packet * packet
-    here = run.flows.filter(_half(tree=False), pl.col("start_ps").is_between(start, end, closed="left"))
+    here = run.flows.filter(half(tree=False), pl.col("start_ps").is_between(start, end, closed="left"))
     return float(here.select(size.sum()).collect().item()) * 8e3 / (end - start)
 
 
 def roots(run: Results) -> int:
     """How many trees there are."""
-    return int(run.flows.filter(_half(tree=True)).select(pl.col("dst_index").n_unique()).collect().item())
+    return int(run.flows.filter(half(tree=True)).select(pl.col("dst_index").n_unique()).collect().item())
 
 
 def becns(run: Results) -> int:
@@ -112,7 +111,7 @@ def becn_peak(run: Results) -> int:
 def first_becn_us(run: Results) -> float | None:
     """How long after the tree's start, in µs, its first packet with CE arrived, for which there is a BECN at once."""
     start, _ = offered(run)
-    marked = run.table("arrived").filter(_half(tree=True), pl.col("ce")).select(pl.col("time_ps").min()).collect()
+    marked = run.table("arrived").filter(half(tree=True), pl.col("ce")).select(pl.col("time_ps").min()).collect()
     first = marked["time_ps"].item()
     return None if first is None else (first - start) / US
 
@@ -138,54 +137,16 @@ def pauses_by_class(run: Results) -> dict[int, int]:
     return {int(priority): int(count) for priority, count in found.iter_rows() if count}
 
 
-def latency_us(run: Results, *, tree: bool, made: bool = False) -> NDArray[np.float64]:
-    """Times of packets that left while the tree was offered, in µs and ascending.
-
-    They count from the wire, or from when the packets were made; of one that had not arrived when the run ended, until
-    then.
-    """
-    start, end = offered(run)
-    begin = pl.col("made_ps") if made else pl.col("time_ps")
-    left = run.table("injected").filter(_half(tree), begin.is_between(start, end, closed="left"))
-    arrived = run.table("arrived").select("flow", "seq", arrived_ps="time_ps")
-    joined = left.join(arrived, on=["flow", "seq"], how="left")
-    taken = (pl.col("arrived_ps").fill_null(end_ps(run)).cast(pl.Int64) - begin.cast(pl.Int64)).sort() / US
-    return joined.select(us=taken).collect()["us"].to_numpy()
-
-
-def fct_us(run: Results, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
-    """FCTs of the background's messages larger than `low` and up to `high` bytes, in µs and ascending.
-
-    Where the tree ends, those that start while it is offered. A message that is not done when the run ends counts until
-    then.
-    """
-    start, end = offered(run)
-    last = end_ps(run)
-    table = run.flows.filter(_half(tree=False), pl.col("size_bytes") > low)
-    if high is not None:
-        table = table.filter(pl.col("size_bytes") <= high)
-    if end < last:
-        table = table.filter(pl.col("start_ps").is_between(start, end, closed="left"))
-    taken = pl.col("fct_ps").fill_null(last - pl.col("start_ps")).sort() / US
-    return table.select(us=taken).collect()["us"].to_numpy()
-
-
-def percentile(ascending: NDArray[np.float64], percent: float) -> float:
-    """The smallest value that at least `percent` % of them do not exceed; not a number of none."""
-    count = len(ascending)
-    return float(ascending[max(-int(-count * percent // 100) - 1, 0)]) if count else float("nan")
-
-
 def unfinished(run: Results) -> int:
     """Messages of the background that are not done when the run ends."""
-    table = run.flows.filter(_half(tree=False))
+    table = run.flows.filter(half(tree=False))
     return int(table.select(pl.col("finish_ps").is_null().sum()).collect().item())
 
 
 def makespan_ms(run: Results) -> float | None:
     """From the bursts' start until their last packet has arrived; None if one has not."""
     start, _ = offered(run)
-    last = run.flows.filter(_half(tree=True)).select(
+    last = run.flows.filter(half(tree=True)).select(
         pl.when(pl.col("finish_ps").is_null().any()).then(None).otherwise(pl.col("finish_ps").max())
     )
     end = last.collect().item()
@@ -194,7 +155,7 @@ def makespan_ms(run: Results) -> float | None:
 
 def jain(run: Results) -> float:
     """Jain's index of what the hot sources got across: 1 if all got the same."""
-    by_source = run.flows.filter(_half(tree=True)).group_by("src_index").agg(pl.col("received_bytes").sum())
+    by_source = run.flows.filter(half(tree=True)).group_by("src_index").agg(pl.col("received_bytes").sum())
     got = by_source.collect()["received_bytes"].to_numpy().astype(np.float64)
     return float(got.sum() ** 2 / (len(got) * np.square(got).sum())) if got.any() else float("nan")
 
@@ -230,7 +191,7 @@ def refused_share(run: Results) -> float | None:
 
 def entries_for_others(run: Results) -> int:
     """Entries that were made for flows that head elsewhere than to a root."""
-    root = run.flows.filter(_half(tree=True)).select(dst=pl.col("dst").cast(pl.String)).unique()
+    root = run.flows.filter(half(tree=True)).select(dst=pl.col("dst").cast(pl.String)).unique()
     made = _at_switches(run).filter(pl.col("what").cast(pl.String).is_in(["allocated", "readmitted"]))
     return made.select(dst=pl.col("dst").cast(pl.String)).join(root, on="dst", how="anti").collect().height
 

@@ -10,15 +10,14 @@ from backwater.measures import end_ps
 from papers.ici.measured import (
     MS,
     common,
-    fct_us,
     least,
     makespan_ms,
     offered,
-    percentile,
     throughput,
     told,
     unfinished,
 )
+from papers.ici.times import PERCENTILES, fct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,15 +26,13 @@ if TYPE_CHECKING:
 
     from papers.ici.measured import Metrics
 
-PERCENTILES = {"median": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 #: Size classes of messages, in bytes: at least one packet's worth in most of them is one message of a packet.
 SIZES = ((0, 64), (64, 1024), (1024, 4096), (4096, 65_536), (65_536, None))
 
 
 def times(run: Results) -> Metrics:
     """Percentiles of FCT over all messages, in µs."""
-    values = fct_us(run)
-    return {f"{name}_fct_us": percentile(values, percent) for name, percent in PERCENTILES.items()}
+    return {f"{name}_fct_us": value for name, value in fct(run).percentiles.items()}
 
 
 def network(run: Results) -> Metrics:

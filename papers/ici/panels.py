@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from backwater.measures import Series
     from backwater.results import Results
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+    from papers.ici.times import Times
 
     #: One seed's runs by scheme, of every seed.
     Seeds = Sequence[Mapping[str, Results]]
@@ -31,8 +32,6 @@ Scale = Literal["linear", "log", "counts"]
 LABELS = {"none": "none"} | {scheme: scheme.upper() for scheme in SCHEMES[1:]}
 #: Schemes that do the same hide each other: the later ones are dashed.
 DASHES = {"ci+dcqcn": (0, (5, 1.5)), "ici": (0, (3, 1.5)), "ici+": (0, (1.2, 1.2))}
-#: Points of a distribution that are drawn.
-POINTS = 600
 
 
 def colour(scheme: str) -> str:
@@ -78,22 +77,15 @@ def over_time(values: Callable[[Results], Series], title: str, unit: str, scheme
     return panel
 
 
-def distribution(
-    values: Callable[[Results], NDArray[np.float64]], title: str, unit: str, *, tail: bool = False
-) -> Panel:
+def distribution(times: Callable[[Results], Times], title: str, unit: str, *, tail: bool = False) -> Panel:
     """The share of values up to x; with `tail` the share above, on a logarithmic scale."""
 
     def panel(axes: Axes, seeds: Seeds) -> None:
         for scheme in SCHEMES:
-            found = values(seeds[0][scheme])
-            if not len(found):
-                continue
-            at = np.unique(np.linspace(0, len(found) - 1, POINTS).astype(np.int64))
-            if tail:
-                last = len(found) - np.geomspace(1, len(found), POINTS).astype(np.int64)
-                at = np.unique(np.clip(last, 0, len(found) - 1))
-            share = 1 - at / len(found) if tail else (at + 1) / len(found)
-            axes.plot(found[at], share, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2)
+            found = times(seeds[0][scheme])
+            # The largest value has nothing above it, which a logarithmic scale cannot show.
+            share = 1 - found.upto[:-1] if tail else found.upto
+            axes.plot(found.values[: len(share)], share, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2)
         axes.set_xscale("log")
         if tail:
             axes.set_yscale("log")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from backwater.quantity import round_size
 
-from papers.ici.measured import SCHEMES, fct_us, percentile
-from papers.ici.messages import PERCENTILES, SIZES
+from papers.ici.measured import SCHEMES
+from papers.ici.messages import SIZES
 from papers.ici.panels import bars, colour, distribution
+from papers.ici.times import fct
 
 if TYPE_CHECKING:
     from backwater.results import Results
@@ -17,30 +18,28 @@ if TYPE_CHECKING:
     from papers.ici.panels import Panel, Seeds
 
 NAMES = {"median": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
-CDF = distribution(fct_us, "all messages", "FCT [µs]")
-TAIL = distribution(fct_us, "all messages, tail", "FCT [µs]", tail=True)
+CDF = distribution(fct, "all messages", "FCT [µs]")
+TAIL = distribution(fct, "all messages, tail", "FCT [µs]", tail=True)
 
 
 def all_sizes(name: str) -> Panel:
     """A percentile of all messages as bars."""
-    percent = PERCENTILES[name]
 
     def value(run: Results) -> float:
-        return percentile(fct_us(run), percent)
+        return fct(run).percentiles[name]
 
     return bars(value, f"{NAMES[name]}, all messages", "FCT [µs]", scale="log")
 
 
 def by_size(name: str) -> Panel:
     """A percentile over the size of the message."""
-    percent = PERCENTILES[name]
     labels = [f"≤ {round_size(high)}" if high else f"> {round_size(low)}" for low, high in SIZES]
 
     def panel(axes: Axes, seeds: Seeds) -> None:
         width = 0.8 / len(SCHEMES)
         for number, scheme in enumerate(SCHEMES):
             for place, (low, high) in enumerate(SIZES):
-                values = [percentile(fct_us(runs[scheme], low, high), percent) for runs in seeds]
+                values = [fct(runs[scheme], low, high).percentiles[name] for runs in seeds]
                 at = place + (number - (len(SCHEMES) - 1) / 2) * width
                 axes.bar(at, sum(values) / len(values), width * 0.92, color=colour(scheme), alpha=0.75)
         axes.set_xticks(range(len(SIZES)), labels, fontsize=7)

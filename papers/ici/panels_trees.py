@@ -17,16 +17,15 @@ from papers.ici.panels import (
     distribution,
     pauses_by_lane,
 )
+from papers.ici.times import fct, latency
 
 LATENCY = distribution(
-    lambda run: measured.latency_us(run, tree=False), "background packets, from the source's wire", "latency [µs]"
+    lambda run: latency(run, tree=False), "background packets, from the source's wire", "latency [µs]"
 )
-MADE = distribution(measured.fct_us, "background messages", "FCT [µs]")
-HOT_LATENCY = distribution(
-    lambda run: measured.latency_us(run, tree=True), "hot packets, from the source's wire", "latency [µs]"
-)
+MADE = distribution(fct, "background messages", "FCT [µs]")
+HOT_LATENCY = distribution(lambda run: latency(run, tree=True), "hot packets, from the source's wire", "latency [µs]")
 P99 = bars(
-    lambda run: measured.percentile(measured.latency_us(run, tree=False), 99),
+    lambda run: latency(run, tree=False).percentiles["p99"],
     "99th percentile, background packets",
     "latency [µs]",
     scale="log",

@@ -8,17 +8,15 @@ from papers.ici.measured import (
     LINE_GBPS,
     SCHEMES,
     common,
-    fct_us,
-    latency_us,
     least,
     offered,
     offered_gbps,
     over,
-    percentile,
     roots,
     throughput,
     told,
 )
+from papers.ici.times import fct, latency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,12 +41,12 @@ def measured(run: Results) -> Metrics:
         "hot_share": hot / (LINE_GBPS * roots(run)),
     }
     times = {
-        "latency": latency_us(run, tree=False),
-        "fct": fct_us(run),
-        "hot_latency": latency_us(run, tree=True),
+        "latency": latency(run, tree=False),
+        "fct": fct(run),
+        "hot_latency": latency(run, tree=True),
     }
     for name, values in times.items():
-        found |= {f"{word}_{name}_us": percentile(values, p) for word, p in (("median", 50), ("p99", 99))}
+        found |= {f"{word}_{name}_us": values.percentiles[word] for word in ("median", "p99")}
     return found | common(run)
 
 

@@ -11,7 +11,7 @@ from backwater import claims, experiment, sensitivity
 from backwater.results import Results
 from ici_scenes import write
 
-from papers.ici import measured, messages, trees
+from papers.ici import measured, messages, times, trees
 
 US, BIN = measured.US, measured.BIN_PS
 CLAIMS = {
@@ -104,14 +104,14 @@ def test_a_packet_that_did_not_arrive_was_on_its_way_until_the_end(tmp_path: Pat
     ).with_columns(traffic=pl.lit("background"))
     arrived = pl.DataFrame({"flow": [0, 0, 0], "seq": [0, 1, 3], "time_ps": [99 * US, 113 * US, 131 * US]})
     one = run(tmp_path / "one", injected=injected, arrived=arrived)
-    assert measured.latency_us(one, tree=False).tolist() == [1, 3, 280]
-    assert measured.latency_us(one, tree=False, made=True).tolist() == [6, 8, 285]
+    assert times.latency_us(one, tree=False).tolist() == [1, 3, 280]
+    assert times.latency_us(one, tree=False, made=True).tolist() == [6, 8, 285]
 
 
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:
     values = np.arange(1.0, 1001.0)
-    assert [measured.percentile(values, percent) for percent in (50, 99, 99.9, 100)] == [500, 990, 999, 1000]
-    assert measured.percentile(values[:1], 50) == 1
+    assert [times.percentile(values, percent) for percent in (50, 99, 99.9, 100)] == [500, 990, 999, 1000]
+    assert times.percentile(values[:1], 50) == 1
 
 
 def events(*rows: tuple[int, str, int, str, int]) -> pl.DataFrame:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from backwater import plot
 
-from papers.ici.measured import becn_peak, fct_us, most, percentile
+from papers.ici.measured import becn_peak, most
 from papers.ici.panels import colour, draw_grid
+from papers.ici.times import fct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ PAPER = {"fct": 31, "peak": 32}
 def gains(runs: Mapping[str, Results], workload: str) -> tuple[float, float]:
     """By how many percent the 99th percentile of FCT is lower than DCQCN's, and how many times the peak of BECNs is."""
     plain, plus = runs[f"{workload} dcqcn"], runs[f"{workload} ici+"]
-    reduction = 100 * (1 - percentile(fct_us(plus), 99) / percentile(fct_us(plain), 99))
+    reduction = 100 * (1 - fct(plus).percentiles["p99"] / fct(plain).percentiles["p99"])
     return reduction, becn_peak(plain) / max(becn_peak(plus), 1)
 
 

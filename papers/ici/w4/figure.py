@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from papers.ici import messages, panels_fct
-from papers.ici.measured import fct_us, of, percentile, told
+from papers.ici.measured import of, told
 from papers.ici.panels_messages import WITH_BURSTS, draw_grid
+from papers.ici.times import fct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     by_scheme = of(runs, "w4")
     found = told({scheme: messages.network(run) for scheme, run in by_scheme.items()}) | messages.compare(by_scheme)
     found |= messages.shares(by_scheme, bursts=True)
-    alone = percentile(fct_us(runs["w4 no burst"]), 99)
+    alone = fct(runs["w4 no burst"]).percentiles["p99"]
     return found | {
         "no_burst_p99_fct_us": alone,
         "ici+_p99_fct_over_no_burst": float(found["ici+_p99_fct_us"] or 0) / alone,

@@ -260,7 +260,10 @@ fn no_mark_at_a_paused_port_nor_for_a_root_elsewhere_and_none_in_ici() {
     };
     assert!(!overflowed(plus(), Origin::Local).isolated(64, us(101), true, LOW));
     assert!(!overflowed(plus(), Origin::Cim).isolated(64, us(101), false, LOW));
-    assert!(!overflowed(plus(), Origin::Cim).isolated(64, us(9_000), false, LOW), "nor is it persistent");
+    let mut below = overflowed(plus(), Origin::Cim);
+    assert!(!below.isolated(64, us(9_000), false, LOW));
+    let context = below.rules.context(&below.cft, &below.slots[0], us(9_000));
+    assert_eq!(context, Context::Managed, "how long a root further down lasts is that switch's concern");
     assert!(!overflowed(ici(), Origin::Local).isolated(64, us(101), false, LOW));
     assert!(!overflowed(ici(), Origin::Local).monitored(&facts(36, 36), false, LOW));
     assert!(plus().marks() && !ici().marks() && !ci().marks());

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   own         held by the class ──────go══════stop──▶   at or above stop: PAUSE; at or below go: RESUME
-//!   strays      the class's packets are stored with another class that is paused, and above its go: PAUSE
+//!   strays      some of the class's packets are stored with another class that is paused: PAUSE
 //!   port guard  held by the port ───────go══════stop──▶   at or above stop: PAUSE of every class
 //!   RESUME of a class: at or below its own go, no strays in the way, and the port at or below its go
 //! ```
@@ -118,9 +118,7 @@ impl Bands {
             paused |= u8::from(controlled && (guarded || own)) << class;
         }
         if let Some(Strays { of, held_in }) = strays {
-            let crowded = u64::from(held[usize::from(held_in)]) > self.own[usize::from(held_in)].go;
-            let spread = crowded && paused & (1 << held_in) != 0;
-            paused |= u8::from(spread) << of;
+            paused |= u8::from(paused & (1 << held_in) != 0) << of;
         }
         paused
     }

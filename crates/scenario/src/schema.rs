@@ -9,7 +9,7 @@ use crate::document::Node;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 12] = [
+const FILLED: [&str; 17] = [
     "Run",
     "Packet",
     "Ack",
@@ -17,6 +17,11 @@ const FILLED: [&str; 12] = [
     "Pfc",
     "Credits",
     "VlArbitration",
+    "Combined",
+    "Isolation",
+    "Cim",
+    "Ici",
+    "Ramp",
     "Detector",
     "Cc",
     "Timely",
@@ -167,6 +172,10 @@ fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::M
         "Pfc" => &defaults["switch"]["pfc"],
         "Credits" => &defaults["switch"]["credits"],
         "VlArbitration" => &defaults["switch"]["vl-arbitration"],
+        "Combined" => &defaults["switch"]["combined"],
+        "Isolation" => &defaults["switch"]["isolation"],
+        "Cim" => &defaults["switch"]["isolation"]["cim"],
+        "Ici" => &defaults["switch"]["isolation"]["ici"],
         "Detector" => &defaults["switch"]["detector"],
         "Timely" => &defaults["cc"]["timely"],
         "Ib" => &defaults["cc"]["ib"],

@@ -120,12 +120,12 @@ pub struct Timely {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
-    /// The reaction point. authors, ideal, hpcc-ns3: dcqcn; infiniband: ib-cc.
+    /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc.
     pub kind: CcKind,
-    /// Which implementation. authors, ideal, infiniband: byte-counter; hpcc-ns3: decrease-check.
+    /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3: decrease-check.
     pub variant: Variant,
     /// Initial alpha; the first cut is by alpha/2. authors, ideal, infiniband: 0.5 (authors' release, ns3-rdma; the TCD paper raises
-    /// it to 1.2 together with TCD, §5.2); hpcc-ns3: 1.
+    /// it to 1.2 together with TCD, §5.2); hpcc-ns3: 1; isolation: 1 (DCQCN paper; the ICI paper does not say, here and below).
     #[schemars(range(min = 0.0, max = 2.0))]
     pub alpha_initial: f64,
     /// byte-counter: a cut is to 1 − cut·alpha of the rate. All profiles: 0.5 (DCQCN paper). "α from 0.5 to 1.2" of the TCD
@@ -135,41 +135,41 @@ pub struct Cc {
     /// Gain of alpha; with 0 alpha stays what it is at first. All profiles: 1/256 (DCQCN paper).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub g: f64,
-    /// Period in which alpha decays. authors, ideal, infiniband: 55 µs (DCQCN paper); hpcc-ns3: 1 µs (`run.py`).
+    /// Period in which alpha decays. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3: 1 µs (`run.py`).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub alpha_timer: Quantity<Span>,
-    /// Period of the rate increase. authors, ideal, infiniband: 55 µs (DCQCN paper); hpcc-ns3: 300 µs (`run.py`).
+    /// Period of the rate increase. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3: 300 µs (`run.py`).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub rate_timer: Quantity<Span>,
     /// byte-counter: bytes between rate increases. 10 MB (DCQCN paper; authors' release).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
     pub byte_counter: Quantity<Bytes>,
-    /// Increases of fast recovery. authors, ideal, infiniband: 5 (DCQCN paper); hpcc-ns3: 1 (`run.py`).
+    /// Increases of fast recovery. authors, ideal, infiniband, isolation: 5 (DCQCN paper); hpcc-ns3: 1 (`run.py`).
     #[schemars(range(max = 1000))]
     pub fast_recovery: u32,
-    /// Additive increase. authors, ideal, infiniband: 40 Mbps (DCQCN paper); hpcc-ns3: 20 Mbps (`run.py` at 100 Gbps).
+    /// Additive increase. authors, ideal, infiniband, isolation: 40 Mbps (DCQCN paper); hpcc-ns3: 20 Mbps (`run.py` at 100 Gbps).
     #[schemars(extend("x-maximum" = "100Tbps"))]
     pub rate_ai: Quantity<Rate>,
     /// Hyper increase. All profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
     #[schemars(extend("x-maximum" = "100Tbps"))]
     pub rate_hai: Quantity<Rate>,
-    /// Least rate. authors, ideal, infiniband: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps (`run.py`).
+    /// Least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps (`run.py`).
     #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
     pub min_rate: Quantity<Rate>,
-    /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband: true; hpcc-ns3: false (`run.py`).
+    /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband, isolation: true; hpcc-ns3: false (`run.py`).
     pub clamp_target: bool,
-    /// byte-counter: whether a cut uses alpha from before the CNP. All profiles: false (authors' release, ns3-rdma);
-    /// the DCQCN paper: true.
+    /// byte-counter: whether a cut uses alpha from before the CNP. isolation: true (DCQCN paper); the other profiles: false
+    /// (authors' release, ns3-rdma).
     pub cut_first: bool,
     /// byte-counter: whether a target above ten times the rate is divided by 8 before the first increase. authors: true
-    /// (authors' release, ns3-rdma); ideal, infiniband: false (DCQCN paper).
+    /// (authors' release, ns3-rdma); ideal, infiniband, isolation: false (DCQCN paper).
     pub eighth_rule: bool,
-    /// What a CNP that carries UE does. authors, hpcc-ns3: reset-hold (authors' release); ideal, infiniband: timer-hold.
+    /// What a CNP that carries UE does. authors, hpcc-ns3: reset-hold (authors' release); ideal, infiniband, isolation: timer-hold.
     pub on_ue: OnUe,
     /// Least time between CNPs of a flow. 50 µs (DCQCN paper; authors' release).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub cnp_interval: Quantity<Span>,
-    /// byte-counter: when the receiver sends CNPs. authors: grid; ideal, hpcc-ns3, infiniband: first-mark. ib-cc has one for
+    /// byte-counter: when the receiver sends CNPs. authors: grid; ideal, hpcc-ns3, infiniband, isolation: first-mark. ib-cc has one for
     /// every marked packet.
     pub np: Np,
     /// A slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough. Default 0

@@ -11,7 +11,7 @@ use crate::quantity::Quantity;
 pub enum DetectorKind {
     /// No marks.
     None,
-    /// ECN: random early detection on the queue at dequeue, as DCQCN uses it.
+    /// ECN: random early detection on the present queue, as DCQCN uses it.
     Red,
     /// Ternary congestion detection (TCD paper §4).
     Tcd,
@@ -37,6 +37,26 @@ pub enum Trend {
     RiseBp,
 }
 
+/// When a packet is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkAt {
+    /// When it leaves: the bytes behind it count.
+    Dequeue,
+    /// When it comes to the egress queue: the bytes before it and its own count. Only with queueing = combined.
+    Enqueue,
+}
+
+/// Which bytes count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkBasis {
+    /// Those of its own priority.
+    Queue,
+    /// All of the egress port. Only with queueing = combined.
+    Port,
+}
+
 /// RED parameters for egress ports of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -59,18 +79,26 @@ pub struct ByRate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Detector {
-    /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3: red.
+    /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation: red.
     pub kind: DetectorKind,
+    /// red: when a packet is judged. isolation: enqueue (reconstructed: the ICI paper does not say; its signal is the occupancy of the
+    /// egress); the other profiles: dequeue (DCQCN paper; both ns-3 simulators).
+    pub at: MarkAt,
+    /// red: which bytes count. isolation: port (reconstructed: DCQCN beside isolation, uncoordinated, does not know its queues); the
+    /// other profiles: queue (both ns-3 simulators).
+    pub basis: MarkBasis,
     /// red, tcd, np-ecn: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
-    /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1).
+    /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1);
+    /// isolation: 40 KiB, 10 packets (reconstructed: the ICI paper does not say).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmin: Quantity<Bytes>,
     /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
-    /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1).
+    /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1); isolation: 160 KiB, 40 packets of
+    /// the 64 of the egress (reconstructed: the ICI paper does not say).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub kmax: Quantity<Bytes>,
     /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`);
-    /// infiniband: 1, without effect on a step.
+    /// infiniband: 1, without effect on a step; isolation: 0.2 (`run.py` of the HPCC simulator; the ICI paper does not say).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
     /// red, tcd, np-ecn: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,

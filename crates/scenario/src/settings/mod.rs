@@ -3,9 +3,11 @@
 mod arbitration;
 mod auto;
 mod cc;
+mod combined;
 mod credits;
 mod detector;
 mod ib;
+mod isolation;
 mod packet;
 mod pfc;
 mod probe;
@@ -22,9 +24,13 @@ use serde::{Deserialize, Serialize};
 pub use arbitration::{VlArbitration, VlWeight};
 pub use auto::AutoOr;
 pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
+pub use combined::{Combined, Crossbar};
 pub use credits::{Credits, Returned};
-pub use detector::{ByRate, Detector, DetectorKind, Trend};
+pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
 pub use ib::{Cct, Ib, IbOnUe};
+pub use isolation::{
+    Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
+};
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Pfc, ThresholdKind};
 pub use probe::Probe;
@@ -49,11 +55,14 @@ pub enum Profile {
     /// The InfiniBand fabric of the TCD paper: credits, virtual output queues, cut-through, 2048 B packets, IB CC. Give links
     /// their data rate: 32 Gbps for 40 Gbps of signalling (8b/10b).
     Infiniband,
+    /// The network of the ICI paper: switches with ingress and egress regions and a speedup of 2, packets of 4 KiB, DCQCN as of
+    /// SIGCOMM 2015. Isolation itself is off: `switch.isolation.kind` chooses one. Its links have 100 Gbps and 25 ns.
+    Isolation,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband];
+    pub const ALL: [Self; 5] = [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband, Self::Isolation];
 
     /// The name in scenario files.
     pub const fn name(self) -> &'static str {
@@ -62,6 +71,7 @@ impl Profile {
             Self::Ideal => "ideal",
             Self::HpccNs3 => "hpcc-ns3",
             Self::Infiniband => "infiniband",
+            Self::Isolation => "isolation",
         }
     }
 
@@ -72,6 +82,7 @@ impl Profile {
             Self::Ideal => include_str!("../profiles/ideal.toml"),
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
             Self::Infiniband => include_str!("../profiles/infiniband.toml"),
+            Self::Isolation => include_str!("../profiles/isolation.toml"),
         }
     }
 }

@@ -26,6 +26,14 @@ pub struct Probe {
     pub pauses: bool,
     /// Whether every change of a detector's state is recorded. Default true.
     pub states: bool,
+    /// Whether the bytes that each host receives are recorded, summed up for every period of `sample`, and for each traffic
+    /// entry. Default false.
+    pub delivered: bool,
+    /// Traffic entries, by name, of which the latency of every data packet is recorded. Default none.
+    pub packets: Vec<String>,
+    /// Whether what isolation does is recorded: entries of congested-flow tables that come, go and are refused, and congestion
+    /// isolation messages. Default false.
+    pub isolation: bool,
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave
     /// long queues, where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,

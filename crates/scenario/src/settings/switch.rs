@@ -3,7 +3,7 @@ use backwater_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Credits, Detector, Pfc, VlArbitration};
+use super::{Combined, Credits, Detector, Isolation, Pfc, VlArbitration};
 use crate::quantity::Quantity;
 
 /// Where packets wait in a switch.
@@ -14,6 +14,9 @@ pub enum Queueing {
     Output,
     /// At the ingress port, in virtual output queues: one for each egress port and priority, served in turn.
     Voq,
+    /// At both: first in the ingress region of the port it came in by, then, over a crossbar that is faster than the links, in the
+    /// egress region, as `[switch.combined]` says.
+    Combined,
 }
 
 /// When a switch begins to forward a packet.
@@ -46,6 +49,9 @@ pub enum Arbiter {
     RoundRobin,
     /// The highest priority number that may send.
     Strict,
+    /// Deficit round robin: as many bytes of each priority as its weight says, those of `[switch.isolation]` for its two classes,
+    /// else equal ones. Only with queueing = combined.
+    Deficit,
     /// By the two tables of `[switch.vl-arbitration]` (InfiniBand specification).
     Weighted,
 }
@@ -54,26 +60,28 @@ pub enum Arbiter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Switch {
-    /// Packet memory of one switch, shared by all ports. With flow-control = credits only what is not under credits, the control
+    /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
+    /// place. With flow-control = credits only what is not under credits, the control
     /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
     /// (`run.py` at 100 Gbps).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); infiniband: voq (TCD authors' flit-level
-    /// model).
+    /// model); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts).
     pub queueing: Queueing,
     /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3: store-and-forward (both ns-3 simulators);
-    /// infiniband: cut-through (TCD authors' flit-level model).
+    /// infiniband: cut-through (TCD authors' flit-level model); isolation: store-and-forward (reconstructed: the ICI paper does not
+    /// say).
     pub switching: Switching,
     /// cut-through: bytes that must have come in before a packet goes on. All profiles: 20 B (local route header 8 B and
     /// base transport header 12 B, InfiniBand specification).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub header: Quantity<Bytes>,
     /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); infiniband: credits
-    /// (TCD paper §2.1).
+    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1).
     pub flow_control: FlowControl,
-    /// Which queue of a port sends next. All profiles: round-robin (authors' release; the HPCC simulator; TCD authors'
-    /// flit-level model).
+    /// Which queue of a port sends next. isolation: deficit (reconstructed: the ICI paper speaks of traffic class weights); the
+    /// other profiles: round-robin (authors' release; the HPCC simulator; TCD authors' flit-level model).
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, under no flow control, not counted at the ingress (as in both ns-3 simulators,
     /// where its number is 0). All profiles: 7.
@@ -85,6 +93,10 @@ pub struct Switch {
     pub credits: Credits,
     /// Weights of the virtual lanes.
     pub vl_arbitration: VlArbitration,
+    /// Regions and speedup of queueing = combined.
+    pub combined: Combined,
+    /// Congestion isolation.
+    pub isolation: Isolation,
     /// Congestion detection at the egress ports.
     pub detector: Detector,
 }

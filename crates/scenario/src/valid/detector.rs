@@ -4,7 +4,8 @@ use backwater_control::detector::{self, Detector, Fecn, NpEcn, Red, Tcd, max_ton
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
-use super::{Context, mtu};
+use super::lanes::Lanes;
+use super::{Context, combined, mtu};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::settings::{self, DetectorKind, FlowControl, Returned, Settings, ThresholdKind, Trend};
@@ -57,7 +58,11 @@ fn under_credits(settings: &mut Settings, written: &Node) {
 }
 
 /// One detector per port of each switch, none for hosts.
-pub(super) fn detectors(context: &mut Context<'_>, network: &Network) -> Option<Vec<Vec<Detector>>> {
+pub(super) fn detectors(
+    context: &mut Context<'_>,
+    network: &Network,
+    lanes: &Lanes,
+) -> Option<Vec<Vec<Detector>>> {
     let settings = context.settings;
     let detector = &settings.switch.detector;
     if detector.kind == DetectorKind::Tcd && detector.max_ton.is_some() == detector.epsilon.is_some() {
@@ -72,7 +77,7 @@ pub(super) fn detectors(context: &mut Context<'_>, network: &Network) -> Option<
     let mut detectors = Vec::with_capacity(network.nodes().len());
     for node in 0..network.nodes().len() as u32 {
         let ports = if network.is_switch(node) { network.ports(node) } else { &[] };
-        let made = ports.iter().map(|port| make(settings, port)).collect::<Result<Vec<_>, _>>();
+        let made = ports.iter().map(|port| make(settings, port, lanes)).collect::<Result<Vec<_>, _>>();
         match made {
             Ok(made) => detectors.push(made),
             Err(error) => {
@@ -84,12 +89,12 @@ pub(super) fn detectors(context: &mut Context<'_>, network: &Network) -> Option<
     Some(detectors)
 }
 
-fn make(settings: &Settings, port: &Port) -> Result<Detector, ConfigError> {
+fn make(settings: &Settings, port: &Port, lanes: &Lanes) -> Result<Detector, ConfigError> {
     let config = &settings.switch.detector;
     let detector = match config.kind {
         DetectorKind::None => Detector::None,
         DetectorKind::Red => Detector::Red(red(config, port.rate)?),
-        DetectorKind::Tcd => Detector::Tcd(tcd(settings, port)?),
+        DetectorKind::Tcd => Detector::Tcd(tcd(settings, port, lanes)?),
         DetectorKind::NpEcn => Detector::NpEcn(NpEcn { red: red(config, port.rate)? }),
         DetectorKind::Fecn => Detector::Fecn(Fecn {
             threshold: config.threshold.0,
@@ -106,11 +111,11 @@ fn red(config: &settings::Detector, rate: Rate) -> Result<Red, ConfigError> {
     Red::new(kmin, kmax, pmax, config.guaranteed.0)
 }
 
-fn tcd(settings: &Settings, port: &Port) -> Result<Tcd, ConfigError> {
+fn tcd(settings: &Settings, port: &Port, lanes: &Lanes) -> Result<Tcd, ConfigError> {
     let config = &settings.switch.detector;
     let max_ton = match (config.max_ton, config.epsilon) {
         (Some(fixed), _) => fixed.0,
-        (None, epsilon) => computed(settings, port, epsilon.unwrap_or_default())?,
+        (None, epsilon) => computed(settings, port, lanes, epsilon.unwrap_or_default())?,
     };
     let bytes = |size: Option<Quantity<Bytes>>| size.map_or(Bytes::ZERO, |size| size.0);
     Ok(Tcd {
@@ -130,10 +135,11 @@ fn tcd(settings: &Settings, port: &Port) -> Result<Tcd, ConfigError> {
 }
 
 /// max(Ton) of a port for a congestion degree. Credits that come back at once resume a port when one packet fits again.
-fn computed(settings: &Settings, port: &Port, epsilon: f64) -> Result<Span, ConfigError> {
+fn computed(settings: &Settings, port: &Port, lanes: &Lanes, epsilon: f64) -> Result<Span, ConfigError> {
     let pfc = &settings.switch.pfc;
     let gap = match (settings.switch.flow_control, pfc.threshold) {
         (FlowControl::Credits, _) => mtu(settings),
+        _ if combined::is_combined(settings) => combined::widest(settings, lanes),
         (_, ThresholdKind::Static) => pfc.xoff.0.saturating_sub(pfc.xon.0),
         (_, ThresholdKind::Dynamic) => pfc.hysteresis.0,
     };

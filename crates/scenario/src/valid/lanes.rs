@@ -33,6 +33,11 @@ impl Lanes {
         (0..8).filter(move |priority| set & (1 << priority) != 0)
     }
 
+    /// One of the traffic entries on a priority; none if it carries ACKs alone.
+    pub(super) fn entry(&self, priority: u8) -> Option<usize> {
+        self.example.get(&priority).copied()
+    }
+
     /// Who uses a priority, for messages.
     pub(super) fn user(&self, settings: &Settings, priority: u8) -> String {
         match self.example.get(&priority) {

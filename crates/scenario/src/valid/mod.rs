@@ -2,12 +2,14 @@
 //! Everything that does not fit is reported at once.
 mod arbitration;
 mod cc;
+mod combined;
 mod credits;
 mod deadlock;
 mod detector;
 mod files;
 mod flows;
 mod idle;
+mod isolation;
 mod lanes;
 mod names;
 mod pfc;
@@ -16,7 +18,7 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{MarkSpec, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
@@ -77,6 +79,7 @@ impl Scenario {
 
 /// Writes out the defaults that depend on other values.
 fn fill(settings: &mut Settings, written: &Node) {
+    combined::fill(settings, written);
     detector::fill(settings, written);
     cc::fill(settings);
     let control = settings.switch.control_priority;
@@ -89,6 +92,7 @@ fn fill(settings: &mut Settings, written: &Node) {
     for entry in &mut settings.traffic {
         flows::fill(entry, &settings.topology.shape);
     }
+    isolation::fill(settings);
 }
 
 /// Everything the fabric needs, as far as it can be made; what cannot has been reported.
@@ -104,12 +108,15 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
     let (detectors, pfc, credits) = match &network {
         Some(network) => (
-            detector::detectors(context, network),
+            detector::detectors(context, network, &lanes),
             pfc::pfc(context, network, &lanes),
             credits::credits(context, network, &lanes),
         ),
         None => (None, None, None),
     };
+    let queueing = network.as_ref().map(|network| queueing(context, network, &lanes));
+    let isolation = network.as_ref().and_then(|network| isolation::isolation(context, network, &lanes));
+    let mark = combined::mark(context);
     let switching = switching(context);
     let arbiter = arbitration::arbiter(context, &lanes);
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
@@ -120,10 +127,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let (network, routes, flows) = (network?, routes?, flows?);
     let probe = probe::probe(context, &network, &flows);
     let switch = SwitchSpec {
-        queueing: match settings.switch.queueing {
-            settings::Queueing::Output => Queueing::Output,
-            settings::Queueing::Voq => Queueing::VirtualOutput,
-        },
+        queueing: queueing?,
         switching,
         credits,
         buffer: settings.switch.buffer.0,
@@ -131,8 +135,8 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         control_priority: settings.switch.control_priority,
         pfc,
         detectors: detectors?,
-        mark: MarkSpec::default(),
-        isolation: None,
+        mark,
+        isolation,
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of } = pairs?;
     Some(Spec {
@@ -147,6 +151,15 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         batching: true,
         probe,
     })
+}
+
+/// Where packets wait.
+fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Queueing {
+    match context.settings.switch.queueing {
+        settings::Queueing::Output => Queueing::Output,
+        settings::Queueing::Voq => Queueing::VirtualOutput,
+        settings::Queueing::Combined => Queueing::Combined(combined::combined(context, network, lanes)),
+    }
 }
 
 /// When switches begin to forward a packet.
@@ -165,7 +178,8 @@ fn switching(context: &mut Context<'_>) -> Switching {
 
 /// The packets that flows are cut into.
 fn packet(settings: &Settings) -> PacketSpec {
-    PacketSpec { payload: settings.packet.payload.0, header: settings.packet.header.0, padded: false }
+    let packet = settings.packet;
+    PacketSpec { payload: packet.payload.0, header: packet.header.0, padded: packet.padded }
 }
 
 /// The largest frame of the data path.

@@ -5,7 +5,7 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::{Lanes, guarded};
-use super::{Context, mtu};
+use super::{Context, combined, mtu};
 use crate::document::at;
 use crate::settings::{self, AutoOr, FlowControl, Pfc, ThresholdKind};
 
@@ -20,7 +20,9 @@ pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -
         settings::Form::Ideal => Form::Ideal,
         settings::Form::Timed => Form::Timed { pause: pfc.pause.0, poll: pfc.poll.0 },
     };
-    relations(context);
+    if !combined::is_combined(settings) {
+        relations(context);
+    }
     let lossless = guarded(context, &pfc.priorities, "pfc", lanes);
     let classes = u64::from((lanes.used & lossless).count_ones());
     let nic =
@@ -82,6 +84,14 @@ fn switch(
     let pfc = &context.settings.switch.pfc;
     let ports = network.ports(node);
     match pfc.threshold {
+        // Regions of their own have their own thresholds and their own check.
+        _ if combined::is_combined(context.settings) => {
+            let stop = context.settings.switch.combined.stop.map_or(0, |stop| stop.0.get());
+            let buffer = context.settings.switch.combined.ingress.0.get() * ports.len() as u64;
+            let whole =
+                Threshold::Static { xoff: stop, xon: stop, port_xoff: u64::MAX, port_xon: u64::MAX, buffer };
+            vec![whole; ports.len()]
+        }
         ThresholdKind::Static => {
             fits_static(context, network, node, classes);
             let port = |bytes: Option<crate::quantity::Quantity<Bytes>>| {

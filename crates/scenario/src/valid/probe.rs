@@ -25,9 +25,9 @@ pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]
         marks: probe.marks,
         pauses: probe.pauses,
         states: probe.states,
-        delivered: false,
-        packets: Vec::new(),
-        isolation: false,
+        delivered: delivered(context),
+        packets: packets(context),
+        isolation: probe.isolation,
         blame: probe.blame.then(|| thresholds(context.settings, network)),
     }
 }
@@ -107,25 +107,51 @@ fn find(network: &Network, pattern: &str) -> Vec<(u32, u16)> {
     ports.filter(to_fits).map(|(node, index, _)| (node, index)).collect()
 }
 
+/// The traffic entry of a name that stands in a list of `[probe]`; what is none is reported.
+fn entry(context: &mut Context<'_>, list: &'static str, index: usize, name: &str) -> Option<usize> {
+    let traffic = &context.settings.traffic;
+    let found = traffic.iter().position(|entry| entry.name == *name);
+    if found.is_none() {
+        let names: Vec<&str> = traffic.iter().map(|entry| entry.name.as_str()).collect();
+        let label = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => "no such entry".to_owned(),
+        };
+        let help = format!("the traffic entries are {}", names.join(", "));
+        let message = format!("no traffic entry is named {name:?}");
+        context.report(&at!["probe", list, index], message, label, help);
+    }
+    found
+}
+
+/// Whether packets are followed, by traffic entry.
+fn packets(context: &mut Context<'_>) -> Vec<bool> {
+    let settings = context.settings;
+    let mut followed = vec![false; settings.traffic.len()];
+    for (index, name) in settings.probe.packets.iter().enumerate() {
+        if let Some(group) = entry(context, "packets", index, name) {
+            followed[group] = true;
+        }
+    }
+    if settings.probe.packets.is_empty() { Vec::new() } else { followed }
+}
+
+/// Sums need a period.
+fn delivered(context: &mut Context<'_>) -> bool {
+    let probe = &context.settings.probe;
+    if probe.delivered && probe.sample.is_none() {
+        let message = "probe.delivered = true needs a period: what hosts receive is summed up for each";
+        let help = "add probe.sample = \"50us\", or set probe.delivered = false";
+        context.report(&at!["probe", "delivered"], message.to_owned(), "probe.sample is missing", help);
+    }
+    probe.delivered
+}
+
 fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
     let settings = context.settings;
     let mut groups = Vec::new();
     for (index, name) in settings.probe.rates.iter().enumerate() {
-        let Some(group) = settings.traffic.iter().position(|entry| entry.name == *name) else {
-            let names: Vec<&str> = settings.traffic.iter().map(|entry| entry.name.as_str()).collect();
-            let label = match nearest(name, names.iter().copied()) {
-                Some(near) => format!("did you mean {near:?}?"),
-                None => "no such entry".to_owned(),
-            };
-            let help = format!("the traffic entries are {}", names.join(", "));
-            context.report(
-                &at!["probe", "rates", index],
-                format!("no traffic entry is named {name:?}"),
-                label,
-                help,
-            );
-            continue;
-        };
+        let Some(group) = entry(context, "rates", index, name) else { continue };
         let own = flows.iter().filter(|flow| usize::from(flow.group) == group);
         if own.clone().next().is_some() && own.clone().all(|flow| !flow.pacing.is_controlled()) {
             let message =

@@ -1,7 +1,8 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, FlowControl, Form, Returned, Settings, Switching, ThresholdKind,
+    Arbiter, DetectorKind, FlowControl, Form, IsolationKind, NotifyOn, Queueing, Returned, Settings,
+    Switching, ThresholdKind,
 };
 
 const SWITCH: &[&str] = &["switch"];
@@ -28,6 +29,25 @@ const ALL_PFC: &[&str] = &[
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
 const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
 const ALL_CREDITS: &[&str] = &["buffer", "returned", "period", "frame", "unchanged", "loss", "priorities"];
+const COMBINED: &[&str] = &["speedup", "ingress", "egress", "crossbar", "stop", "go"];
+const ISOLATION: &[&str] = &["switch", "isolation"];
+const ICI: &[&str] = &["switch", "isolation", "ici"];
+const ALL_ISOLATION: &[&str] = &[
+    "priority",
+    "cfq-priority",
+    "slots",
+    "key",
+    "detect",
+    "residency",
+    "cim",
+    "nic",
+    "nic-hold",
+    "early",
+    "nfq",
+    "cfq",
+    "ici",
+];
+const MARKING: &[&str] = &["overflow", "persist", "mark-gap", "congested", "monitored"];
 const RED: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
 const FECN: &[&str] = &["threshold", "marking-rate", "packet-size"];
 const TCD: &[&str] = &["trend", "max-ton", "epsilon", "period", "low", "delta", "truncate"];
@@ -68,7 +88,37 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         ),
     ];
     cases.extend(detector(settings, credits && !at_once));
+    cases.extend(combined(settings));
     cases
+}
+
+/// Regions of their own take the place of a shared memory; isolation has keys for each of its kinds.
+fn combined(settings: &Settings) -> Vec<Case<'static>> {
+    let (switch, isolation) = (&settings.switch, &settings.switch.isolation);
+    let combined = switch.queueing == Queueing::Combined;
+    let (off, ci) = (isolation.kind == IsolationKind::None, isolation.kind == IsolationKind::Ci);
+    let pfc = combined && switch.flow_control == FlowControl::Pfc;
+    let queueing = is("switch.queueing", switch.queueing);
+    let kind = is("switch.isolation.kind", isolation.kind);
+    let deficit = switch.arbiter == Arbiter::Deficit;
+    let arbiter = is("switch.arbiter", switch.arbiter);
+    vec![
+        (!combined, &["switch", "combined"], COMBINED, queueing.clone()),
+        (combined, SWITCH, &["buffer"], queueing.clone()),
+        (pfc, PFC, STATIC, format!("{queueing}, whose threshold is switch.combined.stop")),
+        (off, ISOLATION, ALL_ISOLATION, kind.clone()),
+        (ci, ISOLATION, &["ici"], kind.clone()),
+        (isolation.kind == IsolationKind::Ici, ICI, MARKING, kind),
+        (!off && !isolation.nic, ISOLATION, &["nic-hold"], "switch.isolation.nic = false".to_owned()),
+        (
+            !off && isolation.cim.on == NotifyOn::Allocation,
+            &["switch", "isolation", "cim"],
+            &["level"],
+            is("switch.isolation.cim.on", isolation.cim.on),
+        ),
+        (!off && !deficit, &["switch", "isolation", "nfq"], &["weight"], arbiter.clone()),
+        (!off && !deficit, &["switch", "isolation", "cfq"], &["weight"], arbiter),
+    ]
 }
 
 /// Under credits that come back `periodic`ally max(Ton) follows from their period.
@@ -82,7 +132,8 @@ fn detector(settings: &Settings, periodic: bool) -> Vec<Case<'static>> {
     vec![
         (!ramp, DETECTOR, RED, because.clone()),
         (kind != DetectorKind::Fecn, DETECTOR, FECN, because.clone()),
-        (!tcd, DETECTOR, TCD, because),
+        (!tcd, DETECTOR, TCD, because.clone()),
+        (!matches!(kind, DetectorKind::Red), DETECTOR, &["at", "basis"], because),
         (tcd && periodic, DETECTOR, &["epsilon"], from_tc),
     ]
 }

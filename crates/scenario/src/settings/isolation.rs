@@ -1,0 +1,240 @@
+//! `[switch.isolation]`
+use std::borrow::Cow;
+
+use backwater_units::{Bytes, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::AutoOr;
+use crate::quantity::Quantity;
+
+/// Which switches keep congesting flows apart, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsolationKind {
+    /// None does.
+    None,
+    /// Congestion isolation as of IEEE 802.1Qcz: whatever finds a long queue is congesting.
+    Ci,
+    /// Improved congestion isolation (ICI paper): only flows that fill the queue of a port nobody holds back are.
+    Ici,
+    /// ICI that also marks, where isolation does not suffice (ICI paper: ICI+).
+    #[serde(rename = "ici+")]
+    IciPlus,
+}
+
+/// What the packets of one entry of the congested-flow table (CFT) have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyKind {
+    /// Source and destination.
+    Pair,
+    /// The queue pair: one message, or one connection.
+    Flow,
+    /// The destination.
+    Destination,
+    /// The egress port that is the root of the congestion: all flows that pass it. Needs one path to each destination.
+    Root,
+}
+
+/// How many slots a CFT has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Slots {
+    /// So many.
+    Limit(u32),
+    /// As many as are asked for.
+    Unlimited(Unlimited),
+}
+
+/// The word `unlimited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unlimited {
+    /// No limit.
+    Unlimited,
+}
+
+impl JsonSchema for Slots {
+    fn schema_name() -> Cow<'static, str> {
+        "Slots".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of slots, or \"unlimited\".",
+            "anyOf": [
+                { "type": "integer", "format": "uint32", "minimum": 0, "maximum": 1_000_000 },
+                { "type": "string", "const": "unlimited" },
+            ],
+        })
+    }
+}
+
+/// When the upstream neighbour is told of an isolated flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotifyOn {
+    /// When the congested-flow queue (CFQ) of an ingress port has grown to `level`.
+    Level,
+    /// With its first packet in the CFQ, however short that is (IEEE 802.1Qcz).
+    Allocation,
+}
+
+/// Congestion isolation messages (CIM): they tell the upstream neighbour to isolate a flow, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Cim {
+    /// on = level: bytes in the CFQ of an ingress port. Default 8/50 of `combined.stop`, 32 KiB of 200 KiB (reconstructed: the ICI
+    /// paper does not say; well below the CFQ's stop of 17/50, so that the neighbour knows before it is paused).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub level: Option<Quantity<Bytes>>,
+    /// When a flow's first CIM is sent. All profiles: level (reconstructed: the ICI paper does not say).
+    pub on: NotifyOn,
+    /// Least time between two CIMs for a flow through one ingress port; a later one is sent only for packets that the neighbour
+    /// has not isolated. All profiles: 4 µs (reconstructed: the ICI paper does not say; a CIM has acted by then on short links).
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub gap: Quantity<Span>,
+    /// CIMs for a flow through one ingress port at most; 0: any number. All profiles: 0; IEEE 802.1Qcz has 3.
+    pub most: u8,
+    /// Size of a CIM on the wire. All profiles: 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
+}
+
+/// What one of the two queue classes of a port may take: NFQ (normal flows) or CFQ (congested flows).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct QueueClass {
+    /// PAUSE of the class from this many bytes of it at one ingress port on. Default 22/50 of `combined.stop` for the NFQ, 17/50
+    /// for the CFQ (ICI paper, section 4.1: 22, 17 and 50 packets).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub stop: Option<Quantity<Bytes>>,
+    /// RESUME at or below this. Default 20/50 of `combined.stop` for the NFQ, 15/50 for the CFQ, or 0.9 of `stop` where that is given
+    /// (ICI paper, section 4.1: "proportionally lower" than 22 and 17 packets, as 45 is than 50; in whole packets).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub go: Option<Quantity<Bytes>>,
+    /// Bytes of the class at one egress port at most, beyond which the crossbar moves none of it. Default 36/64 of `combined.egress`
+    /// for the NFQ, 28/64 for the CFQ (reconstructed: the ICI paper does not say; 22:17. Without a cap a full CFQ would close
+    /// the egress to the NFQ).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub cap: Option<Quantity<Bytes>>,
+    /// arbiter = deficit: its part of a link that both want. Default 22 for the NFQ, 17 for the CFQ (reconstructed: the ICI paper
+    /// derives its thresholds from weights that it does not give).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: Option<u16>,
+}
+
+/// A marking ramp: none up to `kmin`, then more and more, all above `kmax`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ramp {
+    /// No mark up to this queue. Default 8/64 of `combined.egress` for isolated flows, 10/64 for others (reconstructed: the ICI
+    /// paper does not say).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmin: Option<Quantity<Bytes>>,
+    /// Always a mark above this queue. Default 24/64 of `combined.egress` for isolated flows, 40/64 for others (reconstructed: the
+    /// ICI paper does not say).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmax: Option<Quantity<Bytes>>,
+    /// Probability of a mark just below `kmax`. All profiles: 1 for isolated flows, 0.2 for others (reconstructed: the ICI paper
+    /// does not say; 0.2 is that of the HPCC simulator's `run.py`).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
+}
+
+/// What ICI and ICI+ have beyond CI. The ICI paper names no value; all are reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ici {
+    /// A port that flow control has held back within this time is no root. auto: the time in which the slowest host link sends
+    /// 2 · `detect`, 7.86432 µs at 100 Gbps (reconstructed: the queue that the pause made has left by then).
+    pub guard: AutoOr<Span>,
+    /// Least bytes for one destination in the queue of a root. Default two packets on the wire (reconstructed: a single packet is no
+    /// tree).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub quorum: Option<Quantity<Bytes>>,
+    /// Least share of the queue that the destination of a congesting flow has. All profiles: 0.5 (reconstructed: it dominates
+    /// the queue).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: f64,
+    /// How long a released flow is remembered outside the table; 0: not at all. All profiles: 0 (reconstructed: the ICI paper
+    /// names the loss of history as a problem, and no cure).
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub history: Quantity<Span>,
+    /// ici+: how long after the CFT refused a flow marking goes on. All profiles: 20 µs (reconstructed: a few round trips).
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
+    pub overflow: Quantity<Span>,
+    /// ici+: age from which a flow that this switch isolated itself is marked even without overflow. All profiles: 2 ms (reconstructed:
+    /// above the 1 ms of the paper's trees, which it says are not marked, and below its long flow, which is).
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
+    pub persist: Quantity<Span>,
+    /// ici+: least time between two marks of one isolated flow. All profiles: 50 µs (the receiver's least time between CNPs, DCQCN,
+    /// SIGCOMM 2015; more marks would tell it nothing).
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub mark_gap: Quantity<Span>,
+    /// ici+: marking of isolated flows, on the CFQ of the egress port.
+    pub congested: Ramp,
+    /// ici+: marking of congesting flows that the CFT refused, on the NFQ of the egress port.
+    pub monitored: Ramp,
+}
+
+/// Congestion isolation: flows of a congestion tree have a queue of their own at every port, the congested-flow queue (CFQ), so
+/// that all others, in the normal-flow queue (NFQ), do not wait behind them. Needs queueing = combined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Isolation {
+    /// Which isolation. All profiles: none.
+    pub kind: IsolationKind,
+    /// The priority whose flows are watched and isolated: the NFQ. Default the priority of the traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 7))]
+    pub priority: Option<u8>,
+    /// The priority of the CFQ, on the wire, too; no traffic entry may use it. Default the next one below `priority` (above it for
+    /// priority 0), without the control priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 7))]
+    pub cfq_priority: Option<u8>,
+    /// Slots of the CFT of a switch, or "unlimited". ci takes one for an entry and one for each ingress port that it comes through, ici
+    /// and ici+ one for an entry. All profiles: 32 (reconstructed: the ICI paper does not say; one of its trees of 16 senders
+    /// fits and four do not, as it reports).
+    pub slots: Slots,
+    /// What an entry stands for. All profiles: pair (ICI paper: flows; with one host at each end a pair of hosts is one).
+    pub key: KeyKind,
+    /// NFQ of an egress port from which on a packet's flow may be congesting. Default 12/64 of `combined.egress`, 48 KiB of 256 KiB
+    /// (reconstructed: the ICI paper does not say).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub detect: Option<Quantity<Bytes>>,
+    /// Least time between the last packet of an entry in a CFQ and its release. All profiles: 10 µs (reconstructed: the ICI paper
+    /// does not say; IEEE 802.1Qcz allows up to 1 s).
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
+    pub residency: Quantity<Span>,
+    /// Congestion isolation messages.
+    pub cim: Cim,
+    /// Whether hosts take part: a CIM makes a host send a flow with `cfq-priority`. All profiles: true (IEEE 802.1Qcz allows it).
+    pub nic: bool,
+    /// How long after the last CIM a host goes on to do so. All profiles: 200 µs (reconstructed: the ICI paper does not say).
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
+    pub nic_hold: Quantity<Span>,
+    /// NFQ of an ingress port from which on half of `detect` suffices for its flows; 0: never. All profiles: 0 (ICI paper,
+    /// section 3: optional).
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub early: Quantity<Bytes>,
+    /// The queue class of normal flows.
+    #[serde(default)]
+    pub nfq: QueueClass,
+    /// The queue class of congested flows.
+    #[serde(default)]
+    pub cfq: QueueClass,
+    /// What ICI and ICI+ have beyond CI.
+    pub ici: Ici,
+}

@@ -1,0 +1,243 @@
+//! Congestion isolation: defaults that follow from the regions, and what it needs of the switch and the traffic.
+mod config;
+mod thresholds;
+
+use backwater_fabric::IsolationSpec;
+use backwater_topology::Network;
+use backwater_units::{Bytes, Rate, Span};
+
+use super::combined::{is_combined, part, size};
+use super::flows::PRIORITY;
+use super::lanes::Lanes;
+use super::{Context, mtu};
+use crate::document::at;
+use crate::quantity::Quantity;
+use crate::settings::{AutoOr, CcKind, DetectorKind, FlowControl, IsolationKind, QueueClass, Ramp, Settings};
+
+/// Whether switches isolate and have the queues for it.
+pub(super) fn is_on(settings: &Settings) -> bool {
+    settings.switch.isolation.kind != IsolationKind::None && is_combined(settings)
+}
+
+/// The priorities of the NFQ and of the CFQ.
+pub(super) fn priorities(settings: &Settings) -> (u8, u8) {
+    let isolation = &settings.switch.isolation;
+    let monitored = isolation.priority.unwrap_or(PRIORITY);
+    (monitored, isolation.cfq_priority.unwrap_or_else(|| below(monitored, settings.switch.control_priority)))
+}
+
+/// The next priority below, or above the lowest, that is not the control priority.
+fn below(priority: u8, control: u8) -> u8 {
+    let free = |other: &u8| *other != control;
+    (0..priority).rev().find(free).or_else(|| (priority + 1..8).find(free)).unwrap_or(0)
+}
+
+/// Writes out the defaults that depend on regions, packets and traffic.
+pub(super) fn fill(settings: &mut Settings) {
+    if !is_on(settings) {
+        return;
+    }
+    let traffic = settings.traffic.first().and_then(|entry| entry.priority).unwrap_or(PRIORITY);
+    settings.switch.isolation.priority.get_or_insert(traffic);
+    let (_, congested) = priorities(settings);
+    settings.switch.isolation.cfq_priority.get_or_insert(congested);
+    let mtu = mtu(settings);
+    let (combined, isolation) = (&settings.switch.combined, &mut settings.switch.isolation);
+    let egress = combined.egress.0;
+    let stop = combined.stop.map_or(Bytes::ZERO, |stop| stop.0);
+    // The numbers of packets of the ICI paper's network: 50 of stop, 64 of an egress region.
+    class(&mut isolation.nfq, (stop, 22, 20), (egress, 36), 22);
+    class(&mut isolation.cfq, (stop, 17, 15), (egress, 28), 17);
+    isolation.detect.get_or_insert(Quantity(part(egress, 12, 64)));
+    isolation.cim.level.get_or_insert(Quantity(part(stop, 8, 50)));
+    isolation.ici.quorum.get_or_insert(Quantity(mtu * 2));
+    ramp(&mut isolation.ici.congested, egress, 8, 24);
+    ramp(&mut isolation.ici.monitored, egress, 10, 40);
+}
+
+fn class(
+    class: &mut QueueClass,
+    (port, stop, go): (Bytes, u64, u64),
+    (egress, cap): (Bytes, u64),
+    weight: u16,
+) {
+    let go = class.stop.map_or_else(|| part(port, go, 50), |own| part(own.0, 9, 10));
+    class.stop.get_or_insert(Quantity(part(port, stop, 50)));
+    class.go.get_or_insert(Quantity(go));
+    class.cap.get_or_insert(Quantity(part(egress, cap, 64)));
+    class.weight.get_or_insert(weight);
+}
+
+fn ramp(ramp: &mut Ramp, egress: Bytes, kmin: u64, kmax: u64) {
+    ramp.kmin.get_or_insert(Quantity(part(egress, kmin, 64)));
+    ramp.kmax.get_or_insert(Quantity(part(egress, kmax, 64)));
+}
+
+/// The weights of an arbiter that goes by deficits.
+pub(super) fn weights(settings: &Settings) -> [u16; 8] {
+    let mut weights = [1; 8];
+    if is_on(settings) {
+        let isolation = &settings.switch.isolation;
+        let (monitored, congested) = priorities(settings);
+        weights[usize::from(monitored)] = isolation.nfq.weight.unwrap_or(1);
+        weights[usize::from(congested)] = isolation.cfq.weight.unwrap_or(1);
+    }
+    weights
+}
+
+/// Isolation as the fabric needs it; `None` if it is off, or wrong, which is reported.
+pub(super) fn isolation(
+    context: &mut Context<'_>,
+    network: &Network,
+    lanes: &Lanes,
+) -> Option<IsolationSpec> {
+    let settings = context.settings;
+    let kind = settings.switch.isolation.kind;
+    if kind == IsolationKind::None {
+        return None;
+    }
+    if !is_combined(settings) {
+        let message =
+            format!("switch.isolation.kind = {:?} needs switch.queueing = \"combined\"", word(kind));
+        let help = "set switch.queueing = \"combined\" (ingress and egress regions, where flows can be kept apart), or profile = \
+                    \"isolation\"";
+        context.report(&at!["switch", "isolation", "kind"], message, "not with these queues", help);
+        return None;
+    }
+    flow_control(context);
+    classes(context, lanes);
+    let fit = thresholds::check(context);
+    company(context);
+    let spec = config::spec(context, guard(settings, network));
+    spec.filter(|_| fit)
+}
+
+/// The name of a kind in scenario files.
+fn word(kind: IsolationKind) -> &'static str {
+    match kind {
+        IsolationKind::None => "none",
+        IsolationKind::Ci => "ci",
+        IsolationKind::Ici => "ici",
+        IsolationKind::IciPlus => "ici+",
+    }
+}
+
+/// The classes are held back apart, by PAUSE.
+fn flow_control(context: &mut Context<'_>) {
+    let switch = &context.settings.switch;
+    if switch.flow_control == FlowControl::None {
+        let message = format!(
+            "switch.isolation.kind = {:?} needs PFC: without it neither queue is ever held back",
+            word(switch.isolation.kind)
+        );
+        let help = "write switch.flow-control = \"pfc\"";
+        context.report(&at!["switch", "flow-control"], message, "no PAUSE to keep apart", help);
+    }
+    if switch.flow_control != FlowControl::Pfc {
+        return;
+    }
+    let (monitored, congested) = priorities(context.settings);
+    for (class, priority) in [("NFQ", monitored), ("CFQ", congested)] {
+        if priority != switch.control_priority && !switch.pfc.priorities.contains(&priority) {
+            let message =
+                format!("switch.pfc.priorities does not list {priority}, the priority of the {class}");
+            let help = format!(
+                "add {priority}: a queue that is not lossless overflows when the other one is held back"
+            );
+            context.report(
+                &at!["switch", "pfc", "priorities"],
+                message,
+                format!("{priority} is missing"),
+                help,
+            );
+        }
+    }
+}
+
+/// Two classes share a port: that of all traffic, and one that the switches alone put packets into.
+fn classes(context: &mut Context<'_>, lanes: &Lanes) {
+    let settings = context.settings;
+    let (monitored, congested) = priorities(settings);
+    let control = settings.switch.control_priority;
+    for (key, priority) in [("priority", monitored), ("cfq-priority", congested)] {
+        if priority == control {
+            let message = format!(
+                "switch.isolation.{key} = {priority} is the control priority, whose packets pass by the queues"
+            );
+            let help = "choose another one, or another switch.control-priority";
+            context.report(&at!["switch", "isolation", key], message, "never isolated", help);
+        }
+    }
+    if monitored == congested {
+        let message = format!("switch.isolation.cfq-priority = {congested} is the priority of the NFQ, too");
+        let free = below(monitored, control);
+        let help = format!("give the CFQ a priority of its own, such as {free}");
+        context.report(
+            &at!["switch", "isolation", "cfq-priority"],
+            message,
+            "must differ from priority",
+            help,
+        );
+        return;
+    }
+    for priority in Lanes::of(lanes.used & !(1 << monitored)) {
+        let user = lanes.user(settings, priority);
+        let (message, label, help) = if priority == congested {
+            (
+                format!(
+                    "{user} uses priority {priority}, which is that of the CFQ: switches alone put packets there"
+                ),
+                "taken by switch.isolation.cfq-priority",
+                format!("move it to {monitored}, or choose another switch.isolation.cfq-priority"),
+            )
+        } else {
+            (
+                format!(
+                    "{user} uses priority {priority}, but isolation divides the ports between {monitored} (NFQ) and {congested} (CFQ)"
+                ),
+                "no queue for it",
+                format!(
+                    "put all traffic and its ACKs on priority {monitored}, or set switch.isolation.priority = {priority}"
+                ),
+            )
+        };
+        let place = match lanes.entry(priority) {
+            Some(entry) => at!["traffic", entry, "priority"].to_vec(),
+            None => at!["ack", "priority"].to_vec(),
+        };
+        context.report(&place, message, label, help);
+    }
+}
+
+/// ICI+ marks on its own; who marks beside it and who listens.
+fn company(context: &mut Context<'_>) {
+    let settings = context.settings;
+    if settings.switch.isolation.kind != IsolationKind::IciPlus {
+        return;
+    }
+    let detector = settings.switch.detector.kind;
+    if detector != DetectorKind::None {
+        let detector = serde_json::to_value(detector).unwrap_or_default();
+        context.caveats.push(format!(
+            "switch.detector.kind = {detector} marks beside ICI+, which marks only what isolation cannot manage; ICI+ as the ICI \
+             paper has it is with switch.detector.kind = \"none\""
+        ));
+    }
+    let mut kinds = settings.traffic.iter().map(|entry| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
+    if kinds.all(|kind| matches!(kind, CcKind::None | CcKind::Timely)) {
+        let caveat = "ICI+ marks packets, but no reaction point listens to marks: with cc.kind = \"none\" or timely it is ICI";
+        context.caveats.push(caveat.to_owned());
+    }
+}
+
+/// `guard`, and its default: what the slowest host link takes for twice the queue at which roots are looked for.
+fn guard(settings: &Settings, network: &Network) -> Span {
+    let isolation = &settings.switch.isolation;
+    let links = network.hosts().iter().filter_map(|&host| network.ports(host).first());
+    let slowest = links.map(|port| port.rate).filter(|&rate| rate > Rate::ZERO).min();
+    match (isolation.ici.guard, slowest, isolation.detect) {
+        (AutoOr::Given(given), ..) => given.0,
+        (_, Some(rate), Some(detect)) => rate.serialize(detect.0 * 2),
+        _ => Span::ZERO,
+    }
+}

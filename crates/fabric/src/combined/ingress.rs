@@ -118,6 +118,10 @@ impl Switch {
         post: &mut P,
     ) {
         let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+        let input = &self.combined().inputs[usize::from(port)];
+        if input.told == 0 && u64::from(input.held) < limits.calm {
+            return;
+        }
         let first = usize::from(port) * self.ports.classes;
         let mut held = [0; 8];
         for (held, account) in held.iter_mut().zip(&self.memory.accounts[first..first + self.ports.classes]) {

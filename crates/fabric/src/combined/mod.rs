@@ -38,6 +38,8 @@ pub(crate) struct Limits {
     caps: [u32; 8],
     single: bool,
     pub(crate) bands: Bands,
+    /// An ingress port that holds less than this, of whatever class, pauses nobody.
+    pub(crate) calm: u64,
 }
 
 impl Limits {
@@ -50,6 +52,7 @@ impl Limits {
             egress: bytes(settings.egress),
             caps: std::array::from_fn(|class| bytes(settings.caps[priority(class)])),
             single: settings.crossbar == Crossings::Single,
+            calm: settings.bands.own.iter().map(|band| band.stop).fold(settings.bands.port.stop, u64::min),
             bands: Bands {
                 own: std::array::from_fn(|class| settings.bands.own[priority(class)]),
                 port: settings.bands.port,

@@ -26,7 +26,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     ]
 }
 
-fn pacing() -> impl Strategy<Value = Pacing> {
+pub(crate) fn pacing() -> impl Strategy<Value = Pacing> {
     prop_oneof![
         3 => Just(Pacing::Controlled),
         2 => Just(Pacing::LineRate),
@@ -105,13 +105,13 @@ fn arbiter() -> impl Strategy<Value = Arbiter> {
     prop_oneof![2 => Just(Arbiter::RoundRobin), 2 => Just(Arbiter::Strict), 2 => weighted()]
 }
 
-fn red() -> impl Strategy<Value = Red> {
+pub(crate) fn red() -> impl Strategy<Value = Red> {
     (0u64..5_000, 1u64..30_000, 0.0..1.0f64).prop_map(|(kmin, width, pmax)| {
         Red::new(Bytes::new(kmin), Bytes::new(kmin + width), pmax, Bytes::ZERO).expect("in range")
     })
 }
 
-fn detector() -> impl Strategy<Value = Detector> {
+pub(crate) fn detector() -> impl Strategy<Value = Detector> {
     let trend = prop::sample::select(vec![Trend::Authors, Trend::Rise, Trend::NoFall, Trend::RiseBp]);
     prop_oneof![
         Just(Detector::None),
@@ -137,7 +137,7 @@ fn detector() -> impl Strategy<Value = Detector> {
     ]
 }
 
-fn reaction() -> impl Strategy<Value = ReactionConfig> {
+pub(crate) fn reaction() -> impl Strategy<Value = ReactionConfig> {
     prop_oneof![
         Just(ReactionConfig::LineRate),
         Just(ReactionConfig::Dcqcn(DcqcnConfig::authors())),
@@ -147,7 +147,7 @@ fn reaction() -> impl Strategy<Value = ReactionConfig> {
     ]
 }
 
-fn ack() -> impl Strategy<Value = Option<AckSpec>> {
+pub(crate) fn ack() -> impl Strategy<Value = Option<AckSpec>> {
     let priority = prop::sample::select(vec![None, Some(3), Some(6), Some(7)]);
     let ack = (1u32..6, 60u64..90, priority).prop_map(|(every, size, priority)| AckSpec {
         every,
@@ -161,7 +161,7 @@ fn timely() -> impl Strategy<Value = Option<SegmentSpec>> {
     prop::option::of((1u32..20, any::<bool>()).prop_map(|(packets, burst)| SegmentSpec { packets, burst }))
 }
 
-fn notify() -> impl Strategy<Value = Option<NotifyConfig>> {
+pub(crate) fn notify() -> impl Strategy<Value = Option<NotifyConfig>> {
     let mode = prop::sample::select(vec![NotifyConfig::authors(), NotifyConfig::standard()]);
     let fraction = prop::sample::select(vec![0.0, 0.0, 0.95]);
     prop_oneof![

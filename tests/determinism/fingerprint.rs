@@ -1,5 +1,5 @@
 //! Everything that a run says, to be compared with what another one says.
-use backwater_fabric::record::{FlowRecord, PortRecord};
+use backwater_fabric::record::{FlowRecord, PortRecord, SwitchRecord};
 use backwater_fabric::{End, Kind, Records, Spec};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
@@ -8,12 +8,14 @@ use scene::try_run;
 /// What must be the same with probes on and off.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Course {
-    digest: u64,
-    end: End,
+    pub(crate) digest: u64,
+    pub(crate) now: Time,
+    pub(crate) end: End,
     events: u64,
     packet_hops: u64,
-    flows: Vec<FlowRecord>,
-    ports: Vec<PortRecord>,
+    pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) ports: Vec<PortRecord>,
+    pub(crate) switches: Vec<SwitchRecord>,
 }
 
 /// The course of a run and what its probes saw; or why it broke.
@@ -41,11 +43,13 @@ pub(crate) fn fingerprint(spec: Spec, kind: Kind, until: Option<Time>) -> Finger
     let outcome = try_run(spec, kind, until).map_err(|violation| violation.to_string())?;
     let course = Course {
         digest: outcome.totals.digest,
+        now: outcome.totals.now,
         end: outcome.totals.end,
         events: outcome.totals.events,
         packet_hops: outcome.totals.packet_hops,
         flows: outcome.flows,
         ports: outcome.ports,
+        switches: outcome.switches,
     };
     Ok((course, outcome.records))
 }
@@ -63,6 +67,9 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
     }
     if let Some((a, b)) = a.ports.iter().zip(&b.ports).find(|(a, b)| a != b) {
         return first("port", format!("{a:?}"), format!("{b:?}"));
+    }
+    if let Some((a, b)) = a.switches.iter().zip(&b.switches).find(|(a, b)| a != b) {
+        return first("switch", format!("{a:?}"), format!("{b:?}"));
     }
     if a != b {
         return first("course", a.summary(), b.summary());

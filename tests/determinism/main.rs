@@ -1,5 +1,7 @@
 //! One scenario and one seed have one outcome: whatever the engine, the number of threads, the probes and the compiler
 //! profile.
+mod combined;
+mod combined_draws;
 mod draws;
 mod fingerprint;
 mod fixed;

@@ -27,16 +27,19 @@ def compare(
     traffic: str | None = None,
     base: Literal["alone", "analytic"] = "alone",
     edges: str | None = None,
+    window: str | None = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
     seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
     jobs: _AtLeastOne = None,
     out: Path | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Run the same traffic under several schemes and compare the slowdown of its flows by size.
+    """Run the same traffic under several schemes and compare what becomes of it.
 
-    Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and names the key. Writes
-    compare.parquet, compare.png and the results folders; runs that are done stay done.
+    Slowdown by flow size; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if flows are isolated, the
+    tables of those. Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and names
+    the key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the
+    rest), and the results folders; runs that are done stay done.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ def compare(
         rate + propagation, as the TCD authors do).
     edges
         Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not given.
+    window
+        Count as throughput what arrived from when until when: `0.2ms..1.2ms`. Needs probe.delivered.
     seeds
         How many seeds; their spread gives the 95 % confidence intervals.
     seed
@@ -75,13 +80,14 @@ def compare(
     if len(found) < 2:
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
     cuts = _edges(edges) if edges is not None else comparison.cuts(found, traffic)
+    span = _window(window) if window is not None else None
     root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
     outcomes = _run(todo, jobs, quiet=json_)
     complete = comparison.complete(todo)
-    idle = _report(Comparison(complete, cuts, base, traffic), root, as_json=json_) if complete else []
+    idle = _report(Comparison(complete, cuts, base, traffic), span, root, as_json=json_) if complete else []
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept = len(next(iter(complete.values()))) if complete else 0
@@ -113,6 +119,19 @@ def _edges(text: str) -> list[int]:
         raise UsageError(f"--edges {text}: {error}") from None
 
 
+def _window(text: str) -> tuple[int, int]:
+    from backwater.quantity import parse_time
+
+    start, dots, end = text.partition("..")
+    try:
+        found = parse_time(start), parse_time(end)
+    except ValueError as error:
+        raise UsageError(f"--window {text}: {error if dots else 'write two times, such as 0.2ms..1.2ms'}") from None
+    if found[0] >= found[1]:
+        raise UsageError(f"--window {text} is empty; write the earlier time first")
+    return found
+
+
 def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
     from backwater import comparison
     from backwater.progress import watching
@@ -126,34 +145,45 @@ def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool
         return run_jobs(still, jobs, watcher)
 
 
-def _report(made: Comparison, root: Path, *, as_json: bool) -> list[str]:
+def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_json: bool) -> list[str]:
     """Write and print it; returns the schemes under which no flow finished."""
     import polars as pl
 
-    from backwater import comparison, terminal
+    from backwater import comparison, outcome_views, outcomes, terminal
 
     table = made.table()
+    found = outcomes.outcomes(made.runs, window)
     idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
     root.mkdir(parents=True, exist_ok=True)
     table.write_parquet(root / "compare.parquet")
+    found.entries().write_parquet(root / "traffic.parquet")
+    found.totals().write_parquet(root / "network.parquet")
     title = f"{' against '.join(made.runs)}{f', traffic {made.traffic}' if made.traffic else ''}"
-    picture = comparison.draw(table, root / "compare.png", title=title, base=made.base)
+    pictures = [
+        comparison.draw(table, root / "compare.png", title=title, base=made.base),
+        outcome_views.draw(found, root / "schemes.png", title=_over(found.seeds)),
+    ]
     if as_json:
         runs = [
             {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
             for name, of_scheme in made.runs.items()
             for run in of_scheme
         ]
-        print(
-            json.dumps({"base": made.base, "traffic": made.traffic, "rows": table.to_dicts(), "runs": runs}, indent=2)
-        )
+        told = {"base": made.base, "traffic": made.traffic, "rows": table.to_dicts()}
+        told |= {"entries": found.entries().to_dicts(), "network": found.totals().to_dicts(), "runs": runs}
+        print(json.dumps(told, indent=2))
         return idle
     console = terminal.stdout()
     for name, of_scheme in made.runs.items():
         for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
             console.print(f"{name}: caveat: {caveat}", highlight=False, markup=False)
     console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
-    console.print(
-        f"written: {root / 'compare.parquet'}, {picture}; runs: {root / 'runs'}", highlight=False, markup=False
-    )
+    for one in outcome_views.tables(found):
+        console.print(one)
+    files = [root / f"{name}.parquet" for name in ("compare", "traffic", "network")] + pictures
+    console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
     return idle
+
+
+def _over(seeds: int) -> str:
+    return f"Mean of {seeds} seeds, whiskers: 95 % confidence interval" if seeds > 1 else "One seed"

@@ -1,0 +1,173 @@
+"""How the outcomes of several schemes are shown: two tables for the terminal, and a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from backwater import plot, quantity
+from backwater.outcomes import OF_TRAFFIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
+    from backwater.outcomes import Outcomes, Quantity
+    from backwater.stats import Estimate
+
+    #: A mean over seeds by scheme.
+    ByScheme = Mapping[str, Estimate | None]
+
+
+def tables(found: Outcomes) -> list[Table]:
+    """Per traffic entry and scheme, and per scheme: mean over the seeds ± half of the 95 % confidence interval."""
+    from rich.table import Table
+
+    over = f"mean of {found.seeds} seeds ± 95 % confidence interval" if found.seeds > 1 else "one seed"
+    traffic = Table(title=f"Traffic under each scheme, {over}", title_justify="left", header_style="bold")
+    traffic.add_column("traffic")
+    traffic.add_column("scheme")
+    for one in OF_TRAFFIC:
+        traffic.add_column(one.heading, justify="right")
+    for name, by_scheme in found.traffic.items():
+        for index, (scheme, values) in enumerate(by_scheme.items()):
+            traffic.add_row("" if index else name, scheme, *_cells(OF_TRAFFIC, values))
+        traffic.add_section()
+    traffic.caption = "\n".join((f"throughput: payload {_span(found)}; FCT: of the flows that finished", _MARKED))
+    traffic.caption_justify = "left"
+    network = Table(title=f"Network under each scheme, {over}", title_justify="left", header_style="bold")
+    network.add_column("scheme")
+    for one in found.quantities:
+        network.add_column(one.heading, justify="right")
+    for scheme, values in found.network.items():
+        network.add_row(scheme, *_cells(found.quantities, values))
+    names = {one.name for one in found.quantities}
+    notes = ["PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together"]
+    if "allocations" in names:
+        notes.append("isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream")
+    network.caption, network.caption_justify = "\n".join(notes), "left"
+    return [traffic, network]
+
+
+_MARKED = "CE, UE: share of the packets that arrived with it"
+
+
+def _span(found: Outcomes) -> str:
+    if found.window is None:
+        return "from an entry's first start to its last finish, or to the end of the run"
+    start, end = map(quantity.time, found.window)
+    return f"that arrived from {start} to {end}"
+
+
+def _cells(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> list[str]:
+    return [_cell(values.get(one.name), one.show) for one in quantities]
+
+
+def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
+    """A mean and half of its interval, the unit once: ``45.4 ± 4.6 µs``."""
+    if value is None:
+        return "-"
+    mean = show(value.mean)
+    if value.half_width is None or value.identical:
+        return mean
+    number, _, unit = mean.rpartition(" ")
+    if not unit or unit[0].isdigit():  # a count, whose thousands are apart
+        width = quantity.count(value.half_width) if value.half_width >= 10 else quantity.three_digits(value.half_width)
+        return f"{mean} ± {width}"
+    width = value.half_width * float(number) / value.mean
+    rounded = f"{width:.{len(number.partition('.')[2])}f}"
+    return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}"
+
+
+def draw(found: Outcomes, file: Path, *, title: str) -> Path:
+    """A row of panels per traffic entry and one for the network, each with a bar per scheme."""
+    rows = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()]
+    network = _of_network(found)
+    schemes = list(found.network)
+    columns = max(len(row) for row in (*rows, network))
+    with plot.style():
+        made = plot.figure(2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * (len(rows) + 1) + 0.4)
+        grid: Any = made.subplots(len(rows) + 1, columns, squeeze=False)
+        for panels, row in zip(grid, (*rows, network), strict=True):
+            for index, axes in enumerate(panels):
+                if index >= len(row):
+                    axes.set_axis_off()
+                    continue
+                heading, parts, unit, scale = row[index]
+                _bars(axes, schemes, parts, scale)
+                axes.set_title(heading, fontsize=8.5)
+                axes.set_xlabel(unit)
+                axes.set_yticks(range(len(schemes)), schemes if index == 0 else [""] * len(schemes))
+        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return plot.save(made, file)
+
+
+#: A heading, the parts of each bar, the unit, and what a value is divided by.
+_Panel = tuple[str, "Sequence[ByScheme]", str, float]
+
+
+def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> list[_Panel]:
+    def of(key: str) -> ByScheme:
+        return {scheme: values.get(key) for scheme, values in by_scheme.items()}
+
+    rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
+    panels: list[_Panel] = [(f"{name}: throughput", [of("throughput_bps")], rate_unit, rate)]
+    if any(of("p99_fct_ps").values()):
+        time, time_unit = _scale(of("p99_fct_ps"), ((1e9, "ms"), (1e6, "µs"), (1e3, "ns")))
+        panels.append((f"{name}: p99 FCT", [of("p99_fct_ps")], time_unit, time))
+    panels.append((f"{name}: packets with CE", [of("ce_percent")], "%", 1))
+    panels.append((f"{name}: BECNs", [of("becns")], "BECNs", 1))
+    return panels
+
+
+def _of_network(found: Outcomes) -> list[_Panel]:
+    def of(key: str) -> ByScheme:
+        return {scheme: values.get(key) for scheme, values in found.network.items()}
+
+    lanes = [one.name for one in found.quantities if one.name.startswith("pauses_")]
+    numbers = " and ".join(name.removeprefix("pauses_") for name in lanes)
+    hatched = f" (hatched: {lanes[-1].removeprefix('pauses_')})" if len(lanes) == 2 else ""
+    panels: list[_Panel] = []
+    if lanes:
+        word = "priority" if len(lanes) == 1 else "priorities"
+        panels.append((f"PAUSEs of {word} {numbers}{hatched}", [of(name) for name in lanes], "PAUSEs", 1))
+    panels.append(("OFF, all ports", [of("paused_ps")], "ms", 1e9))
+    names = {one.name for one in found.quantities}
+    headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}
+    return panels + [(text, [of(name)], "entries", 1) for name, text in headings.items() if name in names]
+
+
+def _scale(values: ByScheme, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    top = max((value.mean for value in values.values() if value is not None), default=0)
+    return next(((size, unit) for size, unit in units if top >= size), units[-1])
+
+
+def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float) -> None:
+    """One bar per scheme from top to bottom, in parts beside each other, and its number; ends of intervals as whiskers."""
+    colours = plot.scheme_colours(schemes)
+    ends = [0.0]
+    for place, scheme in enumerate(schemes):
+        values = [part.get(scheme) for part in parts]
+        known = [value for value in values if value is not None]
+        if not known:
+            axes.annotate("–", (0, place), (3, 0), textcoords="offset points", va="center", size=7)
+            continue
+        left = 0.0
+        for number, value in enumerate(values):
+            width = 0.0 if value is None else value.mean / scale
+            look: dict[str, Any] = {"color": colours[scheme], "alpha": 1.0 if not number else 0.45}
+            axes.barh(place, width, 0.72, left=left, hatch="////" if number else "", **look)
+            left += width
+        spread = (known[0].half_width or 0) / scale if len(known) == 1 else 0.0
+        if spread:
+            axes.errorbar(left, place, xerr=spread, color=plot.GREY, capsize=1.5, lw=0.8)
+        ends.append(left + spread)
+        shown = quantity.count(left) if left >= 1000 else f"{left:.3g}"
+        axes.annotate(shown, (left + spread, place), (2, 0), textcoords="offset points", va="center", size=6.5)
+    axes.set_xlim(0, 1.28 * max(ends) or 1)
+    axes.set_ylim(len(schemes) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    axes.tick_params(axis="y", length=0)

@@ -1,0 +1,202 @@
+"""What schemes do to the same traffic: throughput, FCT, marks and BECNs of each entry, PAUSEs and isolation of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater import measures, quantity
+from backwater.errors import UsageError
+from backwater.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from backwater.results import Results
+
+    #: Runs of each scheme over the same seeds.
+    Runs = Mapping[str, Sequence[Results]]
+    #: From when until when, in picoseconds.
+    Window = tuple[int, int]
+    #: What was measured, by name; None where there is nothing to measure.
+    Values = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is measured in every run: its name in tables for machines, its heading, how it is printed."""
+
+    name: str
+    heading: str
+    show: Callable[[float], str]
+
+
+def _percent(value: float) -> str:
+    return f"{quantity.three_digits(value)} %"
+
+
+#: Of each traffic entry.
+OF_TRAFFIC = (
+    Quantity("finished", "finished", quantity.count),
+    Quantity("throughput_bps", "throughput", quantity.rate),
+    Quantity("median_fct_ps", "median FCT", quantity.time),
+    Quantity("p99_fct_ps", "p99 FCT", quantity.time),
+    Quantity("ce_percent", "CE", _percent),
+    Quantity("ue_percent", "UE", _percent),
+    Quantity("becns", "BECNs", quantity.count),
+)
+#: Of the whole network, beside the PAUSEs of each priority.
+OF_NETWORK = (
+    Quantity("ce_marks", "CE marks", quantity.count),
+    Quantity("becns", "BECNs", quantity.count),
+    Quantity("paused_ps", "OFF", quantity.time),
+)
+#: Of the congested-flow tables.
+OF_ISOLATION = (
+    Quantity("allocations", "isolated", quantity.count),
+    Quantity("refusals", "refused", quantity.count),
+    Quantity("peak_slots", "most slots", quantity.count),
+    Quantity("cims", "CIMs", quantity.count),
+)
+
+
+def pauses(priority: int) -> Quantity:
+    """PAUSEs, or lacks of credits, of one priority."""
+    return Quantity(f"pauses_{priority}", f"PAUSEs of {priority}", quantity.count)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Means over the seeds, by scheme: of each traffic entry, and of the network."""
+
+    traffic: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    network: Mapping[str, Mapping[str, Estimate]]
+    #: What there is of the network, in the order in which it is shown.
+    quantities: Sequence[Quantity]
+    seeds: int
+    window: Window | None = None
+
+    def entries(self) -> pl.DataFrame:
+        """One row per traffic entry and scheme: each of OF_TRAFFIC with the ends of its 95 % interval."""
+        rows = [
+            {"traffic": name, "scheme": scheme} | _columns(OF_TRAFFIC, values)
+            for name, by_scheme in self.traffic.items()
+            for scheme, values in by_scheme.items()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def totals(self) -> pl.DataFrame:
+        """One row per scheme: each of the quantities with the ends of its 95 % interval."""
+        rows = [{"scheme": scheme} | _columns(self.quantities, values) for scheme, values in self.network.items()]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _columns(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for one in quantities:
+        value = values.get(one.name)
+        ends = (None, None, None) if value is None else (value.mean, value.low, value.high)
+        found |= dict(zip((one.name, f"{one.name}_low", f"{one.name}_high"), ends, strict=True))
+    return found
+
+
+def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
+    """Measure runs of several schemes.
+
+    Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what arrived
+    within it. Raises UsageError for a window that cannot be measured.
+    """
+    entries = {scheme: [_entries(run, window) for run in seeds] for scheme, seeds in runs.items()}
+    totals = {scheme: [_totals(run) for run in seeds] for scheme, seeds in runs.items()}
+    names = list(dict.fromkeys(name for seeds in entries.values() for seed in seeds for name in seed))
+    known = {key for seeds in totals.values() for seed in seeds for key, value in seed.items() if value is not None}
+    lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
+    shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION]
+    return Outcomes(
+        {
+            name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
+            for name in names
+        },
+        {scheme: _over_seeds(seeds) for scheme, seeds in totals.items()},
+        [one for one in shown if one.name in known],
+        len(next(iter(runs.values()))),
+        window,
+    )
+
+
+def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
+    """The mean of what every seed has."""
+    columns = {name: [seed[name] for seed in seeds] for name in seeds[0]}
+    return {
+        name: estimate([float(value) for value in values if value is not None])
+        for name, values in columns.items()
+        if None not in values
+    }
+
+
+def _entries(run: Results, window: Window | None) -> dict[str, Values]:
+    fct = pl.col("fct_ps").drop_nulls()
+    packets = pl.col("packets").sum()
+    rows = (
+        run.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
+        .agg(
+            finished=pl.when(pl.col("size_bytes").count() > 0).then(pl.col("finish_ps").count()),
+            median_fct_ps=measures.nearest_rank(fct, 50),
+            p99_fct_ps=measures.nearest_rank(fct, 99),
+            ce_percent=pl.when(packets > 0).then(100 * pl.col("ce_packets").sum() / packets),
+            ue_percent=pl.when(packets > 0).then(100 * pl.col("ue_packets").sum() / packets),
+            becns=(pl.col("cnps_ce") + pl.col("cnps_ue")).sum(),
+        )
+        .sort("traffic_index")
+        .drop("traffic_index")
+        .collect()
+    )
+    if window is None:
+        rates = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
+    else:
+        rates = _within(run, window)
+    return {
+        row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
+        | {"throughput_bps": rates.get(row["traffic"], 0.0)}
+        for row in rows.to_dicts()
+    }
+
+
+def _within(run: Results, window: Window) -> dict[str, float]:
+    """Payload that arrived in a window over its length, by traffic entry, in bit/s."""
+    start, end = window
+    period = run.meta["scenario"].get("probe", {}).get("sample")
+    if not run.has("delivered") or period is None:
+        raise UsageError('--window needs probe.delivered: run with --set probe.delivered=true --set probe.sample="10us"')
+    if end > measures.end_ps(run):
+        raise UsageError(f"--window ends after the runs do, at {quantity.time(measures.end_ps(run))}")
+    step = quantity.parse_time(period)
+    if start % step or end % step:
+        raise UsageError(f"--window must begin and end at multiples of probe.sample, {period}")
+    inside = pl.col("time_ps").is_between(start, end, closed="left")
+    rate = pl.col("received_bytes").sum() * 8e12 / (end - start)
+    found = run.table("delivered").filter(inside).group_by(pl.col("traffic").cast(pl.String)).agg(rate).collect()
+    return {str(name): float(value) for name, value in found.rows()}
+
+
+def _totals(run: Results) -> Values:
+    ports = run.ports.select(pl.col("ce_marks", "ue_marks", "paused_ps").sum()).collect().to_dicts()[0]
+    lanes = run.ports.group_by("priority").agg(pl.col("pauses").sum()).filter(pl.col("pauses") > 0).collect()
+    found: Values = {
+        "ce_marks": ports["ce_marks"],
+        "becns": run.flows.select((pl.col("cnps_ce") + pl.col("cnps_ue")).sum()).collect().item(),
+        "paused_ps": ports["paused_ps"],
+    }
+    found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
+    if _isolates(run.meta["scenario"]) and run.has("switches"):
+        names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
+        sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
+        found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
+    return found
+
+
+def _isolates(scenario: Mapping[str, Any]) -> bool:
+    """Whether switches isolate flows in a resolved scenario."""
+    return bool(scenario.get("switch", {}).get("isolation", {}).get("kind", "none") != "none")

@@ -261,6 +261,7 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
             yerr=(mean - low, high - mean),
             label=scheme,
             color=colours[scheme],
+            ls="--" if plot.is_isolated(scheme) else "-",
             marker=marker,
             ms=4,
             capsize=2,

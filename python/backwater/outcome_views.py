@@ -74,8 +74,8 @@ def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
         return mean
     number, _, unit = mean.rpartition(" ")
     if not unit or unit[0].isdigit():  # a count, whose thousands are apart
-        width = quantity.count(value.half_width) if value.half_width >= 10 else quantity.three_digits(value.half_width)
-        return f"{mean} ± {width}"
+        show = quantity.count if value.half_width >= 10 else quantity.three_digits
+        return f"{mean} ± {show(value.half_width)}"
     width = value.half_width * float(number) / value.mean
     rounded = f"{width:.{len(number.partition('.')[2])}f}"
     return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}"
@@ -128,11 +128,11 @@ def _of_network(found: Outcomes) -> list[_Panel]:
 
     lanes = [one.name for one in found.quantities if one.name.startswith("pauses_")]
     numbers = " and ".join(name.removeprefix("pauses_") for name in lanes)
-    hatched = f" (hatched: {lanes[-1].removeprefix('pauses_')})" if len(lanes) == 2 else ""
+    paler = f" (paler: {lanes[-1].removeprefix('pauses_')})" if len(lanes) == 2 else ""
     panels: list[_Panel] = []
     if lanes:
         word = "priority" if len(lanes) == 1 else "priorities"
-        panels.append((f"PAUSEs of {word} {numbers}{hatched}", [of(name) for name in lanes], "PAUSEs", 1))
+        panels.append((f"PAUSEs of {word} {numbers}{paler}", [of(name) for name in lanes], "PAUSEs", 1))
     panels.append(("OFF, all ports", [of("paused_ps")], "ms", 1e9))
     names = {one.name for one in found.quantities}
     headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}
@@ -145,7 +145,7 @@ def _scale(values: ByScheme, units: Sequence[tuple[float, str]]) -> tuple[float,
 
 
 def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float) -> None:
-    """One bar per scheme from top to bottom, in parts beside each other, and its number; ends of intervals as whiskers."""
+    """One bar per scheme from top to bottom, in parts beside each other, its number, and its interval as a whisker."""
     colours = plot.scheme_colours(schemes)
     ends = [0.0]
     for place, scheme in enumerate(schemes):
@@ -157,8 +157,11 @@ def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: 
         left = 0.0
         for number, value in enumerate(values):
             width = 0.0 if value is None else value.mean / scale
-            look: dict[str, Any] = {"color": colours[scheme], "alpha": 1.0 if not number else 0.45}
-            axes.barh(place, width, 0.72, left=left, hatch="////" if number else "", **look)
+            look: dict[str, Any] = {
+                "hatch": "////" if plot.is_isolated(scheme) else "",
+                "alpha": 0.4 if number else 1.0,
+            }
+            axes.barh(place, width, 0.72, left=left, facecolor=colours[scheme], edgecolor="white", lw=0, **look)
             left += width
         spread = (known[0].half_width or 0) / scale if len(known) == 1 else 0.0
         if spread:

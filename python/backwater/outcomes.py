@@ -105,14 +105,16 @@ def _columns(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> 
 def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     """Measure runs of several schemes.
 
-    Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what arrived
-    within it. Raises UsageError for a window that cannot be measured.
+    Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what
+    arrived within it. Raises UsageError for a window that cannot be measured.
     """
     entries = {scheme: [_entries(run, window) for run in seeds] for scheme, seeds in runs.items()}
     totals = {scheme: [_totals(run) for run in seeds] for scheme, seeds in runs.items()}
     names = list(dict.fromkeys(name for seeds in entries.values() for seed in seeds for name in seed))
     known = {key for seeds in totals.values() for seed in seeds for key, value in seed.items() if value is not None}
     lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
+    for found in (seed for seeds in totals.values() for seed in seeds):
+        found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
     shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION]
     return Outcomes(
         {
@@ -169,7 +171,9 @@ def _within(run: Results, window: Window) -> dict[str, float]:
     start, end = window
     period = run.meta["scenario"].get("probe", {}).get("sample")
     if not run.has("delivered") or period is None:
-        raise UsageError('--window needs probe.delivered: run with --set probe.delivered=true --set probe.sample="10us"')
+        raise UsageError(
+            '--window needs probe.delivered: run with --set probe.delivered=true --set probe.sample="10us"'
+        )
     if end > measures.end_ps(run):
         raise UsageError(f"--window ends after the runs do, at {quantity.time(measures.end_ps(run))}")
     step = quantity.parse_time(period)

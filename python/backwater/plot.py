@@ -31,7 +31,7 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 
-#: One colour per way of detecting congestion, and per controller with it.
+#: One colour per way of detecting congestion, alone and with isolation, and per controller with it.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,
@@ -49,6 +49,9 @@ SCHEME_COLOURS = {
     "ci+dcqcn": SKY,
     "ici": GREEN,
     "ici+": VERMILLION,
+    "ECN+ici": BLUE,
+    "NP-ECN+ici": SKY,
+    "TCD+ici": PURPLE,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
@@ -67,6 +70,11 @@ def scheme_colours(names: Sequence[str]) -> dict[str, str]:
     others = [name for name in names if name not in SCHEME_COLOURS]
     own = {name: free[index % len(free)] for index, name in enumerate(others)}
     return {name: SCHEME_COLOURS.get(name) or own[name] for name in names}
+
+
+def is_isolated(name: str) -> bool:
+    """Whether a scheme is a way of detecting congestion with isolation: its bars are hatched, its lines dashed."""
+    return name.endswith("+ici") and name in SCHEME_COLOURS
 
 
 _STYLE: dict[Any, Any] = {

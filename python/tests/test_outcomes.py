@@ -17,7 +17,14 @@ US = 1_000_000
 GBPS = 1_000_000_000
 #: Bytes that 10 Gbps carry in 10 µs.
 FULL = 12_500
-FLOW = {"traffic_index": 0, "traffic": "web", "packets": 10, "ce_packets": 0, "ue_packets": 0, "size_bytes": 1000}
+FLOW: dict[str, Any] = {
+    "traffic_index": 0,
+    "traffic": "web",
+    "packets": 10,
+    "ce_packets": 0,
+    "ue_packets": 0,
+    "size_bytes": 1000,
+}
 FLOW |= {"cnps_ce": 0, "cnps_ue": 0, "start_ps": 0, "received_bytes": 1000, "slowdown": 1.0}
 PORT = {"priority": 3, "ce_marks": 0, "ue_marks": 0, "paused_ps": 0, "pauses": 0}
 SWITCH = {"allocations": 0, "refusals": 0, "mirror_refusals": 0, "cims_sent": 0, "peak_slots": 0}
@@ -25,8 +32,8 @@ SWITCH = {"allocations": 0, "refusals": 0, "mirror_refusals": 0, "cims_sent": 0,
 
 def run(folder: Path, *, isolation: str = "none", **rows: list[dict[str, Any]]) -> Results:
     """A run of 100 µs with flows, ports, and other tables; what a row does not say is as above."""
-    blank = {"flows": FLOW, "ports": PORT, "switches": SWITCH, "delivered": {}}
-    rows = {"flows": [flow(5)], "ports": [{}]} | rows
+    blank: dict[str, dict[str, Any]] = {"flows": FLOW, "ports": PORT, "switches": SWITCH, "delivered": {}}
+    rows = {"flows": [flow(5)], "ports": [{}], **rows}
     folder.mkdir(parents=True)
     for name, table in rows.items():
         pl.DataFrame([blank[name] | row for row in table]).write_parquet(folder / f"{name}.parquet")

@@ -36,10 +36,10 @@ def compare(
 ) -> int:
     """Run the same traffic under several schemes and compare what becomes of it.
 
-    Slowdown by flow size; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if flows are isolated, the
-    tables of those. Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and names
-    the key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the
-    rest), and the results folders; runs that are done stay done.
+    Slowdown by flow size; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if flows are isolated,
+    the tables of those. Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and
+    names the key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png
+    (the rest), and the results folders; runs that are done stay done.
 
     Parameters
     ----------

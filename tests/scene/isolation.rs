@@ -173,7 +173,7 @@ pub fn hot_sources() -> impl Iterator<Item = u32> {
 pub fn burst(sources: &[u32], targets: &[u32], gbps: u64, start: Time, until: Time) -> Vec<Flow> {
     let ways = targets.len() as u32;
     let rate = Rate::from_bps(gbps * 1_000_000_000 / u64::from(ways));
-    let pacing = Pacing::Supplied { rate, backlog: 64 / ways, until };
+    let pacing = Pacing::Supplied { rate, backlog: 64 / ways, until, drawn: None };
     let turn = rate.serialize(Bytes::new(PACKET)).as_ps() / u64::from(ways);
     let mut flows = Vec::new();
     for &src in sources {

@@ -191,7 +191,7 @@ impl Host {
             sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
             self.started += 1;
             let ready = match sender.connection {
-                OWN_CONNECTION => Some((now, pair)),
+                OWN_CONNECTION => Some((sender.first_due(now), pair)),
                 connection => {
                     self.connections[connection as usize].start(pair);
                     self.next_message(connection, class, now)

@@ -9,7 +9,7 @@ use crate::packet::LAST;
 use crate::segments::{Next, Segments};
 use crate::spacing::Spacing;
 use crate::spec::SegmentSpec;
-use crate::supply::Supply;
+use crate::supply::{Share, Supply};
 use crate::world::World;
 
 /// When a queue pair may send again.
@@ -62,9 +62,11 @@ impl Special {
             _ => segment.map(Segments::new),
         };
         let supply = match flow.pacing {
-            Pacing::Supplied { rate, backlog, until } => {
+            Pacing::Supplied { rate, backlog, until, drawn } => {
                 let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-                Some(Supply::new(flow.start.as_ps(), rate.serialize(full).as_ps(), backlog, until.as_ps()))
+                let every = rate.serialize(full).as_ps();
+                let share = drawn.map(|drawn| Share::new(drawn, world.seed, flow.group, flow.src));
+                Some(Supply::new(flow.start.as_ps(), every, backlog, until.as_ps()).of(share))
             }
             _ => None,
         };
@@ -150,6 +152,12 @@ impl Sender {
     pub(crate) fn made(&self) -> u64 {
         let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
         supply.map_or(0, Supply::made)
+    }
+
+    /// When the first packet of a flow that starts `now` is there.
+    pub(crate) fn first_due(&self, now: u64) -> u64 {
+        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        supply.map_or(now, Supply::first)
     }
 
     /// What the last packet carries in its number.

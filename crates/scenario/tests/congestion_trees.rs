@@ -56,7 +56,12 @@ fn of(valid: &ValidScenario, entry: u16) -> Vec<Flow> {
 }
 
 fn supplied(gbps: u64, backlog: u32) -> Pacing {
-    Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog, until: Time::from_ps(1_200_000_000) }
+    Pacing::Supplied {
+        rate: Rate::from_gbps(gbps),
+        backlog,
+        until: Time::from_ps(1_200_000_000),
+        drawn: None,
+    }
 }
 
 #[test]

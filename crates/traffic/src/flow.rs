@@ -38,7 +38,20 @@ pub enum Pacing {
         backlog: u32,
         /// No packet but the first is made at or after this time; [`Time::MAX`]: the flow never ends.
         until: Time,
+        /// Whether each packet is for this flow, if its source draws that for each.
+        drawn: Option<Drawn>,
     },
+}
+
+/// A source that makes packets for several flows and draws, uniformly, for which one each of them is. `rate` is then that of all of
+/// them together, and `start` and `until` are the same. The draws come from the run's seed, the entry, the source and the packet's
+/// number, so that each flow knows them without the others. A flow that would get none gets the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// Flows of the source, at least 1.
+    pub of: u16,
+    /// This one, from 0.
+    pub number: u16,
 }
 
 impl Pacing {

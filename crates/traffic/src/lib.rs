@@ -12,4 +12,4 @@ pub mod read;
 mod stream;
 
 pub use cdf::{Cdf, CdfError};
-pub use flow::{Flow, Group, MAX_PACKETS, MAX_SIZE, OWN_CONNECTION, Pacing, connect, pairs, sort};
+pub use flow::{Drawn, Flow, Group, MAX_PACKETS, MAX_SIZE, OWN_CONNECTION, Pacing, connect, pairs, sort};

@@ -72,6 +72,17 @@ pub enum LoadCounts {
     Wire,
 }
 
+/// How a source of several flows chooses the one that it makes a packet for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// One after the other: each flow gets its packets evenly.
+    #[default]
+    Turns,
+    /// It draws one, uniformly, for each packet.
+    Random,
+}
+
 /// What the flows of an entry are, by its kind. With several sources and destinations there is one flow for each
 /// pair of different hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -204,6 +215,9 @@ pub enum Workload {
         #[serde(default = "kib_256")]
         #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
         backlog: Quantity<Bytes>,
+        /// To which of its destinations a source sends each packet. Default turns.
+        #[serde(default)]
+        spread: Spread,
         /// End of the supply; without it there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Quantity<Span>>,

@@ -3,9 +3,10 @@ use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Rate, Time};
 
-use crate::flow::{Flow, Group, Pacing};
+use crate::flow::{Drawn, Flow, Group, Pacing};
 
-/// One supplied flow per pair. A source shares its rate and its backlog equally among its destinations.
+/// One supplied flow per pair. A source shares its rate and its backlog equally among its destinations: in turn, or packet by packet
+/// as it draws.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Supply {
     /// Source and destination hosts.
@@ -18,6 +19,8 @@ pub struct Supply {
     pub payload: Bytes,
     /// No packet but a flow's first is made from then on; [`Time::MAX`]: there is no end.
     pub until: Time,
+    /// Whether a source draws the destination of each packet.
+    pub drawn: bool,
 }
 
 /// What a source has too little of for its destinations.
@@ -45,26 +48,33 @@ impl Supply {
         for (src, _) in &self.pairs {
             *destinations.entry(*src).or_insert(0u32) += 1;
         }
-        let flow = |&(src, dst): &(u32, u32)| {
-            let pacing = self.pacing(destinations[&src])?;
+        let mut numbers = BTreeMap::new();
+        let mut flow = |&(src, dst): &(u32, u32)| {
+            let number = numbers.entry(src).or_insert(0u32);
+            let pacing = self.pacing(destinations[&src], *number)?;
+            *number += 1;
             Ok(Group { pacing, ..*group }.flow(src, dst, Bytes::MAX, group.start))
         };
-        self.pairs.iter().map(flow).collect()
+        self.pairs.iter().map(&mut flow).collect()
     }
 
-    /// What one of `destinations` gets.
-    fn pacing(&self, destinations: u32) -> Result<Pacing, Scarce> {
+    /// What destination `number` of `destinations` gets.
+    fn pacing(&self, destinations: u32, number: u32) -> Result<Pacing, Scarce> {
         let share = u64::from(destinations);
-        let rate = Rate::from_bps(self.rate.as_bps() / share);
         let packets = self.backlog.get() / share / self.payload.get();
-        if rate == Rate::ZERO {
+        let each = Rate::from_bps(self.rate.as_bps() / share);
+        if each == Rate::ZERO {
             return Err(Scarce::Rate { destinations });
         }
         if packets == 0 {
             return Err(Scarce::Backlog { destinations });
         }
         let backlog = u32::try_from(packets).unwrap_or(u32::MAX);
-        Ok(Pacing::Supplied { rate, backlog, until: self.until })
+        // No network has as many hosts as would not fit.
+        let drawn = (self.drawn && destinations > 1)
+            .then_some(Drawn { of: destinations as u16, number: number as u16 });
+        let rate = if drawn.is_some() { self.rate } else { each };
+        Ok(Pacing::Supplied { rate, backlog, until: self.until, drawn })
     }
 }
 
@@ -83,7 +93,24 @@ mod tests {
             backlog: Bytes::new(256 * 1024),
             payload: Bytes::new(4096),
             until: Time::from_ps(PS_PER_S / 1000),
+            drawn: false,
         }
+    }
+
+    #[test]
+    fn a_source_that_draws_makes_packets_at_its_whole_rate_for_all_its_flows_together() {
+        let drawn = Supply { drawn: true, ..supply(&[3], &[0, 16, 32, 48]) };
+        let numbers: Vec<Option<(u64, Option<Drawn>)>> = drawn
+            .flows(&GROUP)
+            .unwrap()
+            .iter()
+            .map(|flow| match flow.pacing {
+                Pacing::Supplied { rate, drawn, .. } => Some((rate.as_bps(), drawn)),
+                _ => None,
+            })
+            .collect();
+        let expected = |number| Some((100_000_000_000, Some(Drawn { of: 4, number })));
+        assert_eq!(numbers, [0, 1, 2, 3].map(expected));
     }
 
     #[test]
@@ -95,6 +122,7 @@ mod tests {
             rate: Rate::from_gbps(25),
             backlog: 16,
             until: Time::from_ps(PS_PER_S / 1000),
+            drawn: None,
         };
         assert!(flows.iter().all(|flow| flow.pacing == share && flow.start == GROUP.start));
         assert!(flows.iter().all(|flow| !flow.is_endless() && flow.known_size().is_none()));

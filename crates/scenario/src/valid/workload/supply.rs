@@ -5,14 +5,14 @@ use backwater_units::Time;
 
 use super::Entry;
 use crate::quantity::Quantity;
-use crate::settings::{Control, Workload};
+use crate::settings::{Control, Spread, Workload};
 use crate::valid::packet;
 
 /// The flows; `None` if something is wrong, which is reported.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow>> {
     let settings = entry.context.settings;
     let traffic = &settings.traffic[entry.index];
-    let Workload::Supply { from, to, rate, backlog, until } = &traffic.workload else { return None };
+    let Workload::Supply { from, to, rate, backlog, spread, until } = &traffic.workload else { return None };
     if traffic.control == Some(Control::LineRate) {
         let message = "the packets of a supply wait for a reaction point";
         let help =
@@ -29,7 +29,8 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
     entry.fits_link(&pairs, rate.0)?;
     let until = until.map_or(Time::MAX, |until| Time::from_ps(until.0.as_ps()));
     let payload = packet(settings).payload;
-    let supply = Supply { pairs, rate: rate.0, backlog: backlog.0, payload, until };
+    let supply =
+        Supply { pairs, rate: rate.0, backlog: backlog.0, payload, until, drawn: *spread == Spread::Random };
     match supply.flows(group) {
         Ok(flows) => Some(flows),
         Err(Scarce::Backlog { destinations }) => {

@@ -149,12 +149,18 @@ pub fn pairs(from: &[u32], to: &[u32]) -> Vec<(u32, u32)> {
 /// Makes the flows of one source, destination and priority the messages of one connection. Connections are numbered from
 /// `first` in the order of their first flows; returns the next number.
 pub fn connect(flows: &mut [Flow], first: u32) -> u32 {
-    let mut numbers = BTreeMap::new();
+    // A map for each source, since a search among the destinations of one is much shorter than one among all pairs.
+    let mut numbers: Vec<BTreeMap<(u32, u8), u32>> = Vec::new();
+    let mut next = first;
     for flow in flows {
-        let next = first + numbers.len() as u32;
-        flow.connection = *numbers.entry((flow.src, flow.dst, flow.priority)).or_insert(next);
+        let src = flow.src as usize;
+        if numbers.len() <= src {
+            numbers.resize_with(src + 1, BTreeMap::new);
+        }
+        flow.connection = *numbers[src].entry((flow.dst, flow.priority)).or_insert(next);
+        next += u32::from(flow.connection == next);
     }
-    first + numbers.len() as u32
+    next
 }
 
 /// Puts flows into the order in which a run numbers them: by start, source, destination and entry; flows equal

@@ -1,6 +1,6 @@
 //! Whether the traffic of a priority can lock itself up: frames that wait for each other's buffers in a circle.
 use backwater_topology::{Network, Routes, deadlock};
-use backwater_traffic::Flow;
+use backwater_traffic::{Flow, OWN_CONNECTION};
 
 use super::Context;
 use super::cc::Pairs;
@@ -37,9 +37,18 @@ pub(super) fn check(
     }
 }
 
-/// Who sends to whom in a priority: data, and the ACKs that go the other way.
+/// Who sends to whom in a priority: data, and the ACKs that go the other way. All messages of a connection go the same way.
 fn ways<'a>(flows: &'a [Flow], pairs: &'a Pairs, priority: u8) -> impl Iterator<Item = (u32, u32)> + 'a {
-    flows.iter().flat_map(move |flow| {
+    let mut seen: Vec<bool> = Vec::new();
+    let first = move |flow: &&Flow| {
+        let number = flow.connection as usize;
+        if flow.connection == OWN_CONNECTION {
+            return true;
+        }
+        seen.resize(seen.len().max(number + 1), false);
+        !std::mem::replace(&mut seen[number], true)
+    };
+    flows.iter().filter(first).flat_map(move |flow| {
         let data = (flow.priority == priority).then_some((flow.src, flow.dst));
         let back = (pairs.ack_priority(flow) == Some(priority)).then_some((flow.dst, flow.src));
         data.into_iter().chain(back)

@@ -82,7 +82,8 @@ impl Poisson {
             Stop::After(count) if !next.is_empty() => count as usize,
             _ => 0,
         });
-        while let Some(Reverse((time, index))) = next.pop() {
+        while let Some(mut earliest) = next.peek_mut() {
+            let Reverse((time, index)) = *earliest;
             let done = match self.stop {
                 Stop::At(until) => time >= until,
                 Stop::After(count) => flows.len() >= count as usize,
@@ -94,7 +95,7 @@ impl Poisson {
             let to =
                 source.destinations[below(&mut source.random, source.destinations.len() as u32) as usize];
             flows.push(group.flow(source.host, to, self.sizes.draw(&mut source.random), time));
-            next.push(Reverse((source.next_after(time), index)));
+            *earliest = Reverse((source.next_after(time), index));
         }
         flows
     }

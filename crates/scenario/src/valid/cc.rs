@@ -263,8 +263,9 @@ fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<N
     }
 }
 
+/// A key in a table; one with dots leads through further tables.
 fn below(place: &[Step], key: &'static str) -> Vec<Step> {
-    place.iter().cloned().chain([Step::from(key)]).collect()
+    place.iter().cloned().chain(key.split('.').map(Step::from)).collect()
 }
 
 /// The place as messages call it: `traffic.2.cc`.

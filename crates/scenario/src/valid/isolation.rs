@@ -2,8 +2,9 @@
 mod config;
 mod thresholds;
 
+use backwater_control::isolation::{Isolation, Slot, Surroundings};
 use backwater_fabric::IsolationSpec;
-use backwater_topology::Network;
+use backwater_topology::{Network, Routes};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::combined::{is_combined, part, size};
@@ -12,7 +13,9 @@ use super::lanes::Lanes;
 use super::{Context, mtu};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{AutoOr, CcKind, DetectorKind, FlowControl, IsolationKind, QueueClass, Ramp, Settings};
+use crate::settings::{
+    AutoOr, CcKind, DetectorKind, FlowControl, IsolationKind, KeyKind, QueueClass, Ramp, Settings,
+};
 
 /// Whether switches isolate and have the queues for it.
 pub(super) fn is_on(settings: &Settings) -> bool {
@@ -88,7 +91,7 @@ pub(super) fn weights(settings: &Settings) -> [u16; 8] {
 /// Isolation as the fabric needs it; `None` if it is off, or wrong, which is reported.
 pub(super) fn isolation(
     context: &mut Context<'_>,
-    network: &Network,
+    (network, routes): (&Network, &Routes),
     lanes: &Lanes,
 ) -> Option<IsolationSpec> {
     let settings = context.settings;
@@ -108,8 +111,59 @@ pub(super) fn isolation(
     classes(context, lanes);
     let fit = thresholds::check(context);
     company(context);
-    let spec = config::spec(context, guard(settings, network));
-    spec.filter(|_| fit)
+    one_root(context, network, routes);
+    let spec = config::spec(context, guard(settings, network))?;
+    if fit {
+        fits(context, &spec.rules, network);
+    }
+    Some(spec)
+}
+
+/// What the rules themselves say about the switch they are for, beyond the checks of `thresholds`.
+fn fits(context: &mut Context<'_>, rules: &Isolation, network: &Network) {
+    let isolation = &context.settings.switch.isolation;
+    let ports = switches(network).map(|node| network.ports(node).len() as u16).max().unwrap_or(0);
+    if rules.mirrors() && ports > Slot::PORTS {
+        let message = format!(
+            "switch.isolation.kind = \"ci\" keeps a mirror for each ingress port, and a switch has {ports}"
+        );
+        let help =
+            "write \"ici\" or \"ici+\", which need no mirrors, or take a topology with smaller switches";
+        let label = format!("allowed: switches of up to {} ports", Slot::PORTS);
+        return context.report(&at!["switch", "isolation", "kind"], message, label, help);
+    }
+    let bytes = |given: Option<Quantity<Bytes>>| given.map_or(Bytes::ZERO, |given| given.0);
+    let switch = Surroundings {
+        nfq_cap: bytes(isolation.nfq.cap),
+        cfq_cap: bytes(isolation.cfq.cap),
+        nfq_stop: bytes(isolation.nfq.stop),
+        cfq_stop: bytes(isolation.cfq.stop),
+        ports,
+    };
+    if let Err(error) = rules.fits(&switch) {
+        context.refuse(&at!["switch", "isolation"], &error);
+    }
+}
+
+/// All switches.
+fn switches(network: &Network) -> impl Iterator<Item = u32> + '_ {
+    (0..network.nodes().len() as u32).filter(|&node| network.is_switch(node))
+}
+
+/// A root can only be told from its destinations if the way to each of them is known.
+fn one_root(context: &mut Context<'_>, network: &Network, routes: &Routes) {
+    if context.settings.switch.isolation.key != KeyKind::Root {
+        return;
+    }
+    let hosts = 0..network.hosts().len() as u32;
+    let several = |node: &u32| hosts.clone().any(|host| routes.next_ports(*node, host).len() > 1);
+    let Some(node) = switches(network).find(several) else { return };
+    let message = format!(
+        "switch.isolation.key = \"root\" needs one way to each destination, and switch {} chooses among several",
+        network.name(node)
+    );
+    let help = "write topology.routing = \"d-mod-k\", or another key: pair, flow or destination";
+    context.report(&at!["switch", "isolation", "key"], message, "which root?", help);
 }
 
 /// The name of a kind in scenario files.

@@ -115,7 +115,10 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         None => (None, None, None),
     };
     let queueing = network.as_ref().map(|network| queueing(context, network, &lanes));
-    let isolation = network.as_ref().and_then(|network| isolation::isolation(context, network, &lanes));
+    let isolation = match (&network, &routes) {
+        (Some(network), Some(routes)) => isolation::isolation(context, (network, routes), &lanes),
+        _ => None,
+    };
     let mark = combined::mark(context);
     let switching = switching(context);
     let arbiter = arbitration::arbiter(context, &lanes);

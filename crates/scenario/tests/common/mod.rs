@@ -52,3 +52,32 @@ pub(crate) fn says(report: &str, wanted: &[&str]) {
         assert!(report.contains(wanted), "{wanted:?} is not in\n{report}");
     }
 }
+
+/// The network of the ICI paper in small: its links, its packets.
+pub(crate) const PAPER: &str = r#"
+profile = "isolation"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "25ns"
+
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+"#;
+
+/// Validates a text with overrides that should be fine.
+#[track_caller]
+pub(crate) fn valid(text: &str, overrides: &[&str]) -> ValidScenario {
+    validate(text, overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// [`PAPER`] with overrides.
+#[track_caller]
+pub(crate) fn paper(overrides: &[&str]) -> ValidScenario {
+    valid(PAPER, overrides)
+}

@@ -1,6 +1,7 @@
 //! Scenes so small that everything that happens in them can be worked out with pencil and paper. The arithmetic stands
 //! beside each table.
 mod cnp;
+mod combined;
 mod connection;
 mod credits;
 mod delivered;

@@ -209,15 +209,16 @@ pub fn uniform_load(seed: u64, sources: &[u32], targets: &[u32], load: f64, unti
 }
 
 /// The paper's first two workloads in its tree: 48 hosts at load 0.8 to all that are not hot, and 16 that send at line rate
-/// from 0.2 to 1.2 ms to `targets`.
+/// to `targets` in the middle three fifths of the time until `until`.
 pub fn hot_spots(seed: u64, targets: &[u32], until: Time) -> Vec<Flow> {
     let hot: Vec<u32> = hot_sources().collect();
     let (others, normal): (Vec<u32>, Vec<u32>) = (
         (0..64).filter(|host| !hot.contains(host)).collect(),
         (0..64).filter(|host| !targets.contains(host)).collect(),
     );
+    let fifth = until.as_ps() / 5;
     let mut flows = uniform_load(seed, &others, &normal, 0.8, until);
-    flows.extend(burst(&hot, targets, 100, crate::us(200), crate::us(1200)));
+    flows.extend(burst(&hot, targets, 100, Time::from_ps(fifth), Time::from_ps(4 * fifth)));
     flows.sort_by_key(|flow| flow.start);
     flows
 }

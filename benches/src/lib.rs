@@ -4,11 +4,12 @@
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
 use backwater_control::detector::{Detector, Red};
-use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hpcc};
+use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, headroom_hpcc};
+use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, MarkSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec,
-    SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkSpec, PacketSpec,
+    PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -90,6 +91,37 @@ pub fn under_credits(mut spec: Spec) -> Spec {
         priorities: 0x7f,
     });
     spec
+}
+
+/// The same with queues at both sides of a crossbar of twice the link rate, and ICI+ with the values of its paper.
+pub fn with_isolation(mut spec: Spec) -> Spec {
+    let packets = |count: u64| Bytes::new(count * 4096);
+    spec.switch.queueing = Queueing::Combined(Combined {
+        speedup_percent: 200,
+        ingress: packets(64),
+        egress: packets(64),
+        caps: by_priority(packets(36), packets(28), packets(64)),
+        crossbar: Crossings::Single,
+        bands: Bands { own: by_priority(Band::normal(), Band::congested(), Band::NONE), port: Band::port() },
+    });
+    spec.switch.arbiter = Arbiter::Deficit { weights: by_priority(22, 17, 1) };
+    spec.switch.isolation = Some(IsolationSpec {
+        rules: Isolation::Ici(IciConfig::plus()),
+        slots: Some(32),
+        monitored: GROUP.priority,
+        congested: 0,
+        key: KeyKind::Pair,
+        frame: Bytes::new(64),
+        host_hold: Some(Span::from_us(200)),
+    });
+    spec
+}
+
+/// The values of the data, of the congested flows, and of the other priorities.
+fn by_priority<T: Copy>(normal: T, congested: T, other: T) -> [T; 8] {
+    let mut values = [other; 8];
+    (values[usize::from(GROUP.priority)], values[0]) = (normal, congested);
+    values
 }
 
 fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {

@@ -1,5 +1,5 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
-use backwater_benches::{Workload, scenario, under_credits};
+use backwater_benches::{Workload, scenario, under_credits, with_isolation};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
@@ -10,7 +10,15 @@ pub(crate) struct Case {
     workload: Workload,
     kind: Kind,
     batching: bool,
-    credits: bool,
+    switches: Switches,
+}
+
+/// What the switches are.
+#[derive(Clone, Copy)]
+enum Switches {
+    Plain,
+    Credits,
+    Isolation,
 }
 
 const WINDOWS: Kind = Kind::Windows { threads: 1 };
@@ -19,7 +27,7 @@ const PERMUTATION: Workload = Workload::Permutation(Bytes::new(50_000));
 
 /// 128 hosts, every port in order.
 pub(crate) const K8_IN_ORDER: Case =
-    Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false, credits: false };
+    Case { k: 8, workload: WEB_SEARCH, kind: WINDOWS, batching: false, switches: Switches::Plain };
 /// 128 hosts, switches batched.
 pub(crate) const K8_BATCHED: Case = Case { batching: true, ..K8_IN_ORDER };
 /// 128 hosts on the reference heap engine.
@@ -30,15 +38,22 @@ pub(crate) const K16_IN_ORDER: Case = Case { k: 16, workload: PERMUTATION, ..K8_
 pub(crate) const K16_BATCHED: Case = Case { batching: true, ..K16_IN_ORDER };
 
 /// 128 hosts under credits: virtual output queues, cut-through.
-pub(crate) const K8_CREDITS: Case = Case { credits: true, ..K8_IN_ORDER };
+pub(crate) const K8_CREDITS: Case = Case { switches: Switches::Credits, ..K8_IN_ORDER };
 /// 1024 hosts under credits.
-pub(crate) const K16_CREDITS: Case = Case { credits: true, ..K16_IN_ORDER };
+pub(crate) const K16_CREDITS: Case = Case { switches: Switches::Credits, ..K16_IN_ORDER };
+
+/// 128 hosts, queues at both sides of the crossbars, ICI+.
+pub(crate) const K8_ISOLATION: Case = Case { switches: Switches::Isolation, ..K8_IN_ORDER };
 
 impl Case {
     /// Everything up to the first event; not counted.
     pub(crate) fn build(self) -> Simulation {
         let spec = Spec { batching: self.batching, ..scenario(self.k, self.workload, 1) };
-        let spec = if self.credits { under_credits(spec) } else { spec };
+        let spec = match self.switches {
+            Switches::Plain => spec,
+            Switches::Credits => under_credits(spec),
+            Switches::Isolation => with_isolation(spec),
+        };
         Simulation::new(spec, self.kind)
     }
 }

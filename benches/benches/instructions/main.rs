@@ -7,7 +7,9 @@ mod cases;
 use std::hint::black_box;
 
 use backwater_fabric::Simulation;
-use cases::{Case, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K16_BATCHED, K16_CREDITS, K16_IN_ORDER};
+use cases::{
+    Case, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K16_BATCHED, K16_CREDITS, K16_IN_ORDER,
+};
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 
 #[library_benchmark(setup = Case::build)]
@@ -16,6 +18,7 @@ use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_ben
 #[bench::k8_heap(K8_HEAP)]
 #[bench::k8_credits(K8_CREDITS)]
 #[bench::k16_credits(K16_CREDITS)]
+#[bench::k8_isolation(K8_ISOLATION)]
 #[bench::k16_in_order(K16_IN_ORDER)]
 #[bench::k16_batched(K16_BATCHED)]
 fn run(mut simulation: Simulation) -> Simulation {

@@ -1,12 +1,12 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--runs N]`.
 use std::process::ExitCode;
 
-use backwater_benches::{Workload, scenario, thresholds, under_credits};
+use backwater_benches::{Workload, scenario, thresholds, under_credits, with_isolation};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--runs N]";
 
 struct Options {
     name: String,
@@ -15,13 +15,21 @@ struct Options {
     batching: bool,
     blame: bool,
     credits: bool,
+    isolation: bool,
 }
 
 fn options() -> Option<Options> {
     let mut words = std::env::args().skip(1);
     let name = words.next()?;
-    let mut options =
-        Options { name, kind: Kind::Heap, runs: 3, batching: true, blame: false, credits: false };
+    let mut options = Options {
+        name,
+        kind: Kind::Heap,
+        runs: 3,
+        batching: true,
+        blame: false,
+        credits: false,
+        isolation: false,
+    };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
         let value = words.next()?;
@@ -31,6 +39,7 @@ fn options() -> Option<Options> {
             "--batching" => options.batching = value != "off",
             "--blame" => options.blame = value == "on",
             "--credits" => options.credits = value == "on",
+            "--isolation" => options.isolation = value == "on",
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -62,6 +71,9 @@ fn main() -> ExitCode {
         let mut spec = Spec { batching: options.batching, ..scenario(k, workload, 1) };
         if options.credits {
             spec = under_credits(spec);
+        }
+        if options.isolation {
+            spec = with_isolation(spec);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();

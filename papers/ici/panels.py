@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from backwater import plot
+from backwater import plot, quantity
 
 from papers.ici import measured
 from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
@@ -119,14 +119,18 @@ def bars(
             mean = sum(values) / len(values)
             axes.bar(place, mean, 0.7, color=colour(scheme), alpha=0.7)
             axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-            shown = f"{mean:.3g}" if mean < 1000 else f"{mean:,.0f}".replace(",", " ")
-            axes.annotate(shown, (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+            axes.annotate(shown(mean), (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
         _named(axes, schemes)
         scaled(axes, every, scale)
         axes.set_title(title)
         axes.set_ylabel(unit)
 
     return panel
+
+
+def shown(value: float) -> str:
+    """A number above a bar."""
+    return f"{value:.3g}" if value < 1000 else quantity.count(value)
 
 
 def scaled(axes: Axes, values: Sequence[float], scale: Scale) -> None:
@@ -162,8 +166,7 @@ def pauses_by_lane(axes: Axes, seeds: Seeds) -> None:
         totals = [sum(one.values()) for one in found]
         every += totals
         axes.plot([place] * len(totals), totals, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-        shown = f"{bottom:,.0f}".replace(",", " ")
-        axes.annotate(shown, (place, max(totals)), (0, 2), textcoords="offset points", ha="center", size=7)
+        axes.annotate(shown(bottom), (place, max(totals)), (0, 2), textcoords="offset points", ha="center", size=7)
     _named(axes, SCHEMES)
     scaled(axes, every, "linear")
     axes.set_title("PAUSEs sent (hatched: isolated flows' lane)")
@@ -187,7 +190,7 @@ def becns_and_peaks(axes: Axes, seeds: Seeds) -> None:
             at = place + side * 0.2
             axes.bar(at, mean, 0.38, color=colour(scheme), alpha=0.7, hatch=hatch)
             axes.plot([at] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-            axes.annotate(f"{mean:.3g}", (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+            axes.annotate(shown(mean), (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
     _named(axes, NOTIFYING)
     scaled(axes, every, "counts")
     axes.set_title("BECNs (hatched: most in 50 µs)")

@@ -12,6 +12,7 @@ from papers.ici.panels import (
     MARKS,
     REFUSALS,
     SLOTS,
+    VICTIMS,
     bars,
     becns_and_peaks,
     distribution,
@@ -30,12 +31,15 @@ P99 = bars(
     "latency [µs]",
     scale="log",
 )
+P99_MADE = bars(
+    lambda run: fct(run).percentiles["p99"], "99th percentile, background messages", "FCT [µs]", scale="log"
+)
 OTHERS = bars(measured.entries_for_others, "entries for flows to other hosts", "entries", ISOLATING, scale="counts")
 
-#: The panels of Figure 1, and the first of Figure 2.
+#: The panels of Figure 1, and all but the last two of Figure 2.
 ROWS = (
     (BACKGROUND, HOT, BECNS, MARKS),
     (LATENCY, MADE, HOT_LATENCY, SLOTS),
     (P99, becns_and_peaks, pauses_by_lane, REFUSALS),
-    (JAIN, OTHERS),
+    (JAIN, OTHERS, VICTIMS, P99_MADE),
 )

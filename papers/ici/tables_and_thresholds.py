@@ -8,7 +8,7 @@ from backwater import plot
 
 from papers.ici import trees
 from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses
-from papers.ici.panels import scaled
+from papers.ici.panels import scaled, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def draw_sizes(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
         mean = sum(values) / len(values)
         axes.bar(place, mean, 0.7, color=plot.SCHEME_COLOURS["ici+"], alpha=0.7)
         axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-        axes.annotate(f"{mean:.3g}", (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+        axes.annotate(shown(mean), (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
     plain = [becn_peak(runs["w2 dcqcn"]) for runs in seeds]
     axes.axhline(sum(plain) / len(plain), color=plot.SCHEME_COLOURS["dcqcn"], ls="--", lw=1)
     scaled(axes, [*every, *plain], "counts")

@@ -47,7 +47,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    last = [*panels_trees.ROWS[-1], lambda axes, _: draw_thresholds(axes, seeds)]
+    last = [*panels_trees.ROWS[-1][:2], lambda axes, _: draw_thresholds(axes, seeds)]
     last.append((lambda axes, _: draw_sizes(axes, seeds)) if "w2 ici+ slots 8" in seeds[0] else VICTIMS)
     title = "Figure 2: four congestion trees of 16 sources, 0.2 to 1.2 ms"
     draw_grid([*panels_trees.ROWS[:-1], last], [of(runs, "w2") for runs in seeds], file, title=title)

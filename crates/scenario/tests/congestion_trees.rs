@@ -9,12 +9,9 @@ use backwater_units::{Bytes, Rate, Span, Time};
 use common::{report, says, validate};
 
 const NETWORK: &str = r#"
-profile = "ideal"
+profile = "isolation"
 [run]
 until = "2.5ms"
-[packet]
-payload = "4KiB"
-header = "0B"
 [topology]
 kind = "k-ary-n-tree"
 k = 4
@@ -26,7 +23,7 @@ const TREE: &str = r#"
 [[traffic]]
 name = "tree"
 kind = "supply"
-from = ["h3", "h7", "h11", "h15", "h19", "h23", "h27", "h31", "h35", "h39", "h43", "h47", "h51", "h55", "h59", "h63"]
+from = "h[3-63/4]"
 to = "h0"
 rate = "100Gbps"
 start = "0.2ms"
@@ -104,7 +101,7 @@ fn a_supply_that_cannot_be_shared_is_refused() {
         &["rate 101Gbps is more than the link of the source, 100Gbps"],
     );
     says(&refused(&[TREE], &["traffic.tree.until=0.1ms"]), &["until = 100us is not after start"]);
-    says(&refused(&[TREE], &["traffic.tree.to=h3"]), &["a flow from h3 to itself"]);
+    says(&refused(&[TREE], &["traffic.tree.from=h3", "traffic.tree.to=h3"]), &["a flow from h3 to itself"]);
     says(&refused(&[TREE], &["traffic.tree.control=line-rate"]), &["wait for a reaction point"]);
     says(&refused(&[TREE], &["traffic.tree.connection=pair"]), &["nothing to share"]);
     says(&refused(&[TREE], &["traffic.tree.backlog=0B"]), &["traffic.tree.backlog = \"0B\" is not allowed"]);
@@ -116,7 +113,8 @@ fn messages_of_one_packet_load_the_links_of_48_hosts_to_80_percent() {
 [[traffic]]
 name = "background"
 kind = "poisson"
-from = ["h?", "h1?", "h2?", "h3?", "h4?", "h50"]
+from = ["*", "!h[3-63/4]"]
+to = ["*", "!h0"]
 size = "4KiB"
 load = 0.8
 connection = "pair"
@@ -124,12 +122,56 @@ until = "2.5ms"
 "#;
     let flows = of(&scenario(&[background], &[]), 0);
     let sources: BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
-    assert_eq!(sources, (0..51).collect());
-    // 51 hosts x 0.8 x 100 Gbps x 2.5 ms / 32768 bit = 311 279, standard deviation 558: five of them
-    assert!(flows.len().abs_diff(311_279) < 2_790, "{}", flows.len());
-    assert!(flows.iter().all(|flow| flow.size == Bytes::new(4096)));
+    assert_eq!(sources, (0..64).filter(|host| host % 4 != 3).collect());
+    // 48 hosts x 0.8 x 100 Gbps x 2.5 ms / 32768 bit = 292 969, standard deviation 541: five of them
+    assert!(flows.len().abs_diff(292_969) < 2_706, "{}", flows.len());
+    assert!(flows.iter().all(|flow| flow.size == Bytes::new(4096) && flow.dst != 0));
     let connections: BTreeSet<u32> = flows.iter().map(|flow| flow.connection).collect();
-    assert_eq!(connections.len(), 51 * 63, "one for each source and destination");
+    assert_eq!(connections.len(), 48 * 62 + 1, "one for each source and destination: host 0 has one more");
+}
+
+/// Host numbers of the sources of an entry.
+fn sources(valid: &ValidScenario, entry: u16) -> BTreeSet<u32> {
+    of(valid, entry).iter().map(|flow| flow.src).collect()
+}
+
+#[test]
+fn hot_sources_can_be_a_block_or_any_16_that_the_seed_draws() {
+    let block = scenario(&[TREE], &["traffic.tree.from=h[48-63]"]);
+    assert_eq!(sources(&block, 0), (48..64).collect());
+    let drawn = |set: &[&str]| {
+        let mut overrides = vec!["traffic.tree.from={of=[\"*\",\"!h0\"],random=16}"];
+        overrides.extend(set);
+        sources(&scenario(&[TREE], &overrides), 0)
+    };
+    let (one, two) = (drawn(&["run.seed=1"]), drawn(&["run.seed=2"]));
+    assert!(one.len() == 16 && !one.contains(&0) && one == drawn(&["run.seed=1"]));
+    assert_ne!(one, two);
+}
+
+#[test]
+fn hosts_that_one_entry_draws_are_left_out_by_another_that_takes_the_rest() {
+    let background = "[[traffic]]\nname = \"b\"\nkind = \"poisson\"\nfrom = { of = [\"*\", \"!h0\"], random = 16, rest = true }\nsize = \"4KiB\"\nload = 0.8\nflows = 20000\n";
+    let valid = scenario(&[background, TREE], &["traffic.tree.from={of=[\"*\",\"!h0\"],random=16}"]);
+    let (cold, hot) = (sources(&valid, 0), sources(&valid, 1));
+    assert!(cold.is_disjoint(&hot));
+    assert_eq!(cold.union(&hot).copied().collect::<Vec<_>>(), (1..64).collect::<Vec<_>>());
+}
+
+#[test]
+fn host_lists_that_cannot_be_are_refused_with_what_to_write() {
+    let from = |from: &str| refused(&[TREE], &[&format!("traffic.tree.from={from}")]);
+    says(&from("h[3-"), &["\"h[3-\" is no pattern", "[ and ] hold a range of numbers", "h[3-63/4]"]);
+    says(&from("h[9-3]"), &["the range ends before it begins"]);
+    says(&from("h[64-99]"), &["the pattern \"h[64-99]\" fits no host"]);
+    says(&from("[\"!h3\"]"), &["\"!h3\" takes hosts out of none", "[\"*\", \"!h3\"]"]);
+    says(&from("[\"h3\", \"!h*\"]"), &["no hosts are named"]);
+    says(&from("[\"*\", \"!h64\"]"), &["there is no host \"h64\""]);
+    says(&from("{of=\"*\",random=65}"), &["65 hosts cannot be drawn from 64", "allowed: 1 to 64"]);
+    says(&from("{of=\"*\",random=64,rest=true}"), &["some must be left", "allowed: 1 to 63"]);
+    says(&from("{of=\"*\",random=0}"), &["allowed: 1 to 65536"]);
+    says(&from("{of=\"*\",count=4}"), &["unknown key \"count\""]);
+    says(&from("{of=\"h9x\",random=2}"), &["there is no host \"h9x\""]);
 }
 
 #[test]
@@ -148,9 +190,12 @@ fn a_load_counts_payload_or_what_is_on_the_wire() {
     let payload = length(&[]);
     // 20 000 messages of 1001.269 B on half of 64 links of 100 Gbps take 50 us
     assert!((payload / 50.06e-6 - 1.0).abs() < 0.05, "{payload}");
-    let wire = length(&["traffic.google.load-counts=wire", "packet.header=100B"]);
+    let wire = length(&["traffic.google.load-counts=wire", "packet.padded=false", "packet.header=100B"]);
     // and with 1.210 headers of 100 B each (1001.269 + 121) / 1001.269 times as long, the draws being the same
     assert!((wire / payload - 1.1208).abs() < 0.001, "{}", wire / payload);
+    let padded = length(&["traffic.google.load-counts=wire"]);
+    // 1.210 packets of 4 KiB each
+    assert!((padded / payload - 1.210 * 4096.0 / 1001.269).abs() < 0.005, "{}", padded / payload);
 }
 
 #[test]
@@ -169,11 +214,10 @@ fn a_burst_of_100000_packets_is_6250_of_each_source() {
         )
     };
     let one = burst("\"h0\"", "25000KiB");
-    let one = scenario(&[&one], &["traffic.burst.from=[\"h*3\",\"h*7\"]"]);
-    // h3, h13, …, h63 and h7, …, h57
-    assert_eq!(one.flows().len(), 13);
+    let one = scenario(&[&one], &["traffic.burst.from=h[3-63/4]"]);
+    assert_eq!(one.flows().len(), 16);
     let packets = |flows: &[Flow]| flows.iter().map(|flow| flow.size.get()).sum::<u64>() / 4096;
-    assert_eq!(packets(one.flows()), 13 * 6250);
+    assert_eq!(packets(one.flows()), 100_000);
     // four destinations at once
     let four = scenario(&[&burst("[\"h0\", \"h16\", \"h32\", \"h48\"]", "6250KiB")], &[]);
     assert_eq!((four.flows().len(), packets(four.flows())), (8, 2 * 6250));

@@ -17,7 +17,7 @@ pub enum TopologyError {
     },
     /// A node name that could not be told from a port name or a pattern.
     #[error(
-        "\"{name}\" is no node name: use one or more characters other than white space and * ? [ ] : , >"
+        "\"{name}\" is no node name: use one or more characters other than white space and ! * ? [ ] : , >"
     )]
     Name {
         /// The name as given.

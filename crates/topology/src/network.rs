@@ -269,7 +269,7 @@ impl Network {
 }
 
 fn names(nodes: &[Node]) -> Result<BTreeMap<String, u32>, TopologyError> {
-    let reserved = |c: char| c.is_whitespace() || c.is_control() || "*?[]:,>".contains(c);
+    let reserved = |c: char| c.is_whitespace() || c.is_control() || "!*?[]:,>".contains(c);
     let mut by_name = BTreeMap::new();
     for (index, node) in nodes.iter().enumerate() {
         let name = node.name.clone();

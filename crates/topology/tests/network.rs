@@ -72,7 +72,7 @@ fn a_link_that_is_infinitely_slow_or_infinitely_short_is_refused_with_the_range(
 fn names_are_unique_and_cannot_be_taken_for_ports_or_patterns() {
     let twice = from_edges(&["a", "a"], &["s"], &[]).unwrap_err();
     assert_eq!(twice, TopologyError::DuplicateName { name: "a".to_owned() });
-    for name in ["", "a b", "A*", "a->b", "L0:1", "x,y", "n?"] {
+    for name in ["", "a b", "A*", "a->b", "L0:1", "x,y", "n?", "!h0"] {
         let error = from_edges(&[name], &["s"], &[]).unwrap_err();
         assert_eq!(error, TopologyError::Name { name: name.to_owned() });
     }

@@ -6,10 +6,12 @@
 //!
 //! To add a workload, add a file to `generate/` with a struct of its parameters and a `flows` method.
 pub mod cdf;
+mod draw;
 mod flow;
 pub mod generate;
 pub mod read;
 mod stream;
 
 pub use cdf::{Cdf, CdfError};
+pub use draw::draw;
 pub use flow::{Drawn, Flow, Group, MAX_PACKETS, MAX_SIZE, OWN_CONNECTION, Pacing, connect, pairs, sort};

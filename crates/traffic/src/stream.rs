@@ -18,6 +18,9 @@ pub(crate) const PLACEMENT: u64 = 0x7472_0006;
 /// Servers, sizes and times of the messages of one client.
 pub(crate) const MESSAGES: u64 = 0x7472_0007;
 
+/// Which of some hosts a traffic entry names.
+pub(crate) const HOSTS: u64 = 0x7472_0008;
+
 /// The number of the stream of one host in one traffic entry.
 pub(crate) fn entity(group: u16, host: u32) -> u64 {
     (u64::from(group) << 32) | u64::from(host)

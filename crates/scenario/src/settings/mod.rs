@@ -38,7 +38,7 @@ pub use run::{Engine, Run};
 pub use scheme::Scheme;
 pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
-pub use traffic::{Connection, Control, Names, Traffic};
+pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use workload::{Arrivals, LoadCounts, Rack, SizeChoice, Spread, TableName, Workload};
 
 /// Which published system the values that the file does not give are taken from.

@@ -16,7 +16,8 @@ pub enum Control {
     LineRate,
 }
 
-/// Hosts: a name, a pattern such as `A*` (`*` any text, `?` one character), or a list of both.
+/// Hosts: a name, a pattern such as `A*` (`*` any text, `?` one character, `[3-63/4]` every fourth number from 3 to 63), or a list
+/// of them, in which `!` takes hosts out again: `["*", "!h0"]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Names {
@@ -24,6 +25,45 @@ pub enum Names {
     One(String),
     /// Several of them.
     Many(Vec<String>),
+    /// Some of them, drawn at random.
+    Draw(Draw),
+}
+
+/// Hosts drawn at random by the seed of the run: `{ of = "h*", random = 16 }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Draw {
+    /// The hosts to draw from.
+    pub of: Listed,
+    /// How many are drawn.
+    #[schemars(range(min = 1, max = 65536))]
+    pub random: u32,
+    /// Whether those that are not drawn are meant. Default false.
+    #[serde(default)]
+    pub rest: bool,
+    /// Which draw: with the same number, hosts and seed the same are drawn, in all entries. Default 0.
+    #[serde(default)]
+    pub number: u32,
+}
+
+/// A name, a pattern, or a list of both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Listed {
+    /// A name or a pattern.
+    One(String),
+    /// Several of them.
+    Many(Vec<String>),
+}
+
+impl Listed {
+    /// The names and patterns.
+    pub fn patterns(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Many(names) => names,
+        }
+    }
 }
 
 impl Names {
@@ -32,6 +72,7 @@ impl Names {
         match self {
             Self::One(name) => std::slice::from_ref(name),
             Self::Many(names) => names,
+            Self::Draw(draw) => draw.of.patterns(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod idle;
 mod isolation;
 mod lanes;
 mod names;
+mod pattern;
 mod pfc;
 mod probe;
 mod topology;

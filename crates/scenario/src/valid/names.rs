@@ -2,6 +2,7 @@
 use backwater_topology::Network;
 
 use super::Context;
+use super::pattern::Pattern;
 use crate::document::Step;
 use crate::nearest::nearest;
 use crate::settings::Names;
@@ -14,63 +15,64 @@ pub(super) struct Hosts {
     pub(super) named: Vec<u32>,
 }
 
-/// Whether a name fits a pattern with `*` (any text) and `?` (one character).
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                retry = Some((p, n));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == name[n] => (p, n) = (p + 1, n + 1),
-            _ => {
-                let Some((star, from)) = retry else { return false };
-                retry = Some((star, from + 1));
-                (p, n) = (star + 1, from + 1);
-            }
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
-}
-
-/// Whether a text is a pattern and not a name.
-pub(super) fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?'])
-}
+/// What takes hosts out of a list.
+const EXCEPT: char = '!';
 
 impl Context<'_> {
-    /// The hosts that `names`, written at `path`, stand for; `None` if a name is wrong, which is reported.
+    /// The hosts that `names`, written at `path`, stand for; `None` if something is wrong, which is reported.
     pub(super) fn hosts(&mut self, network: &Network, path: &[Step], names: &Names) -> Option<Hosts> {
+        let Names::Draw(draw) = names else {
+            return self.listed_hosts(network, path, names.patterns());
+        };
+        let of = self.listed_hosts(network, &[path, &[Step::Key("of")]].concat(), draw.of.patterns())?;
+        let (count, most) = (draw.random as usize, of.list.len());
+        if count > most || (draw.rest && count == most) {
+            let rest = if draw.rest { ", of which some must be left" } else { "" };
+            let message = format!("{count} hosts cannot be drawn from {most}{rest}");
+            let label = format!("allowed: 1 to {}", most - usize::from(draw.rest));
+            let place = [path, &[Step::Key("random")]].concat();
+            self.report(&place, message, label, "draw fewer, or name more hosts");
+            return None;
+        }
+        let (drawn, others) = backwater_traffic::draw(&of.list, count, self.settings.run.seed, draw.number);
+        Some(Hosts { list: if draw.rest { others } else { drawn }, named: Vec::new() })
+    }
+
+    fn listed_hosts(&mut self, network: &Network, path: &[Step], patterns: &[String]) -> Option<Hosts> {
         let mut hosts = Hosts { list: Vec::new(), named: Vec::new() };
-        let mut seen = vec![false; network.hosts().len()];
+        let mut taken = vec![false; network.hosts().len()];
         let mut good = true;
-        for (index, pattern) in names.patterns().iter().enumerate() {
+        for (index, text) in patterns.iter().enumerate() {
             let place = [path, &[Step::Index(index)]].concat();
-            let found: Vec<u32> = if is_pattern(pattern) {
-                (0..)
-                    .zip(network.hosts())
-                    .filter(|(_, node)| fits(pattern, network.name(**node)))
-                    .map(|(i, _)| i)
-                    .collect()
-            } else {
-                let host = self.host(network, &place, pattern);
-                good &= host.is_some();
-                hosts.named.extend(host);
-                host.into_iter().collect()
+            let (except, pattern) = match text.strip_prefix(EXCEPT) {
+                Some(pattern) => (true, pattern),
+                None => (false, text.as_str()),
             };
-            if is_pattern(pattern) && found.is_empty() {
-                let help = format!("the hosts are {}", listed(network));
-                self.report(&place, format!("the pattern {pattern:?} fits no host"), "fits nothing", help);
+            if except && index == 0 {
+                let help = format!("begin with those to take it from: [\"*\", {text:?}]");
+                self.report(
+                    &place,
+                    format!("{text:?} takes hosts out of none"),
+                    "the first of its list",
+                    help,
+                );
                 good = false;
             }
-            for host in found {
-                if !std::mem::replace(&mut seen[host as usize], true) {
-                    hosts.list.push(host);
-                }
+            let Some(found) = self.found(network, &place, pattern) else {
+                good = false;
+                continue;
+            };
+            if except {
+                found.iter().for_each(|&host| taken[host as usize] = false);
+                hosts.list.retain(|&host| taken[host as usize]);
+                hosts.named.retain(|&host| taken[host as usize]);
+                continue;
             }
+            if !Pattern::is_one(pattern) {
+                hosts.named.extend(&found);
+            }
+            let new = |host: &u32| !std::mem::replace(&mut taken[*host as usize], true);
+            hosts.list.extend(found.into_iter().filter(new));
         }
         if good && hosts.list.is_empty() {
             self.report(
@@ -81,6 +83,30 @@ impl Context<'_> {
             );
         }
         (good && !hosts.list.is_empty()).then_some(hosts)
+    }
+
+    /// The hosts of one name or pattern.
+    fn found(&mut self, network: &Network, place: &[Step], text: &str) -> Option<Vec<u32>> {
+        if !Pattern::is_one(text) {
+            return self.host(network, place, text).map(|host| vec![host]);
+        }
+        let pattern = match Pattern::parse(text) {
+            Ok(pattern) => pattern,
+            Err(malformed) => {
+                let help = "write h[0-63] for h0 to h63, h[3-63/4] for every fourth of them from h3 on";
+                self.report(place, format!("{text:?} is no pattern"), malformed.label(), help);
+                return None;
+            }
+        };
+        let names = (0..).zip(network.hosts());
+        let found: Vec<u32> =
+            names.filter(|(_, node)| pattern.fits(network.name(**node))).map(|(index, _)| index).collect();
+        if found.is_empty() {
+            let help = format!("the hosts are {}", listed(network));
+            self.report(place, format!("the pattern {text:?} fits no host"), "fits nothing", help);
+            return None;
+        }
+        Some(found)
     }
 
     /// The host of a name written at `path`.
@@ -110,17 +136,5 @@ fn listed(network: &Network) -> String {
     match names.len() {
         0..=30 => names.join(", "),
         n => format!("{}, … {} ({n} in all)", names[..8].join(", "), names[n - 1]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text_and_a_question_mark_for_one_character() {
-        assert!(fits("A*", "A14") && fits("*", "") && fits("*1*", "A14") && fits("A??", "A14"));
-        assert!(!fits("A*", "B1") && !fits("A?", "A14") && !fits("", "A") && !fits("*5", "A14"));
-        assert!(fits("a*b*c", "aXbXbXc") && !fits("a*b*c", "aXbXbX"));
     }
 }

@@ -5,7 +5,7 @@ use backwater_traffic::Flow;
 use backwater_units::Bytes;
 
 use super::Context;
-use super::names::{fits, is_pattern};
+use super::pattern::Pattern;
 use crate::document::at;
 use crate::nearest::nearest;
 use crate::settings::{DetectorKind, Settings};
@@ -90,19 +90,21 @@ fn find(network: &Network, pattern: &str) -> Vec<(u32, u16)> {
             _ => return Vec::new(),
         },
     };
+    let (Ok(from_pattern), Ok(to_pattern)) = (Pattern::parse(from), Pattern::parse(to)) else {
+        return Vec::new();
+    };
     let candidates = match network.find(from) {
         Some(node) => vec![node],
-        None if is_pattern(from) => (0..network.nodes().len() as u32).collect(),
+        None if Pattern::is_one(from) => (0..network.nodes().len() as u32).collect(),
         None => Vec::new(),
     };
-    let from_fits = candidates.into_iter().filter(|&node| fits(from, network.name(node)));
+    let from_fits = candidates.into_iter().filter(|&node| from_pattern.fits(network.name(node)));
     let ports = from_fits
         .flat_map(|node| (0..).zip(network.ports(node)).map(move |(index, port)| (node, index, port)));
     let to_fits = |&(node, index, port): &(u32, u16, &Port)| {
         let name = network.name(port.peer);
-        fits(to, name)
-            || to.contains(':')
-                && network.parallel(node, index).is_some_and(|number| fits(to, &format!("{name}:{number}")))
+        let numbered = |number: u16| to_pattern.fits(&format!("{name}:{number}"));
+        to_pattern.fits(name) || to.contains(':') && network.parallel(node, index).is_some_and(numbered)
     };
     ports.filter(to_fits).map(|(node, index, _)| (node, index)).collect()
 }

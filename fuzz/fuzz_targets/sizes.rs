@@ -1,6 +1,7 @@
 //! Any file is a flow-size distribution or refused with a reason; what is read has rising percentiles and a mean.
 #![no_main]
 use backwater_traffic::{Cdf, MAX_SIZE};
+use backwater_units::Bytes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| match Cdf::parse(text) {
@@ -10,6 +11,7 @@ fuzz_target!(|text: &str| match Cdf::parse(text) {
         assert_eq!(sizes[1000], cdf.max());
         assert!(cdf.max() <= MAX_SIZE);
         // The mean is exact up to the rounding of f64.
+        assert!(cdf.mean_packets(Bytes::new(1000)) >= 1.0 - 1e-9);
         assert!(cdf.mean() >= 0.0 && cdf.mean() <= cdf.max().get() as f64 * (1.0 + 1e-12));
     }
     Err(error) => assert!(!error.to_string().is_empty()),

@@ -1,4 +1,4 @@
-//! The workloads of the ICI paper (section 4.2): background or Google_All messages beside congestion trees.
+//! The workloads of the ICI paper (section 4.2): background or `Google_All` messages beside congestion trees.
 mod common;
 
 use std::collections::BTreeSet;

@@ -62,9 +62,10 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
             sort(&mut own);
             connections = connect(&mut own, connections);
         }
-        match flows.is_empty() {
-            true => flows = own,
-            false => flows.extend(own),
+        if flows.is_empty() {
+            flows = own;
+        } else {
+            flows.extend(own);
         }
         if flows.len() as u64 > MOST_FLOWS {
             let message = format!("the traffic has more than {MOST_FLOWS} flows");

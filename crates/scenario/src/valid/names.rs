@@ -63,7 +63,9 @@ impl Context<'_> {
                 continue;
             };
             if except {
-                found.iter().for_each(|&host| taken[host as usize] = false);
+                for host in found {
+                    taken[host as usize] = false;
+                }
                 hosts.list.retain(|&host| taken[host as usize]);
                 hosts.named.retain(|&host| taken[host as usize]);
                 continue;

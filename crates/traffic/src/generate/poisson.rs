@@ -197,7 +197,9 @@ mod tests {
         // 48 x 0.8 x 100 Gbps x 2.5 ms / 32768 bit = 292 969, standard deviation 541: five of them
         assert!(flows.len().abs_diff(292_969) < 2_706, "{}", flows.len());
         let mut to = [0u32; 64];
-        flows.iter().for_each(|flow| to[flow.dst as usize] += 1);
+        for flow in &flows {
+            to[flow.dst as usize] += 1;
+        }
         // 6103.5 from each source, of which source 0 has 63 destinations and the others 62, themselves excepted: a host that is a
         // source gets 46/62 + 1/63 of them, another 47/62 + 1/63; standard deviation 68, five of them
         assert_eq!(to[0], 0);

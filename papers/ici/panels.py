@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from backwater import plot, quantity
+from backwater.measures import end_ps
 
 from papers.ici import measured
 from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
@@ -60,19 +61,32 @@ def draw_grid(
         plot.save(made, file)
 
 
-def over_time(values: Callable[[Results], Series], title: str, unit: str, schemes: Sequence[str] = SCHEMES) -> Panel:
-    """A series per scheme, as steps."""
+def over_time(
+    values: Callable[[Results], Series],
+    title: str,
+    unit: str,
+    schemes: Sequence[str] = SCHEMES,
+    scale: Scale = "linear",
+    *,
+    periods: int = 1,
+) -> Panel:
+    """A series per scheme, as steps of the mean over so many periods, until a little after the shortest run's end."""
 
     def panel(axes: Axes, seeds: Seeds) -> None:
+        every: list[float] = []
         for scheme in schemes:
             found = values(seeds[0][scheme])
-            edges = np.append(found.time_ps, found.time_ps[-1:] + BIN_PS) / 1e9
-            axes.stairs(found.value, edges, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2, baseline=None)
+            starts = range(0, len(found.value), periods)
+            means = [float(found.value[start : start + periods].mean()) for start in starts]
+            edges = np.append(found.time_ps[::periods], found.time_ps[-1:] + BIN_PS) / 1e9
+            axes.stairs(means, edges, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2, baseline=None)
+            every += means
+        ends = [end_ps(run) / 1e9 for run in seeds[0].values()]
+        axes.set_xlim(0, min(max(ends), 1.25 * min(ends)))
+        scaled(axes, every, scale)
         axes.set_title(title)
         axes.set_xlabel("time [ms]")
         axes.set_ylabel(unit)
-        axes.set_ylim(0)
-        axes.set_xlim(0)
 
     return panel
 
@@ -197,12 +211,26 @@ def becns_and_peaks(axes: Axes, seeds: Seeds) -> None:
     axes.set_ylabel("BECNs")
 
 
+def background(periods: int = 1) -> Panel:
+    """What the background gets over time."""
+    return over_time(
+        lambda run: measured.gbps(run, tree=False), "background (victims)", "throughput [Gbps]", periods=periods
+    )
+
+
+def hot(periods: int = 1) -> Panel:
+    """What the hot flows get over time."""
+    return over_time(lambda run: measured.gbps(run, tree=True), "hot flows", "throughput [Gbps]", periods=periods)
+
+
 #: Panels that several figures have.
-BACKGROUND = over_time(lambda run: measured.gbps(run, tree=False), "background (victims)", "Gbps")
-HOT = over_time(lambda run: measured.gbps(run, tree=True), "hot flows", "Gbps")
-BECNS = over_time(lambda run: measured.series(run, "cnps"), "BECNs", "BECNs per 50 µs", NOTIFYING)
+BECNS = over_time(lambda run: measured.series(run, "cnps"), "BECNs", "BECNs per 50 µs", NOTIFYING, "counts")
 MARKS = over_time(
-    lambda run: measured.series(run, "ce_packets"), "ECN marks, as they arrive", "packets per 50 µs", NOTIFYING
+    lambda run: measured.series(run, "ce_packets"),
+    "ECN marks, as they arrive",
+    "packets per 50 µs",
+    NOTIFYING,
+    "counts",
 )
 SLOTS = over_time(measured.slots, "slots in use at the fullest switch", "slots", ISOLATING)
 REFUSALS = bars(measured.refusals, "flows that found no slot", "refusals", ISOLATING, scale="counts")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from papers.ici import measured
 from papers.ici.measured import ISOLATING
 from papers.ici.panels import (
-    BACKGROUND,
     BECNS,
-    HOT,
     JAIN,
     MARKS,
     REFUSALS,
     SLOTS,
     VICTIMS,
+    background,
     bars,
     becns_and_peaks,
     distribution,
+    hot,
     pauses_by_lane,
 )
 from papers.ici.times import fct, latency
@@ -38,7 +38,7 @@ OTHERS = bars(measured.entries_for_others, "entries for flows to other hosts", "
 
 #: The panels of Figure 1, and all but the last two of Figure 2.
 ROWS = (
-    (BACKGROUND, HOT, BECNS, MARKS),
+    (background(), hot(), BECNS, MARKS),
     (LATENCY, MADE, HOT_LATENCY, SLOTS),
     (P99, becns_and_peaks, pauses_by_lane, REFUSALS),
     (JAIN, OTHERS, VICTIMS, P99_MADE),

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from papers.ici.measured import Metrics
 
-#: Size classes of messages, in bytes: at least one packet's worth in most of them is one message of a packet.
-SIZES = ((0, 64), (64, 1024), (1024, 4096), (4096, 65_536), (65_536, None))
-
 
 def times(run: Results) -> Metrics:
     """Percentiles of FCT over all messages, in µs."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from backwater.quantity import round_size
 
 from papers.ici.measured import SCHEMES
-from papers.ici.messages import SIZES
 from papers.ici.panels import bars, colour, distribution
-from papers.ici.times import fct
+from papers.ici.times import SIZES, fct
 
 if TYPE_CHECKING:
     from backwater.results import Results

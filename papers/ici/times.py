@@ -64,6 +64,21 @@ def _latency(folder: Path, tree: bool) -> Times:
     return distribution(latency_us(Results(folder), tree=tree))
 
 
+def latency_us(run: Results, *, tree: bool, made: bool = False) -> NDArray[np.float64]:
+    """Times of packets that left while the tree was offered, in µs and ascending.
+
+    They count from the wire, or from when the packets were made; of one that had not arrived when the run ended, until
+    then.
+    """
+    start, end = offered(run)
+    begin = pl.col("made_ps") if made else pl.col("time_ps")
+    left = run.table("injected").filter(half(tree), begin.is_between(start, end, closed="left"))
+    arrived = run.table("arrived").select("flow", "seq", arrived_ps="time_ps")
+    joined = left.join(arrived, on=["flow", "seq"], how="left")
+    taken = (pl.col("arrived_ps").fill_null(end_ps(run)).cast(pl.Int64) - begin.cast(pl.Int64)).sort() / US
+    return joined.select(us=taken).collect()["us"].to_numpy()
+
+
 def fct(run: Results, low: int = 0, high: int | None = None) -> Times:
     """How long the background's messages larger than `low` and up to `high` bytes took: one of SIZES, or all.
 

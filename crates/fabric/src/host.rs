@@ -19,6 +19,7 @@ use crate::ports::{Ports, Purpose};
 use crate::record::RateRecord;
 use crate::spacing::Spacing;
 use crate::spec::Spec;
+use crate::steps::{Happened, Steps};
 use crate::violation::What;
 use crate::world::{Ends, World};
 
@@ -45,6 +46,8 @@ pub(crate) struct Host {
     pub(crate) watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
     pub(crate) told: Told,
+    /// What starts flows that depend on others.
+    pub(crate) steps: Option<Box<Steps>>,
     /// What came in this period, if that is recorded.
     pub(crate) delivered: Option<Box<Delivered>>,
 }
@@ -128,6 +131,7 @@ impl Node for Host {
                 self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
                 self.send_next(timer.time, world, post);
             }
+            Purpose::Step => self.carry_out(timer.argument, timer.time, world, post),
             Purpose::Forget => self.forget(timer.time, world, post),
             Purpose::Poll | Purpose::Crossed | Purpose::Residency => {
                 unreachable!("a host does not pause its switch and has no crossbar")
@@ -142,6 +146,7 @@ impl Host {
         let line = ports.egress[usize::from(NIC)].rate();
         let (senders, spacings, connections) = sending(&ends.sent[host], line, world);
         let (receivers, notifiers) = receiving(&ends.received[host], world);
+        let steps = Steps::new(host as u32, &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();
@@ -158,6 +163,7 @@ impl Host {
             started: 0,
             watched,
             told: Told::default(),
+            steps,
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
@@ -165,6 +171,9 @@ impl Host {
         }
         if let Some((start, _)) = this.next_start(world) {
             this.ports.set_timer(start, NIC, Purpose::Start, 0);
+        }
+        for (at, step) in this.steps.iter().flat_map(|steps| steps.first()) {
+            this.ports.set_timer(at, NIC, Purpose::Step, step);
         }
         this
     }
@@ -176,7 +185,9 @@ impl Host {
             None => self.started,
         };
         let sender = self.senders.get(slot as usize)?;
-        Some((world.flows[sender.flow as usize].start.as_ps(), slot))
+        let start = world.flows[sender.flow as usize].start;
+        // Those that depend on others come last.
+        (start < Time::MAX).then_some((start.as_ps(), slot))
     }
 
     /// Starts the queue pairs that are due now.
@@ -186,23 +197,28 @@ impl Host {
                 self.ports.set_timer(start, NIC, Purpose::Start, 0);
                 break;
             }
-            let sender = &mut self.senders[pair as usize];
-            let class = self.told.class_of(sender, world);
-            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
             self.started += 1;
-            let ready = match sender.connection {
-                OWN_CONNECTION => Some((sender.first_due(now), pair)),
-                connection => {
-                    self.connections[connection as usize].start(pair);
-                    self.next_message(connection, class, now)
-                }
-            };
-            if let Some((due, pair)) = ready {
-                self.due[usize::from(class)].push(due, pair);
-                self.sending |= 1 << class;
-            }
+            self.begin(pair, now, world);
         }
         self.send_next(now, world, post);
+    }
+
+    /// A sender has something to send from now on.
+    pub(crate) fn begin(&mut self, pair: u32, now: u64, world: &World) {
+        let sender = &mut self.senders[pair as usize];
+        let class = self.told.class_of(sender, world);
+        sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+        let ready = match sender.connection {
+            OWN_CONNECTION => Some((sender.first_due(now), pair)),
+            connection => {
+                self.connections[connection as usize].start(pair);
+                self.next_message(connection, class, now)
+            }
+        };
+        if let Some((due, pair)) = ready {
+            self.due[usize::from(class)].push(due, pair);
+            self.sending |= 1 << class;
+        }
     }
 
     /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
@@ -237,12 +253,15 @@ impl Host {
                 self.ports.fail(now, packet.port, what, post);
             }
             Verdict::Fine { last, ack } => {
+                let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
+                let payload = receiver.received - before;
                 if last {
                     post.complete();
+                    if self.steps.is_some() {
+                        self.happened(Happened::Received(slot), now);
+                    }
                 }
-                let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
                 if world.deliveries {
-                    let payload = receiver.received - before;
                     self.note_arrival(packet, seq - 1, payload, world, post);
                 }
                 let pair = &world.pairs[usize::from(kind)];
@@ -311,7 +330,7 @@ impl Host {
         for &slot in &self.watched {
             let sender = &self.senders[slot as usize];
             let spacing = &self.spacings[sender.spacing as usize];
-            let start = world.flows[sender.flow as usize].start.as_ps();
+            let start = self.start_of(slot, world).as_ps();
             let mut at = self.ports.next_sample;
             while at <= now {
                 if at >= start {

@@ -40,6 +40,7 @@ mod segments;
 mod simulation;
 mod spacing;
 mod spec;
+mod steps;
 mod supply;
 mod switch;
 mod tally;

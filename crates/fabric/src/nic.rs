@@ -6,6 +6,7 @@ use crate::egress::pick;
 use crate::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
 use crate::pair::After;
+use crate::steps::Happened;
 use crate::world::World;
 
 impl Host {
@@ -144,9 +145,15 @@ impl Host {
             After::Nothing => {
                 packet.seq |= sender.end_mark();
                 self.silence_first(class);
+                if self.steps.is_some() {
+                    self.happened(Happened::Sent(pair), now + wire_time);
+                }
             }
             After::Message(next) => {
                 packet.seq |= sender.end_mark();
+                if self.steps.is_some() {
+                    self.happened(Happened::Sent(pair), now + wire_time);
+                }
                 self.connections[connection as usize].sent(next, now + wire_time);
                 match self.next_message(connection, class, now) {
                     Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),

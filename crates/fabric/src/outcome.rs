@@ -41,8 +41,9 @@ impl Simulation {
             .collect();
         for node in self.engine.nodes() {
             let FabricNode::Host(host) = node else { continue };
-            for sender in &host.senders {
+            for (slot, sender) in (0..).zip(&host.senders) {
                 let record = &mut records[sender.flow as usize];
+                record.start = host.start_of(slot, &self.world);
                 record.acked = Time::from_ps(sender.acked_at);
                 record.cnps_ce = u64::from(sender.cnps_ce);
                 record.cnps_ue = u64::from(sender.cnps_ue);

@@ -50,6 +50,8 @@ pub(crate) enum Purpose {
     Residency,
     /// A NIC looks for what no CIM has told it of again.
     Forget,
+    /// A host carries out a step; argument: its number.
+    Step,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -192,7 +192,7 @@ pub struct FlowRecord {
     pub priority: u8,
     /// Bytes to send; `Bytes::MAX` for an endless flow and for a supplied one that has not ended.
     pub size: Bytes,
-    /// When the flow was ready.
+    /// When the flow was ready; `Time::MAX` if it never was, because what it depends on did not happen.
     pub start: Time,
     /// Last byte at the receiver; `Time::MAX` if not finished.
     pub finish: Time,

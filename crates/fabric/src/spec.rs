@@ -7,6 +7,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
+use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span};
 
 /// A fabric, its traffic and what to observe.
@@ -19,6 +20,8 @@ pub struct Spec {
     pub routes: Routes,
     /// What is sent, sorted by start; the index is the flow's number everywhere.
     pub flows: Vec<Flow>,
+    /// What starts the flows that have [`backwater_units::Time::MAX`] as their start.
+    pub steps: Vec<Step>,
     /// Data packets.
     pub packet: PacketSpec,
     /// All switches alike.

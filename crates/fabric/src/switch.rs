@@ -101,7 +101,7 @@ impl Node for Switch {
             }
             Purpose::Crossed => self.crossed(port, timer.time, world, post),
             Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
-            Purpose::Notify | Purpose::Start | Purpose::Forget => {
+            Purpose::Notify | Purpose::Start | Purpose::Forget | Purpose::Step => {
                 unreachable!("a switch has no queue pairs")
             }
         }

@@ -11,6 +11,7 @@ mod flow;
 pub mod generate;
 pub mod read;
 mod stream;
+pub mod trace;
 
 pub use cdf::{Cdf, CdfError};
 pub use draw::draw;

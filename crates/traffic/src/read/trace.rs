@@ -1,0 +1,436 @@
+//! Backwater's own trace format; `docs/trace-format.md` describes it.
+//!
+//! ```text
+//! backwater-trace 1
+//! ranks 4
+//! group 1 0 2
+//! message 1 from 0 to 1 bytes 4KiB
+//! message 2 from 1 to 2 bytes 4096 after received 1 delay 500ns
+//! collective 1 allreduce bytes 1MiB algorithm ring group 1 root 0
+//! join 1 rank 2 after received 2
+//! ```
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use backwater_units::{Bytes, Span};
+
+use crate::flow::MAX_SIZE;
+use crate::trace::{
+    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Trace, TraceError,
+};
+
+/// A line in words, without its comment.
+struct Line<'a> {
+    number: usize,
+    words: Vec<&'a str>,
+}
+
+/// A record's place in a list by its name.
+type Names = BTreeMap<u64, u32>;
+
+impl Line<'_> {
+    fn error(&self, what: String) -> TraceError {
+        TraceError { line: self.number, what }
+    }
+
+    /// The word after `key`, read as `T`.
+    fn value<T: FromStr>(&self, key: &str, wanted: &str) -> Result<Option<T>, TraceError> {
+        let Some(at) = self.words.iter().position(|word| *word == key) else { return Ok(None) };
+        let text = self.words.get(at + 1).copied().unwrap_or("nothing");
+        let value =
+            text.parse().map_err(|_| self.error(format!("{key} `{}` is not {wanted}", shown(text))))?;
+        Ok(Some(value))
+    }
+
+    fn needed<T: FromStr>(&self, key: &str, wanted: &str) -> Result<T, TraceError> {
+        let missing = || self.error(format!("a {} needs `{key}` and {wanted}", self.words[0]));
+        self.value(key, wanted)?.ok_or_else(missing)
+    }
+
+    /// The number after the first word.
+    fn id(&self) -> Result<u64, TraceError> {
+        self.value(self.words[0], "a number")?.ok_or_else(|| self.error("has no number".to_owned()))
+    }
+
+    fn bytes(&self) -> Result<Option<Bytes>, TraceError> {
+        let Some(text) = self.value::<String>("bytes", "a size")? else { return Ok(None) };
+        let bytes = text.parse::<u64>().map(Bytes::new).or_else(|_| text.parse::<Bytes>());
+        let fits = bytes.ok().filter(|bytes| *bytes <= MAX_SIZE);
+        let what = || format!("bytes `{}` is not a size such as 4096 or 4KiB, up to 1 PB", shown(&text));
+        fits.map(Some).ok_or_else(|| self.error(what()))
+    }
+
+    /// Every word must be one that the kind of line knows, `known` with a value each after the first `fixed` words.
+    fn only(&self, fixed: usize, known: &[&str]) -> Result<(), TraceError> {
+        let mut at = fixed;
+        while let Some(word) = self.words.get(at) {
+            if !known.contains(word) {
+                let known = known.join(", ");
+                return Err(self.error(format!("`{}` is not one of {known}", shown(word))));
+            }
+            if self.words[..at].iter().skip(fixed).any(|before| before == word) {
+                return Err(self.error(format!("says `{word}` twice")));
+            }
+            at += if *word == "after" { 3 } else { 2 };
+        }
+        Ok(())
+    }
+}
+
+/// Reads a trace and checks that it can be carried out: every name is known, every dependency is local to its rank, and nothing
+/// waits for itself.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn trace(text: &str) -> Result<Trace, TraceError> {
+    let lines = lines(text);
+    let mut reader = Reader::start(&lines)?;
+    for line in &lines[2..] {
+        reader.declare(line)?;
+    }
+    for line in &lines[2..] {
+        reader.depend(line)?;
+    }
+    reader.trace.expand()?;
+    Ok(reader.trace)
+}
+
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let words = |text| str::split_whitespace(text).take_while(|word| !word.starts_with('#')).collect();
+    let lines = text.lines().zip(1..).map(|(text, number)| Line { number, words: words(text) });
+    lines.filter(|line| !line.words.is_empty()).collect()
+}
+
+struct Reader {
+    trace: Trace,
+    groups: Names,
+    messages: Names,
+    collectives: Names,
+    /// Messages of the collectives so far.
+    flows: u64,
+}
+
+impl Reader {
+    /// The first two lines.
+    fn start(lines: &[Line<'_>]) -> Result<Self, TraceError> {
+        let header: Vec<&str> = HEADER.split_whitespace().collect();
+        let (Some(first), true) = (lines.first(), lines.first().is_some_and(|line| line.words == header))
+        else {
+            let what = format!("the first line must be `{HEADER}`");
+            return Err(TraceError { line: lines.first().map_or(1, |line| line.number), what });
+        };
+        let wrong = |line: usize| TraceError {
+            line,
+            what: format!("the second line must be `ranks N`, N from 2 to {MAX_RANKS}"),
+        };
+        let second = lines.get(1).ok_or_else(|| wrong(first.number + 1))?;
+        let ranks = match second.words[..] {
+            ["ranks", ranks] => ranks.parse().ok().filter(|ranks| (2..=MAX_RANKS).contains(ranks)),
+            _ => None,
+        };
+        let ranks = ranks.ok_or_else(|| wrong(second.number))?;
+        let groups = vec![Ranks { id: 0, members: (0..ranks).collect() }];
+        let trace = Trace { ranks, groups, messages: Vec::new(), collectives: Vec::new() };
+        Ok(Self {
+            trace,
+            groups: [(0, 0)].into(),
+            messages: Names::new(),
+            collectives: Names::new(),
+            flows: 0,
+        })
+    }
+
+    fn rank(&self, line: &Line<'_>, key: &str) -> Result<u32, TraceError> {
+        let rank = line.needed(key, "a rank")?;
+        self.known_rank(line, rank)
+    }
+
+    fn known_rank(&self, line: &Line<'_>, rank: u32) -> Result<u32, TraceError> {
+        let (ranks, last) = (self.trace.ranks, self.trace.ranks - 1);
+        let what = || format!("there is no rank {rank}; the {ranks} ranks are 0 to {last}");
+        (rank < ranks).then_some(rank).ok_or_else(|| line.error(what()))
+    }
+
+    /// Notes what a line names, but not what it depends on.
+    fn declare(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        match line.words[0] {
+            "group" => self.group(line),
+            "message" => self.message(line),
+            "collective" => self.collective(line),
+            "join" => Ok(()),
+            word => {
+                let known = "group, message, collective, join";
+                Err(line.error(format!("`{}` is not one of {known}", shown(word))))
+            }
+        }
+    }
+
+    fn group(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        let id = line.id()?;
+        let mut members = Vec::new();
+        for word in &line.words[2..] {
+            let what = || line.error(format!("`{}` is not a rank", shown(word)));
+            members.push(self.known_rank(line, word.parse().map_err(|_| what())?)?);
+        }
+        let mut sorted = members.clone();
+        sorted.sort_unstable();
+        if members.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(line.error("a group needs at least one rank, and each of them once".to_owned()));
+        }
+        named(line, "group", &mut self.groups, id, self.trace.groups.len())?;
+        self.trace.groups.push(Ranks { id, members });
+        Ok(())
+    }
+
+    fn message(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        line.only(2, &["from", "to", "bytes", "after", "delay"])?;
+        let (id, src, dst) = (line.id()?, self.rank(line, "from")?, self.rank(line, "to")?);
+        let bytes =
+            line.bytes()?.ok_or_else(|| line.error("a message needs `bytes` and a size".to_owned()))?;
+        if src == dst {
+            return Err(line.error(format!("the message goes from rank {src} to itself")));
+        }
+        named(line, "message", &mut self.messages, id, self.trace.messages.len())?;
+        self.trace.messages.push(Message { id, src, dst, bytes, ready: Ready::AT_ONCE });
+        Ok(())
+    }
+
+    fn collective(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        line.only(3, &["bytes", "algorithm", "group", "root"])?;
+        let id = line.id()?;
+        let op = Op::from_str(line.words.get(2).unwrap_or(&"")).map_err(|known| {
+            line.error(format!("`{}` is not {known}", shown(line.words.get(2).unwrap_or(&"nothing"))))
+        })?;
+        let group = self.group_of(line)?;
+        let members = &self.trace.groups[group as usize].members;
+        let algorithm = algorithm(line, op, members.len())?;
+        let root: Option<u32> = line.value("root", "a rank")?;
+        let place = match root {
+            Some(_) if !op.has_root() => {
+                return Err(line.error(format!("a {} has no root", op.name())));
+            }
+            Some(root) => members
+                .iter()
+                .position(|rank| *rank == root)
+                .ok_or_else(|| line.error(format!("root {root} is not in the group")))?,
+            None => 0,
+        };
+        let bytes = line.bytes()?;
+        if bytes.is_none() && op != Op::Barrier {
+            return Err(line.error(format!("a {} needs `bytes` and a size", op.name())));
+        }
+        let bytes = bytes.unwrap_or(Bytes::new(1));
+        if bytes.get().saturating_mul(members.len() as u64) > MAX_SIZE.get() {
+            return Err(line.error(format!("{bytes} of each of {} ranks are more than 1 PB", members.len())));
+        }
+        let joins = vec![Ready::AT_ONCE; members.len()];
+        named(line, "collective", &mut self.collectives, id, self.trace.collectives.len())?;
+        let (root, line) = (place as u32, line.number);
+        self.flows = self.flows.saturating_add(algorithm.messages(op, joins.len() as u64));
+        if self.flows > MAX_FLOWS {
+            let what = format!("with this collective the trace has more than {MAX_FLOWS} messages");
+            return Err(TraceError { line, what });
+        }
+        self.trace.collectives.push(Collective { id, op, algorithm, bytes, group, root, joins, line });
+        Ok(())
+    }
+
+    fn group_of(&self, line: &Line<'_>) -> Result<u32, TraceError> {
+        let id = line.value("group", "the number of a group")?.unwrap_or(0);
+        let what = || line.error(format!("no line above says `group {id} ...`"));
+        self.groups.get(&id).copied().ok_or_else(what)
+    }
+
+    /// Notes what a line depends on, once all names are known.
+    fn depend(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        match line.words[0] {
+            "message" => {
+                let number = self.messages[&line.id()?] as usize;
+                self.trace.messages[number].ready = self.ready(line, self.trace.messages[number].src)?;
+            }
+            "join" => {
+                line.only(2, &["rank", "after", "delay"])?;
+                let (id, rank) = (line.id()?, self.rank(line, "rank")?);
+                let number = *self
+                    .collectives
+                    .get(&id)
+                    .ok_or_else(|| line.error(format!("there is no collective {id} to join")))?;
+                let collective = &self.trace.collectives[number as usize];
+                let members = &self.trace.groups[collective.group as usize].members;
+                let member = members.iter().position(|member| *member == rank);
+                let member =
+                    member.ok_or_else(|| line.error(format!("rank {rank} is not in collective {id}")))?;
+                if collective.joins[member].line > 0 {
+                    return Err(line.error(format!("rank {rank} joins collective {id} twice")));
+                }
+                let ready = self.ready(line, rank)?;
+                self.trace.collectives[number as usize].joins[member] = ready;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `after` and `delay` of a record at `rank`.
+    fn ready(&self, line: &Line<'_>, rank: u32) -> Result<Ready, TraceError> {
+        let delay: Span = line.value("delay", "a time such as 500ns")?.unwrap_or(Span::ZERO);
+        let Some(at) = line.words.iter().position(|word| *word == "after") else {
+            return Ok(Ready { after: After::Start, delay, line: line.number });
+        };
+        let what = || line.error("after needs `sent`, `received` or `done` and a number".to_owned());
+        let (&kind, id) = line.words.get(at + 1).zip(line.words.get(at + 2)).ok_or_else(what)?;
+        let id: u64 = id.parse().map_err(|_| what())?;
+        let message = |names: &Names| {
+            let unknown = || line.error(format!("there is no message {id}"));
+            let number = *names.get(&id).ok_or_else(unknown)?;
+            Ok((number, &self.trace.messages[number as usize]))
+        };
+        let after = match kind {
+            "sent" => {
+                let (number, message) = message(&self.messages)?;
+                local(line, message.src, rank, &format!("message {id} is sent by"))?;
+                After::Sent(number)
+            }
+            "received" => {
+                let (number, message) = message(&self.messages)?;
+                local(line, message.dst, rank, &format!("message {id} is received by"))?;
+                After::Received(number)
+            }
+            "done" => {
+                let unknown = || line.error(format!("there is no collective {id}"));
+                let number = *self.collectives.get(&id).ok_or_else(unknown)?;
+                let group = self.trace.collectives[number as usize].group as usize;
+                if !self.trace.groups[group].members.contains(&rank) {
+                    return Err(line.error(format!("rank {rank} has no part in collective {id}")));
+                }
+                After::Done(number)
+            }
+            _ => return Err(what()),
+        };
+        Ok(Ready { after, delay, line: line.number })
+    }
+}
+
+fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, TraceError> {
+    let Some(text) = line.value::<String>("algorithm", "a name")? else { return Ok(op.algorithms()[0]) };
+    let found = Algorithm::from_str(&text).ok().filter(|algorithm| op.algorithms().contains(algorithm));
+    let Some(algorithm) = found else {
+        let names: Vec<&str> = op.algorithms().iter().map(|algorithm| algorithm.name()).collect();
+        let (text, op, names) = (shown(&text), op.name(), names.join(", "));
+        return Err(line.error(format!("`{text}` is no algorithm for {op}; there are {names}")));
+    };
+    if !algorithm.does(op, members) {
+        let (name, op) = (algorithm.name(), op.name());
+        let what = format!("{name} does an {op} only among a power of two, not {members} ranks; take ring");
+        return Err(line.error(what));
+    }
+    Ok(algorithm)
+}
+
+/// A dependency must be on something at the same rank.
+fn local(line: &Line<'_>, at: u32, rank: u32, what: &str) -> Result<(), TraceError> {
+    if at == rank {
+        return Ok(());
+    }
+    Err(line.error(format!("{what} rank {at}, but this is a record of rank {rank}, which cannot know it")))
+}
+
+fn named(line: &Line<'_>, what: &str, names: &mut Names, id: u64, number: usize) -> Result<(), TraceError> {
+    match names.insert(id, number as u32) {
+        None => Ok(()),
+        Some(_) => Err(line.error(format!("there are two of {what} {id}"))),
+    }
+}
+
+/// As much of a text as belongs into a message.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "backwater-trace 1
+# four ranks, and a group of two
+ranks 4
+group 7 0 2
+message 1 from 0 to 1 bytes 4KiB
+message 2 from 1 to 2 bytes 0 after received 1 delay 500ns
+collective 5 reduce bytes 1000 algorithm linear group 7 root 2
+join 5 rank 2 after received 2
+message 3 from 0 to 3 bytes 8 after done 5 delay 1us
+";
+
+    #[test]
+    fn a_trace_says_who_sends_what_after_what() {
+        let read = trace(SMALL).expect("a good trace");
+        assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 3, 4));
+        assert_eq!(read.messages[0].bytes, Bytes::new(4096));
+        let Ready { after, delay, line } = read.messages[1].ready;
+        assert_eq!((after, delay, line), (After::Received(0), Span::from_ns(500), 6));
+        assert_eq!(read.messages[2].ready.after, After::Done(0));
+        let collective = &read.collectives[0];
+        assert_eq!((collective.group, collective.root), (1, 1), "rank 2 is the second of its group");
+        assert_eq!(collective.joins[1].after, After::Received(1));
+    }
+
+    #[test]
+    fn a_trace_that_is_written_is_read_back_the_same() {
+        let read = trace(SMALL).expect("a good trace");
+        let again = trace(&read.to_string()).expect("what is written");
+        assert_eq!((&again.groups, again.flows()), (&read.groups, read.flows()));
+        assert_eq!(again.to_string(), read.to_string());
+        assert_eq!(again.expand().expect("no circle"), read.expand().expect("no circle"));
+    }
+
+    #[track_caller]
+    fn refused(lines: &str, line: usize, what: &str) {
+        let text = format!("backwater-trace 1\nranks 4\nmessage 1 from 0 to 1 bytes 9\n{lines}");
+        let error = trace(&text).expect_err("something is wrong");
+        assert!(error.line == line && error.what.contains(what), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        assert_eq!(trace("ranks 4").expect_err("no header").line, 1);
+        assert_eq!(trace("backwater-trace 1\n\nranks 1").expect_err("one rank").line, 3);
+        refused("message 1 from 1 to 2 bytes 9", 4, "two of message 1");
+        refused("message 2 from 1 to 4 bytes 9", 4, "there is no rank 4; the 4 ranks are 0 to 3");
+        refused("message 2 from 1 to 1 bytes 9", 4, "itself");
+        refused("message 2 from 1 to 2 bytes 9PB", 4, "`9PB` is not a size");
+        refused("message 2 from 1 to 2", 4, "needs `bytes`");
+        refused("message 2 from 1 to 2 bytes 9 at 3", 4, "`at` is not one of");
+        refused("message 2 from 1 to 2 bytes 9 bytes 8", 4, "twice");
+        refused("message 2 from 1 to 2 bytes 9 after received 3", 4, "there is no message 3");
+        refused("message 2 from 2 to 1 bytes 9 after received 1", 4, "rank 2, which cannot know it");
+        refused("message 2 from 1 to 2 bytes 9 after sent 1", 4, "sent by rank 0");
+        refused("collective 1 allgather bytes 9 algorithm binomial", 4, "there are ring, recursive-doubling");
+        refused(
+            "group 1 0 1 2\ncollective 1 allgather bytes 9 algorithm recursive-doubling group 1",
+            5,
+            "not 3",
+        );
+        refused("collective 1 scan bytes 9", 4, "`scan` is not one of barrier");
+        refused("collective 1 bcast bytes 9 root 5", 4, "root 5 is not in the group");
+        refused("collective 1 barrier root 0", 4, "a barrier has no root");
+        refused("join 3 rank 0", 4, "there is no collective 3");
+        refused(
+            "group 1 0 1\ncollective 1 barrier group 1\njoin 1 rank 2",
+            6,
+            "rank 2 is not in collective 1",
+        );
+        refused("group 1 0 0", 4, "each of them once");
+        refused("sleep 4", 4, "`sleep` is not one of group, message");
+    }
+
+    #[test]
+    fn records_that_wait_for_each_other_are_refused() {
+        let circle =
+            "message 2 from 1 to 2 bytes 9 after received 3\nmessage 3 from 2 to 1 bytes 9 after received 2";
+        refused(circle, 4, "never becomes ready");
+        // The barrier waits for rank 1, which waits for a message that rank 0 sends after the barrier.
+        let barrier = "collective 1 barrier\njoin 1 rank 1 after received 2\nmessage 2 from 0 to 1 bytes 1 after done 1";
+        refused(barrier, 4, "never becomes ready");
+    }
+}

@@ -1,0 +1,325 @@
+//! Collective operations as messages, by named algorithms.
+//!
+//! | algorithm | messages of n members | source |
+//! |---|---|---|
+//! | dissemination | round k: i to i + 2^k | Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization (1988) |
+//! | binomial | a tree: halves, quarters, ... | Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH (2005), §4 |
+//! | recursive-doubling | round k: i and i xor 2^k | the same, §4; a number of members that is no power of two folds the rest first (§4.4) |
+//! | pairwise | round k: i to i + k, from i - k | the same, §4.3 |
+//! | ring | every round: i to i + 1 | Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009) |
+//! | linear | one after the other | no algorithm at all |
+//!
+//! Within a round a member sends when it has sent and received all of the rounds before it. What it computes takes no time.
+use std::str::FromStr;
+
+use super::expand::Build;
+use super::steps::Event;
+
+/// A collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Nobody goes on before all have come; messages of 1 B.
+    Barrier,
+    /// The root sends its bytes to all.
+    Bcast,
+    /// The bytes of all are added up at the root: so many each.
+    Reduce,
+    /// The same, and all get the sum.
+    Allreduce,
+    /// The root gets so many bytes of each.
+    Gather,
+    /// The root sends so many bytes, others, to each.
+    Scatter,
+    /// All get so many bytes of each.
+    Allgather,
+    /// Each sends so many bytes, others, to each.
+    Alltoall,
+    /// The bytes of all are added up; each gets a part of the sum.
+    ReduceScatter,
+}
+
+/// How it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// See the table above.
+    Dissemination,
+    /// See the table above.
+    Binomial,
+    /// See the table above.
+    RecursiveDoubling,
+    /// See the table above.
+    Pairwise,
+    /// See the table above.
+    Ring,
+    /// See the table above.
+    Linear,
+}
+
+const OPS: [(&str, Op); 9] = [
+    ("barrier", Op::Barrier),
+    ("bcast", Op::Bcast),
+    ("reduce", Op::Reduce),
+    ("allreduce", Op::Allreduce),
+    ("gather", Op::Gather),
+    ("scatter", Op::Scatter),
+    ("allgather", Op::Allgather),
+    ("alltoall", Op::Alltoall),
+    ("reduce-scatter", Op::ReduceScatter),
+];
+
+const ALGORITHMS: [(&str, Algorithm); 6] = [
+    ("dissemination", Algorithm::Dissemination),
+    ("binomial", Algorithm::Binomial),
+    ("recursive-doubling", Algorithm::RecursiveDoubling),
+    ("pairwise", Algorithm::Pairwise),
+    ("ring", Algorithm::Ring),
+    ("linear", Algorithm::Linear),
+];
+
+fn parse<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
+    let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+    let found = table.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    found.ok_or_else(|| format!("one of {}", names.join(", ")))
+}
+
+fn name<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
+    table.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
+}
+
+impl FromStr for Op {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(&OPS, text)
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(&ALGORITHMS, text)
+    }
+}
+
+impl Op {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        name(&OPS, &self)
+    }
+
+    /// The algorithms for it; the first is the default.
+    pub const fn algorithms(self) -> &'static [Algorithm] {
+        use Algorithm::{Binomial, Dissemination, Linear, Pairwise, RecursiveDoubling, Ring};
+        match self {
+            Self::Barrier => &[Dissemination, Binomial],
+            Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter => &[Binomial, Linear],
+            Self::Allreduce => &[Ring, RecursiveDoubling, Binomial],
+            Self::Allgather => &[Ring, RecursiveDoubling],
+            Self::Alltoall => &[Pairwise, Linear],
+            Self::ReduceScatter => &[Ring],
+        }
+    }
+
+    /// Whether one member is the root.
+    pub const fn has_root(self) -> bool {
+        matches!(self, Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter)
+    }
+}
+
+impl Algorithm {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        name(&ALGORITHMS, &self)
+    }
+
+    /// Messages of `op` among `n` members.
+    pub fn messages(self, op: Op, n: u64) -> u64 {
+        let around = n * n.saturating_sub(1);
+        let rounds = u64::from(n.max(1).next_power_of_two().trailing_zeros());
+        let tree = n.saturating_sub(1);
+        match (op, self) {
+            (Op::Allreduce, Self::RecursiveDoubling) => {
+                let whole = 1 << n.max(1).ilog2();
+                whole * u64::from(n.max(1).ilog2()) + 2 * (n.max(1) - whole)
+            }
+            (_, Self::Dissemination | Self::RecursiveDoubling) => n * rounds,
+            (Op::Barrier | Op::Allreduce, Self::Binomial) => 2 * tree,
+            (Op::Allreduce, Self::Ring) => 2 * around,
+            (Op::Alltoall, Self::Linear) | (_, Self::Ring | Self::Pairwise) => around,
+            (_, Self::Binomial | Self::Linear) => tree,
+        }
+    }
+
+    /// Whether it does `op` among `n` members.
+    pub(crate) const fn does(self, op: Op, n: usize) -> bool {
+        !(matches!(op, Op::Allgather) && matches!(self, Self::RecursiveDoubling)) || n.is_power_of_two()
+    }
+}
+
+/// A collective being taken apart: for each member what must have happened before it goes on.
+pub(super) struct Taken<'a> {
+    pub(super) build: &'a mut Build,
+    pub(super) members: &'a [u32],
+    pub(super) at: Vec<Vec<Event>>,
+    pub(super) bytes: u64,
+    pub(super) root: usize,
+}
+
+impl Taken<'_> {
+    pub(super) fn run(&mut self, op: Op, algorithm: Algorithm) {
+        let (n, bytes) = (self.members.len(), self.bytes);
+        match (op, algorithm) {
+            (Op::Barrier, Algorithm::Binomial) => {
+                self.collect(|_| 1);
+                self.spread(|_| 1);
+            }
+            (Op::Barrier, _) => self.disseminate(),
+            (Op::Bcast, Algorithm::Binomial) => self.spread(|_| bytes),
+            (Op::Reduce, Algorithm::Binomial) => self.collect(|_| bytes),
+            (Op::Scatter, Algorithm::Binomial) => self.spread(|members| members * bytes),
+            (Op::Gather, Algorithm::Binomial) => self.collect(|members| members * bytes),
+            (Op::Bcast | Op::Scatter, _) => {
+                for member in 1..n {
+                    self.exchange(&[(self.root, (self.root + member) % n, bytes)]);
+                }
+            }
+            (Op::Reduce | Op::Gather, _) => {
+                let to_root = |member| ((self.root + member) % n, self.root, bytes);
+                self.exchange(&(1..n).map(to_root).collect::<Vec<_>>());
+            }
+            (Op::Allreduce, Algorithm::Binomial) => {
+                self.collect(|_| bytes);
+                self.spread(|_| bytes);
+            }
+            (Op::Allreduce, Algorithm::RecursiveDoubling) => self.double_and_add(),
+            (Op::Allreduce, _) => {
+                self.ring(|member, round| part(bytes, n, (member + n - round) % n));
+                self.ring(|member, round| part(bytes, n, (member + 1 + n - round) % n));
+            }
+            (Op::ReduceScatter, _) => self.ring(|member, round| part(bytes, n, (member + n - round) % n)),
+            (Op::Allgather, Algorithm::RecursiveDoubling) => {
+                for round in 0..n.ilog2() {
+                    self.swap(n, round, bytes << round, |member| member);
+                }
+            }
+            (Op::Allgather, _) => self.ring(|_, _| bytes),
+            (Op::Alltoall, Algorithm::Linear) => self.flood(),
+            (Op::Alltoall, _) => {
+                for round in 1..n {
+                    let sends = (0..n).map(|member| (member, (member + round) % n, bytes));
+                    self.exchange(&sends.collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    /// One round: (member, member, bytes), no member sends twice. A member goes on when it has sent and received what is its.
+    fn exchange(&mut self, sends: &[(usize, usize, u64)]) {
+        let flows: Vec<u32> = sends.iter().map(|send| self.send(*send)).collect();
+        for (&(from, ..), flow) in sends.iter().zip(&flows) {
+            // What it waited for before is past.
+            self.at[from] = vec![Event::Sent(*flow)];
+        }
+        for (&(_, to, _), flow) in sends.iter().zip(&flows) {
+            self.at[to].push(Event::Received(*flow));
+        }
+    }
+
+    fn send(&mut self, (from, to, bytes): (usize, usize, u64)) -> u32 {
+        self.build.send(self.members[from], self.members[to], bytes, &self.at[from])
+    }
+
+    fn disseminate(&mut self) {
+        let n = self.members.len();
+        let mut distance = 1;
+        while distance < n {
+            let sends = (0..n).map(|member| (member, (member + distance) % n, 1));
+            self.exchange(&sends.collect::<Vec<_>>());
+            distance *= 2;
+        }
+    }
+
+    /// From the root down a binomial tree; `bytes` of so many members below and including one.
+    fn spread(&mut self, bytes: impl Fn(u64) -> u64) {
+        let n = self.members.len();
+        let mut half = n.next_power_of_two() / 2;
+        while half > 0 {
+            let sends: Vec<_> = self.branches(half).collect();
+            let sends = sends.into_iter().map(|(near, far, below)| (near, far, bytes(below)));
+            self.exchange(&sends.collect::<Vec<_>>());
+            half /= 2;
+        }
+    }
+
+    /// Up a binomial tree to the root.
+    fn collect(&mut self, bytes: impl Fn(u64) -> u64) {
+        let n = self.members.len();
+        let mut half = 1;
+        while half < n {
+            let sends: Vec<_> = self.branches(half).collect();
+            let sends = sends.into_iter().map(|(near, far, below)| (far, near, bytes(below)));
+            self.exchange(&sends.collect::<Vec<_>>());
+            half *= 2;
+        }
+    }
+
+    /// The branches of a level: the end near the root, the far one, and how many members are there and beyond.
+    fn branches(&self, half: usize) -> impl Iterator<Item = (usize, usize, u64)> {
+        let (n, root) = (self.members.len(), self.root);
+        let member = move |place: usize| (place + root) % n;
+        (half..n)
+            .step_by(2 * half)
+            .map(move |far| (member(far - half), member(far), half.min(n - far) as u64))
+    }
+
+    /// Members but one rounds to the next member; bytes by member and round.
+    fn ring(&mut self, bytes: impl Fn(usize, usize) -> u64) {
+        let n = self.members.len();
+        for round in 0..n.saturating_sub(1) {
+            let sends = (0..n).map(|member| (member, (member + 1) % n, bytes(member, round)));
+            self.exchange(&sends.collect::<Vec<_>>());
+        }
+    }
+
+    /// A round of recursive doubling among the first `n` of the members as `member` numbers them.
+    fn swap(&mut self, n: usize, round: u32, bytes: u64, member: impl Fn(usize) -> usize) {
+        let sends = (0..n).map(|place| (member(place), member(place ^ (1 << round)), bytes));
+        self.exchange(&sends.collect::<Vec<_>>());
+    }
+
+    /// Allreduce by recursive doubling. The members beyond a power of two hand theirs over first and get the sum last.
+    fn double_and_add(&mut self) {
+        let (n, bytes) = (self.members.len(), self.bytes);
+        let whole = 1 << n.ilog2();
+        let rest = n - whole;
+        let folded: Vec<_> = (0..rest).map(|pair| (2 * pair, 2 * pair + 1, bytes)).collect();
+        self.exchange(&folded);
+        let member = |place: usize| if place < rest { 2 * place + 1 } else { place + rest };
+        for round in 0..n.ilog2() {
+            self.swap(whole, round, bytes, member);
+        }
+        self.exchange(&folded.iter().map(|(from, to, bytes)| (*to, *from, *bytes)).collect::<Vec<_>>());
+    }
+
+    /// All to all, each to the next member first, without waiting for what comes.
+    fn flood(&mut self) {
+        let (n, bytes) = (self.members.len(), self.bytes);
+        let mut received: Vec<Vec<Event>> = vec![Vec::new(); n];
+        for distance in 1..n {
+            for member in 0..n {
+                let to = (member + distance) % n;
+                let flow = self.send((member, to, bytes));
+                self.at[member] = vec![Event::Sent(flow)];
+                received[to].push(Event::Received(flow));
+            }
+        }
+        for (at, received) in self.at.iter_mut().zip(received) {
+            at.extend(received);
+        }
+    }
+}
+
+/// Part `number` of `parts` nearly equal ones.
+fn part(bytes: u64, parts: usize, number: usize) -> u64 {
+    let cut = |number: usize| (u128::from(bytes) * number as u128 / parts as u128) as u64;
+    cut(number + 1) - cut(number)
+}

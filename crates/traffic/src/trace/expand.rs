@@ -1,0 +1,336 @@
+//! From records to flows and steps.
+use std::collections::BTreeMap;
+
+use backwater_units::{Bytes, Span, Time};
+
+use super::collective::Taken;
+use super::steps::{Event, Step};
+use super::{After, Collective, Ready, Trace, TraceError};
+use crate::flow::{Flow, Group};
+
+/// A flow between two ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The rank that sends.
+    pub src: u32,
+    /// The rank that receives.
+    pub dst: u32,
+    /// Payload, at least 1 B.
+    pub bytes: Bytes,
+    /// So long after the start of the traffic entry; `None`: a step starts it.
+    pub start: Option<Span>,
+}
+
+/// A trace without collectives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// What is sent, between ranks.
+    pub flows: Vec<Planned>,
+    /// What starts it, at ranks.
+    pub steps: Vec<Step>,
+}
+
+impl Program {
+    /// Flows of a traffic entry and their steps, with rank r at host `hosts[r]`.
+    ///
+    /// # Panics
+    /// If there are fewer hosts than ranks.
+    pub fn on(self, hosts: &[u32], group: &Group) -> (Vec<Flow>, Vec<Step>) {
+        let flow = |planned: &Planned| {
+            let (src, dst) = (hosts[planned.src as usize], hosts[planned.dst as usize]);
+            let start = planned.start.map_or(Time::MAX, |after| group.start.saturating_add(after));
+            group.flow(src, dst, planned.bytes, start)
+        };
+        let flows = self.flows.iter().map(flow).collect();
+        let mut steps = self.steps;
+        for step in &mut steps {
+            step.host = hosts[step.host as usize];
+            if step.after.is_empty() {
+                step.delay = group.start.saturating_add(step.delay).since(Time::ZERO);
+            }
+        }
+        (flows, steps)
+    }
+}
+
+/// A program in the making.
+#[derive(Default)]
+pub(super) struct Build {
+    program: Program,
+    /// Line of the record that each step belongs to.
+    lines: Vec<usize>,
+    line: usize,
+}
+
+impl Build {
+    fn step(&mut self, rank: u32, after: Vec<Event>, delay: Span) -> u32 {
+        self.program.steps.push(Step { host: rank, after, delay, starts: Vec::new() });
+        self.lines.push(self.line);
+        self.program.steps.len() as u32 - 1
+    }
+
+    /// A flow that starts when all of `after` have happened at its source.
+    pub(super) fn send(&mut self, src: u32, dst: u32, bytes: u64, after: &[Event]) -> u32 {
+        let number = self.program.flows.len() as u32;
+        let step = match after {
+            [] => None,
+            [Event::Done(step)] => Some(*step),
+            _ => Some(self.step(src, after.to_vec(), Span::ZERO)),
+        };
+        if let Some(step) = step {
+            self.program.steps[step as usize].starts.push(number);
+        }
+        let start = step.is_none().then_some(Span::ZERO);
+        self.program.flows.push(Planned { src, dst, bytes: Bytes::new(bytes.max(1)), start });
+        number
+    }
+}
+
+impl Trace {
+    /// The trace as flows and steps between ranks.
+    ///
+    /// # Errors
+    /// Records that never become ready because they wait for each other.
+    pub fn expand(&self) -> Result<Program, TraceError> {
+        let mut build = Build::default();
+        // The flow of message m is flow m; what collectives send comes after.
+        for message in &self.messages {
+            let (src, dst, bytes) = (message.src, message.dst, Bytes::new(message.bytes.get().max(1)));
+            let start = (message.ready.after == After::Start).then_some(message.ready.delay);
+            build.program.flows.push(Planned { src, dst, bytes, start });
+        }
+        let ends = Ends::new(self, &mut build);
+        for (number, collective) in self.collectives.iter().enumerate() {
+            self.take_apart(number, collective, &ends, &mut build);
+        }
+        for (number, message) in (0..).zip(&self.messages) {
+            if let Some(event) = ends.event(self, &message.ready, message.src) {
+                build.line = message.ready.line;
+                let step = build.step(message.src, vec![event], message.ready.delay);
+                build.program.steps[step as usize].starts.push(number);
+            }
+        }
+        build.check()?;
+        Ok(build.program)
+    }
+
+    fn take_apart(&self, number: usize, collective: &Collective, ends: &Ends, build: &mut Build) {
+        let members = &self.groups[collective.group as usize].members;
+        let joins = (0..members.len()).map(|member| ends.join(number, member));
+        for (member, (join, ready)) in joins.clone().zip(&collective.joins).enumerate() {
+            let after = ends.event(self, ready, members[member]);
+            build.program.steps[join as usize].after = after.into_iter().collect();
+        }
+        build.line = collective.line;
+        let at = joins.map(|join| vec![Event::Done(join)]).collect();
+        let (bytes, root) = (collective.bytes.get(), collective.root as usize);
+        let mut taken = Taken { build, members, at, bytes, root };
+        taken.run(collective.op, collective.algorithm);
+        for (member, after) in std::mem::take(&mut taken.at).into_iter().enumerate() {
+            build.program.steps[ends.end(number, member) as usize].after = after;
+        }
+    }
+}
+
+/// Two steps for each member of each collective: when it joins, and when it has done its part.
+struct Ends {
+    /// First step of each collective.
+    first: Vec<u32>,
+    /// The member that a rank is, by group.
+    member: Vec<BTreeMap<u32, usize>>,
+}
+
+impl Ends {
+    fn new(trace: &Trace, build: &mut Build) -> Self {
+        let member =
+            |group: &super::Ranks| group.members.iter().zip(0..).map(|(rank, at)| (*rank, at)).collect();
+        let mut first = Vec::with_capacity(trace.collectives.len());
+        for collective in &trace.collectives {
+            first.push(build.program.steps.len() as u32);
+            let members = &trace.groups[collective.group as usize].members;
+            for (rank, ready) in members.iter().zip(&collective.joins) {
+                build.line = if ready.line > 0 { ready.line } else { collective.line };
+                build.step(*rank, Vec::new(), ready.delay);
+                build.step(*rank, Vec::new(), Span::ZERO);
+            }
+        }
+        Self { first, member: trace.groups.iter().map(member).collect() }
+    }
+
+    fn join(&self, collective: usize, member: usize) -> u32 {
+        self.first[collective] + 2 * member as u32
+    }
+
+    fn end(&self, collective: usize, member: usize) -> u32 {
+        self.join(collective, member) + 1
+    }
+
+    /// What a record at `rank` waits for.
+    fn event(&self, trace: &Trace, ready: &Ready, rank: u32) -> Option<Event> {
+        match ready.after {
+            After::Start => None,
+            After::Sent(message) => Some(Event::Sent(message)),
+            After::Received(message) => Some(Event::Received(message)),
+            After::Done(number) => {
+                let group = trace.collectives[number as usize].group as usize;
+                Some(Event::Done(self.end(number as usize, self.member[group][&rank])))
+            }
+        }
+    }
+}
+
+impl Build {
+    /// Carries out everything in a network without any delay: what is left waits for itself.
+    fn check(&self) -> Result<(), TraceError> {
+        let (flows, steps) = (&self.program.flows, &self.program.steps);
+        // Steps that wait for a flow or a step, by what they wait for.
+        let mut waiting: Vec<(bool, u32, u32)> = Vec::new();
+        for (number, step) in (0..).zip(steps) {
+            waiting.extend(step.after.iter().map(|event| match event {
+                Event::Sent(flow) | Event::Received(flow) => (true, *flow, number),
+                Event::Done(step) => (false, *step, number),
+            }));
+        }
+        waiting.sort_unstable();
+        let mut missing: Vec<usize> = steps.iter().map(|step| step.after.len()).collect();
+        let ready = (0..flows.len() as u32).filter(|flow| flows[*flow as usize].start.is_some());
+        let mut happened: Vec<(bool, u32)> = ready.map(|flow| (true, flow)).collect();
+        let idle = (0..steps.len() as u32).filter(|step| missing[*step as usize] == 0);
+        let mut done: Vec<u32> = idle.collect();
+        loop {
+            if let Some(step) = done.pop() {
+                happened.push((false, step));
+                happened.extend(steps[step as usize].starts.iter().map(|flow| (true, *flow)));
+            } else if let Some((is_flow, number)) = happened.pop() {
+                let from = waiting.partition_point(|(f, n, _)| (*f, *n) < (is_flow, number));
+                let same = waiting[from..].iter().take_while(|(f, n, _)| (*f, *n) == (is_flow, number));
+                for (.., step) in same {
+                    missing[*step as usize] -= 1;
+                    if missing[*step as usize] == 0 {
+                        done.push(*step);
+                    }
+                }
+            } else {
+                break;
+            }
+        }
+        let stuck = (0..steps.len()).filter(|step| missing[*step] > 0);
+        let Some(line) = stuck.map(|step| self.lines[step]).min() else { return Ok(()) };
+        let what = "never becomes ready: what it waits for waits, by way of other records, for itself;                     let one of them wait for something earlier";
+        Err(TraceError { line, what: what.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Algorithm, Op, Ranks};
+    use super::*;
+
+    /// One collective of `n` ranks that all join at the start; member 1 is the root where there is one.
+    fn alone(op: Op, algorithm: Algorithm, n: u32, bytes: u64) -> Trace {
+        let members: Vec<u32> = (0..n).collect();
+        let joins = vec![Ready::AT_ONCE; n as usize];
+        let bytes = Bytes::new(bytes);
+        let collective = Collective { id: 1, op, algorithm, bytes, group: 0, root: 1 % n, joins, line: 3 };
+        let groups = vec![Ranks { id: 0, members }];
+        Trace { ranks: n, groups, messages: Vec::new(), collectives: vec![collective] }
+    }
+
+    /// (from, to, bytes) of all messages, sorted.
+    fn sent(op: Op, algorithm: Algorithm, n: u32, bytes: u64) -> Vec<(u32, u32, u64)> {
+        let program = alone(op, algorithm, n, bytes).expand().expect("no circle");
+        let mut sent: Vec<_> = program.flows.iter().map(|f| (f.src, f.dst, f.bytes.get())).collect();
+        sent.sort_unstable();
+        sent
+    }
+
+    const OPS: [Op; 9] = [
+        Op::Barrier,
+        Op::Bcast,
+        Op::Reduce,
+        Op::Allreduce,
+        Op::Gather,
+        Op::Scatter,
+        Op::Allgather,
+        Op::Alltoall,
+        Op::ReduceScatter,
+    ];
+
+    #[test]
+    fn every_algorithm_sends_as_many_messages_as_announced_and_comes_to_an_end() {
+        for op in OPS {
+            for algorithm in op.algorithms() {
+                for n in (1..18).filter(|n| algorithm.does(op, *n as usize)) {
+                    let trace = alone(op, *algorithm, n, 1000);
+                    let flows = trace.expand().expect("no circle").flows;
+                    assert_eq!(flows.len() as u64, trace.flows(), "{op:?} {algorithm:?} {n}");
+                    assert!(flows.iter().all(|flow| flow.src != flow.dst));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_binomial_broadcast_from_rank_1_of_four_goes_two_away_first() {
+        // places 0 1 2 3 are the ranks 1 2 3 0: 0 -> 2, then 0 -> 1 and 2 -> 3
+        assert_eq!(sent(Op::Bcast, Algorithm::Binomial, 4, 50), [(1, 2, 50), (1, 3, 50), (3, 0, 50)]);
+        // what goes to place 2 is for 2 and 3
+        assert_eq!(sent(Op::Scatter, Algorithm::Binomial, 4, 50), [(1, 2, 50), (1, 3, 100), (3, 0, 50)]);
+        assert_eq!(sent(Op::Gather, Algorithm::Binomial, 4, 50), [(0, 3, 50), (2, 1, 50), (3, 1, 100)]);
+    }
+
+    #[test]
+    fn a_ring_allreduce_moves_every_part_but_one_around_twice() {
+        // 10 B in three parts of 3, 3 and 4 B; a rank sends all parts but one, twice
+        let by_rank = |rank| {
+            let all = sent(Op::Allreduce, Algorithm::Ring, 3, 10);
+            assert!(all.iter().all(|(from, to, _)| *to == (from + 1) % 3));
+            all.iter().filter(|(from, ..)| *from == rank).map(|(.., bytes)| *bytes).collect::<Vec<_>>()
+        };
+        // rank 0: parts 0, 2, then 1, 0; rank 1: 1, 0, then 2, 1; rank 2: 2, 1, then 0, 2
+        assert_eq!([by_rank(0), by_rank(1), by_rank(2)], [[3, 3, 3, 4], [3, 3, 3, 4], [3, 3, 4, 4]]);
+    }
+
+    #[test]
+    fn recursive_doubling_among_five_folds_the_fifth_into_the_second() {
+        // 0 hands over to 1; 1, 2, 3, 4 double twice; 1 hands back to 0
+        let expected = [
+            (0, 1, 8),
+            (1, 0, 8),
+            (1, 2, 8),
+            (1, 3, 8),
+            (2, 1, 8),
+            (2, 4, 8),
+            (3, 1, 8),
+            (3, 4, 8),
+            (4, 2, 8),
+            (4, 3, 8),
+        ];
+        assert_eq!(sent(Op::Allreduce, Algorithm::RecursiveDoubling, 5, 8), expected);
+        assert_eq!(
+            sent(Op::Allgather, Algorithm::RecursiveDoubling, 4, 8)[..2],
+            [(0, 1, 8), (0, 2, 16)],
+            "twice as much in the second round"
+        );
+    }
+
+    #[test]
+    fn a_message_of_a_collective_waits_only_for_what_happened_at_its_rank() {
+        for op in OPS {
+            for algorithm in op.algorithms() {
+                let program = alone(op, *algorithm, 8, 1000).expand().expect("no circle");
+                for step in &program.steps {
+                    assert!(step.starts.iter().all(|flow| program.flows[*flow as usize].src == step.host));
+                    for event in &step.after {
+                        let at = match event {
+                            Event::Sent(flow) => program.flows[*flow as usize].src,
+                            Event::Received(flow) => program.flows[*flow as usize].dst,
+                            Event::Done(step) => program.steps[*step as usize].host,
+                        };
+                        assert_eq!(at, step.host, "{op:?} {algorithm:?}");
+                    }
+                }
+            }
+        }
+    }
+}

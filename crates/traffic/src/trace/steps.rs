@@ -1,0 +1,76 @@
+//! Dependencies as a host carries them out: each step waits for events at its own host, and for a time, and starts flows there.
+use backwater_units::Span;
+
+use crate::flow::Flow;
+
+/// Something that happens at a host. Numbers are those of flows and steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// The last bit of a flow that the host sends has left.
+    Sent(u32),
+    /// A flow that the host receives is complete.
+    Received(u32),
+    /// A step of the host has been carried out.
+    Done(u32),
+}
+
+/// Waits for all of some events, then for a time, and then starts flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Host index, or rank. All its events happen there, and all its flows start there.
+    pub host: u32,
+    /// What it waits for; nothing: for the start of the traffic entry.
+    pub after: Vec<Event>,
+    /// How long it waits after the last of them.
+    pub delay: Span,
+    /// Flows, which have [`backwater_units::Time::MAX`] as their start and begin now.
+    pub starts: Vec<u32>,
+}
+
+/// Sorts flows like [`crate::sort`], and renumbers what `steps` say about them.
+pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step]) {
+    if steps.is_empty() {
+        return crate::sort(flows);
+    }
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by_key(|number| {
+        let flow = &flows[*number as usize];
+        (flow.start, flow.src, flow.dst, flow.group)
+    });
+    let mut place = vec![0; flows.len()];
+    for (new, old) in (0..).zip(&order) {
+        place[*old as usize] = new;
+    }
+    *flows = order.iter().map(|number| flows[*number as usize]).collect();
+    for step in steps {
+        for event in &mut step.after {
+            if let Event::Sent(flow) | Event::Received(flow) = event {
+                *flow = place[*flow as usize];
+            }
+        }
+        for flow in &mut step.starts {
+            *flow = place[*flow as usize];
+        }
+        // In the order of their numbers, so that the order in the file decides nothing that the numbers do not show.
+        step.starts.sort_unstable();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::testing::GROUP;
+    use backwater_units::{Bytes, Time};
+
+    #[test]
+    fn steps_follow_their_flows_to_new_numbers() {
+        let flow = |src, start| GROUP.flow(src, 9, Bytes::new(1), start);
+        let mut flows = vec![flow(3, Time::MAX), flow(1, Time::MAX), flow(2, Time::ZERO)];
+        let (after, starts) = (vec![Event::Sent(2), Event::Done(7), Event::Received(0)], vec![0, 1]);
+        let mut steps = vec![Step { host: 3, after, delay: Span::ZERO, starts }];
+        sort_with(&mut flows, &mut steps);
+        assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
+        assert_eq!(steps[0].after, [Event::Sent(0), Event::Done(7), Event::Received(2)]);
+        assert_eq!(steps[0].starts, [1, 2]);
+    }
+}

@@ -1,0 +1,65 @@
+//! A trace as text: the reverse of [`crate::read::trace`].
+use std::fmt::{self, Display, Formatter};
+
+use backwater_units::Span;
+
+use super::{After, Collective, Ready, Trace};
+
+/// The first line of a file.
+pub(crate) const HEADER: &str = "backwater-trace 1";
+
+impl Display for Trace {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{HEADER}\nranks {}", self.ranks)?;
+        for group in self.groups.iter().skip(1) {
+            write!(out, "group {}", group.id)?;
+            for rank in &group.members {
+                write!(out, " {rank}")?;
+            }
+            writeln!(out)?;
+        }
+        for message in &self.messages {
+            let (id, src, dst, bytes) = (message.id, message.src, message.dst, message.bytes.get());
+            write!(out, "message {id} from {src} to {dst} bytes {bytes}")?;
+            self.write_ready(&message.ready, out)?;
+        }
+        self.collectives.iter().try_for_each(|collective| self.write_collective(collective, out))
+    }
+}
+
+impl Trace {
+    fn write_collective(&self, collective: &Collective, out: &mut Formatter<'_>) -> fmt::Result {
+        let (id, op, algorithm) = (collective.id, collective.op, collective.algorithm.name());
+        let group = &self.groups[collective.group as usize];
+        write!(out, "collective {id} {} bytes {} algorithm {algorithm}", op.name(), collective.bytes.get())?;
+        if group.id > 0 {
+            write!(out, " group {}", group.id)?;
+        }
+        if op.has_root() {
+            write!(out, " root {}", group.members[collective.root as usize])?;
+        }
+        writeln!(out)?;
+        for (rank, ready) in group.members.iter().zip(&collective.joins) {
+            if ready.after != After::Start || ready.delay > Span::ZERO {
+                write!(out, "join {id} rank {rank}")?;
+                self.write_ready(ready, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_ready(&self, ready: &Ready, out: &mut Formatter<'_>) -> fmt::Result {
+        match ready.after {
+            After::Start => {}
+            After::Sent(message) => write!(out, " after sent {}", self.messages[message as usize].id)?,
+            After::Received(message) => {
+                write!(out, " after received {}", self.messages[message as usize].id)?;
+            }
+            After::Done(number) => write!(out, " after done {}", self.collectives[number as usize].id)?,
+        }
+        if ready.delay > Span::ZERO {
+            write!(out, " delay {}ps", ready.delay.as_ps())?;
+        }
+        writeln!(out)
+    }
+}

@@ -43,6 +43,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     Spec {
         seed,
         flows: flows(workload, &hosts, seed),
+        steps: Vec::new(),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),

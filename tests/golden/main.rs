@@ -9,6 +9,7 @@ mod fecn;
 mod one_link;
 mod padded;
 mod pause;
+mod steps;
 mod supplied;
 mod timely;
 

@@ -53,6 +53,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         network,
         routes,
         flows,
+        steps: Vec::new(),
     }
 }
 

@@ -141,7 +141,9 @@ impl Host {
                 Time::from_ps(self.senders[slot as usize].made())
             }
             Pacing::Controlled | Pacing::LineRate if flow.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate => flow.start,
+            Pacing::Controlled | Pacing::LineRate => {
+                self.start_of(world.sender_slot[packet.flow as usize], world)
+            }
         };
         self.ports.records.injected.push(InjectedRecord {
             time: Time::from_ps(now),

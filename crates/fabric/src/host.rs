@@ -146,7 +146,7 @@ impl Host {
         let line = ports.egress[usize::from(NIC)].rate();
         let (senders, spacings, connections) = sending(&ends.sent[host], line, world);
         let (receivers, notifiers) = receiving(&ends.received[host], world);
-        let steps = Steps::new(host as u32, &spec.steps, senders.len(), world);
+        let steps = Steps::new(&ends.steps[host], &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();

@@ -11,7 +11,7 @@ use crate::world::World;
 /// The steps of a host. Flows are meant by the slots of their senders and receivers.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
-    steps: Vec<Waiting>,
+    waiting: Vec<Waiting>,
     /// (slot or step, the step that waits for it), sorted.
     sent: Vec<(u32, u32)>,
     received: Vec<(u32, u32)>,
@@ -29,10 +29,8 @@ struct Waiting {
 }
 
 impl Steps {
-    /// The steps of host `host`, which has `senders` senders; `None` if it has no steps.
-    pub(crate) fn new(host: u32, steps: &[Step], senders: usize, world: &World) -> Option<Box<Self>> {
-        let own: Vec<u32> =
-            (0..steps.len() as u32).filter(|step| steps[*step as usize].host == host).collect();
+    /// The steps `own` of a host, which has `senders` senders; `None` if it has no steps.
+    pub(crate) fn new(own: &[u32], steps: &[Step], senders: usize, world: &World) -> Option<Box<Self>> {
         if own.is_empty() {
             return None;
         }
@@ -40,7 +38,7 @@ impl Steps {
         let slot = |flow: &u32| world.sender_slot[*flow as usize];
         let (mut sent, mut received, mut done) = (Vec::new(), Vec::new(), Vec::new());
         let mut waiting = Vec::with_capacity(own.len());
-        for (number, step) in (0..).zip(&own) {
+        for (number, step) in (0..).zip(own) {
             let step = &steps[*step as usize];
             for event in &step.after {
                 match event {
@@ -52,13 +50,15 @@ impl Steps {
             let (missing, delay) = (step.after.len() as u32, step.delay.as_ps());
             waiting.push(Waiting { missing, delay, starts: step.starts.iter().map(slot).collect() });
         }
-        [&mut sent, &mut received, &mut done].map(|list| list.sort_unstable());
-        Some(Box::new(Self { steps: waiting, sent, received, done, begun: vec![u64::MAX; senders] }))
+        for list in [&mut sent, &mut received, &mut done] {
+            list.sort_unstable();
+        }
+        Some(Box::new(Self { waiting, sent, received, done, begun: vec![u64::MAX; senders] }))
     }
 
     /// Steps that wait for nothing: when they are carried out.
     pub(crate) fn first(&self) -> impl Iterator<Item = (u64, u32)> {
-        let ready = (0..).zip(&self.steps).filter(|(_, step)| step.missing == 0);
+        let ready = (0..).zip(&self.waiting).filter(|(_, step)| step.missing == 0);
         ready.map(|(number, step)| (step.delay, number))
     }
 
@@ -72,7 +72,7 @@ impl Steps {
         let from = list.partition_point(|(at, _)| *at < key);
         let mut ready = Vec::new();
         for (_, number) in list[from..].iter().take_while(|(at, _)| *at == key) {
-            let step = &mut self.steps[*number as usize];
+            let step = &mut self.waiting[*number as usize];
             step.missing -= 1;
             if step.missing == 0 {
                 ready.push((step.delay, *number));
@@ -110,7 +110,7 @@ impl Host {
     #[cold]
     pub(crate) fn carry_out<P: Post<Packet>>(&mut self, step: u32, now: u64, world: &World, post: &mut P) {
         if let Some(steps) = &mut self.steps {
-            let starts = std::mem::take(&mut steps.steps[step as usize].starts);
+            let starts = std::mem::take(&mut steps.waiting[step as usize].starts);
             for slot in &starts {
                 steps.begun[*slot as usize] = now;
             }

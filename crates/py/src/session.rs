@@ -85,7 +85,10 @@ pub(crate) fn run(
     let names = names(&spec, traffic)?;
     let plan = Plan::new(&demands(&spec, until), budget)
         .map_err(|error| Failure::Input(format!("error: {error}")))?;
-    let last_start = || spec.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
+    let last_start = || {
+        let starts = spec.flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX);
+        starts.max().unwrap_or(Time::ZERO)
+    };
     ready(Outlook {
         expected_end: until.unwrap_or_else(last_start),
         flows: spec.flows.len() as u64,

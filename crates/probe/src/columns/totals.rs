@@ -55,7 +55,12 @@ impl Table for FlowRecord {
             "Payload to send; null if endless.",
             Take::MaybeU64(|r| (r.size != Bytes::MAX).then(|| r.size.get())),
         ),
-        column("start_ps", "ps", "When the flow was ready to send.", Take::U64(|r| r.start.as_ps())),
+        column(
+            "start_ps",
+            "ps",
+            "When the flow was ready to send; null if it never was, because what it depends on did not happen.",
+            Take::MaybeU64(|r| known(r.start)),
+        ),
         column(
             "finish_ps",
             "ps",

@@ -313,6 +313,16 @@ pub enum Workload {
         #[serde(default = "zero_span")]
         time_origin: Quantity<Span>,
     },
+    /// What the ranks of an application send, each message when what it depends on has happened at its source
+    /// (docs/trace-format.md).
+    Trace {
+        /// Path, relative to the folder of the scenario file.
+        #[schemars(length(min = 1))]
+        file: String,
+        /// The host of each rank, rank 0 first. Default: the first hosts of the network.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hosts: Option<Names>,
+    },
 }
 
 impl Workload {
@@ -330,6 +340,7 @@ impl Workload {
             Self::Synchronous { .. } => "synchronous",
             Self::MpiIo { .. } => "mpi-io",
             Self::HpccFlows { .. } => "hpcc-flows",
+            Self::Trace { .. } => "trace",
         }
     }
 
@@ -346,7 +357,8 @@ impl Workload {
             | Self::Poisson { .. }
             | Self::Synchronous { .. }
             | Self::MpiIo { .. }
-            | Self::HpccFlows { .. } => true,
+            | Self::HpccFlows { .. }
+            | Self::Trace { .. } => true,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The flows of all traffic entries.
 use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
-use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, sort};
+use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, trace};
 use backwater_units::{Bytes, Time};
 
 use super::Context;
@@ -41,7 +41,7 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
 pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
     let settings = context.settings;
     names(context);
-    let mut flows = Vec::new();
+    let (mut flows, mut steps) = (Vec::new(), Vec::new());
     let mut connections = 0;
     for (index, entry) in settings.traffic.iter().enumerate() {
         let group = Group {
@@ -55,13 +55,15 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
         };
         let before = context.problems.len();
         let mut own = workload::flows(context, network, index, &group).unwrap_or_default();
+        let mut own_steps = std::mem::take(&mut context.steps);
         if context.problems.len() == before {
             check(context, index, &own);
         }
         if connects(context, index) {
-            sort(&mut own);
+            trace::sort_with(&mut own, &mut own_steps);
             connections = connect(&mut own, connections);
         }
+        trace::append(&mut steps, own_steps, flows.len() as u32);
         if flows.is_empty() {
             flows = own;
         } else {
@@ -78,7 +80,8 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
             break;
         }
     }
-    sort(&mut flows);
+    trace::sort_with(&mut flows, &mut steps);
+    context.steps = steps;
     end(context, &flows);
     flows
 }
@@ -146,17 +149,22 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     }
     start(context, index, flows);
     let until = settings.run.until.map(|until| Time::from_ps(until.0.as_ps()));
-    if let (Some(until), Some(first)) = (until, flows.iter().map(|flow| flow.start).min())
+    if let (Some(until), Some(first)) = (until, starts(flows).min())
         && first >= until
     {
         context.caveats.push(format!("{} starts at {first}, when the run is over ({until})", entry.name));
     }
 }
 
+/// When flows start, as far as that is known before the run.
+fn starts(flows: &[Flow]) -> impl Iterator<Item = Time> {
+    flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX)
+}
+
 /// A flow must start within the longest run. The complaint is at what sets the start of the entry's last flow.
 fn start(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     let entry = &context.settings.traffic[index];
-    let Some(last) = flows.iter().map(|flow| flow.start).max().filter(|&last| last > LATEST_START) else {
+    let Some(last) = starts(flows).max().filter(|&last| last > LATEST_START) else {
         return;
     };
     let key = match entry.workload {
@@ -166,7 +174,7 @@ fn start(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
             "load"
         }
         Workload::MpiIo { duration: Some(_), .. } => "duration",
-        Workload::HpccFlows { .. } => "file",
+        Workload::HpccFlows { .. } | Workload::Trace { .. } => "file",
         _ => "start",
     };
     let shown = Quantity(last.since(Time::ZERO));

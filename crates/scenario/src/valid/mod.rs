@@ -43,6 +43,8 @@ struct Context<'a> {
     settings: &'a Settings,
     problems: Vec<Problem>,
     caveats: Vec<String>,
+    /// What starts the flows that depend on others.
+    steps: Vec<backwater_traffic::trace::Step>,
 }
 
 impl Context<'_> {
@@ -67,8 +69,13 @@ impl Scenario {
     pub fn validate(self) -> Result<ValidScenario, ScenarioError> {
         let mut settings = self.settings.clone();
         fill(&mut settings, &self.written);
-        let mut context =
-            Context { scenario: &self, settings: &settings, problems: Vec::new(), caveats: Vec::new() };
+        let mut context = Context {
+            scenario: &self,
+            settings: &settings,
+            problems: Vec::new(),
+            caveats: Vec::new(),
+            steps: Vec::new(),
+        };
         let spec = spec(&mut context);
         let (problems, caveats) = (context.problems, context.caveats);
         match spec {
@@ -148,6 +155,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         network,
         routes,
         flows,
+        steps: std::mem::take(&mut context.steps),
         packet: packet(settings),
         pairs,
         pair_of,

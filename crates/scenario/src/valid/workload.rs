@@ -2,6 +2,7 @@
 mod mpi_io;
 mod poisson;
 mod supply;
+mod trace;
 
 use backwater_topology::Network;
 use backwater_traffic::generate::{
@@ -78,6 +79,7 @@ pub(super) fn flows(
         }
         Workload::MpiIo { .. } => mpi_io::flows(&mut entry, group, seed)?,
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
+        Workload::Trace { file, hosts } => trace::flows(&mut entry, file, hosts.as_ref(), group)?,
     })
 }
 

@@ -15,7 +15,7 @@ pub use collective::{Algorithm, Op};
 pub use expand::{Planned, Program};
 pub(crate) use text::HEADER;
 
-pub use steps::{Event, Step, sort_with};
+pub use steps::{Event, Step, append, sort_with};
 
 /// The most ranks of a trace.
 pub const MAX_RANKS: u32 = 65_536;

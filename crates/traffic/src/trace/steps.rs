@@ -56,6 +56,23 @@ pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step]) {
     }
 }
 
+/// Adds the steps of another entry, whose flow 0 has become flow `flows`.
+pub fn append(steps: &mut Vec<Step>, mut own: Vec<Step>, flows: u32) {
+    let before = steps.len() as u32;
+    for step in &mut own {
+        for event in &mut step.after {
+            match event {
+                Event::Sent(flow) | Event::Received(flow) => *flow += flows,
+                Event::Done(step) => *step += before,
+            }
+        }
+        for flow in &mut step.starts {
+            *flow += flows;
+        }
+    }
+    steps.append(&mut own);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +89,15 @@ mod tests {
         assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
         assert_eq!(steps[0].after, [Event::Sent(0), Event::Done(7), Event::Received(2)]);
         assert_eq!(steps[0].starts, [1, 2]);
+    }
+
+    #[test]
+    fn the_steps_of_a_second_entry_mean_its_own_flows_and_steps() {
+        let step = |after, starts| Step { host: 0, after, delay: Span::ZERO, starts };
+        let mut steps = vec![step(vec![], vec![0]), step(vec![Event::Done(0)], vec![1])];
+        let own = vec![step(vec![Event::Sent(0)], vec![1]), step(vec![Event::Done(0)], vec![])];
+        append(&mut steps, own, 10);
+        assert_eq!(steps[2], step(vec![Event::Sent(10)], vec![11]));
+        assert_eq!(steps[3], step(vec![Event::Done(2)], vec![]));
     }
 }

@@ -77,15 +77,12 @@ fn nobody_leaves_a_barrier_before_the_last_one_has_come() {
     let lines = "collective 1 barrier\njoin 1 rank 2 delay 10us\n\
                  message 1 from 0 to 1 bytes 1000 after done 1\nmessage 2 from 3 to 2 bytes 1000 after done 1";
     let outcome = run(scene(network, lines, Time::ZERO));
-    // Rank 2 comes at 10 us. In round 0 it tells rank 3, in round 1 rank 0; rank 3 tells rank 1 in round 1. A message of
-    // 1 B takes 2 · (0.0002 + 1). Rank 3 has heard of rank 2 after one, rank 0 after two of rank 2's messages: rank 2 has
-    // sent the first and heard of rank 1 long ago, so it sends the second right behind: one of 0.2 ns later.
+    // A message of 1 B takes 0.2 ns and 1 us on each link. Rank 2 comes at 10 us: it tells rank 3, and right behind, 0.2 ns later
+    // (of rank 1 it has heard long ago), rank 0, which is through when that is there: 10 us + 0.2 ns + 2 · (1 us + 0.2 ns).
+    // Rank 3 knows 0.2 ns earlier, but has to tell rank 1, which takes 0.2 ns.
     let last = told(&outcome);
     let messages: Vec<_> = last.iter().filter(|(_, start, finish)| finish - start == 2400).collect();
     assert_eq!(messages.len(), 2);
     let first = outcome.flows.iter().filter(|flow| flow.size.get() == 1000).map(|flow| flow.start.as_ps());
-    // rank 0: 10 us + one round; rank 3: it needs rank 1's second message, sent when rank 1 had heard of rank 0, long ago.
-    let mut first: Vec<u64> = first.collect();
-    first.sort_unstable();
-    assert_eq!(first, [12_000_400, 12_000_600]);
+    assert_eq!(first.collect::<Vec<_>>(), [12_000_600; 2]);
 }

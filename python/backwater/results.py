@@ -161,3 +161,33 @@ class Results:
     def waits(self) -> pl.LazyFrame:
         """Where followed packets waited."""
         return self.table("waits")
+
+    @property
+    def delivered(self) -> pl.LazyFrame:
+        """What each host got of each traffic entry, by sampling period."""
+        return self.table("delivered")
+
+    @property
+    def isolation(self) -> pl.LazyFrame:
+        """What happened to the entries of congested-flow tables."""
+        return self.table("isolation")
+
+    @property
+    def switches(self) -> pl.LazyFrame:
+        """One row per switch with combined queueing: totals over the run."""
+        return self.table("switches")
+
+    @property
+    def packets(self) -> pl.LazyFrame:
+        """One row per packet of the entries in `probe.packets`, from the tables `injected` and `arrived`.
+
+        Columns ``flow``, ``seq``, ``traffic``, ``made_ps`` (by the application; null if not known), ``sent_ps`` (the
+        first bit on the source's wire), ``arrived_ps`` (the last bit at the destination) and ``ce``; the last two are
+        null for a packet that had not arrived when the run ended.
+        """
+        import polars as pl
+
+        sent = self.table("injected").select("flow", "seq", "traffic", "made_ps", sent_ps="time_ps")
+        arrived = self.table("arrived").select("flow", "seq", "ce", arrived_ps=pl.col("time_ps"))
+        joined = sent.join(arrived, on=["flow", "seq"], how="left", maintain_order="left")
+        return joined.select("flow", "seq", "traffic", "made_ps", "sent_ps", "arrived_ps", "ce")

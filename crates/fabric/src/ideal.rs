@@ -1,89 +1,123 @@
 //! The flow completion time of a flow that has the network to itself: exact store-and-forward arithmetic.
-use backwater_topology::{Network, Port, flow_hash};
+use std::collections::BTreeMap;
+
+use backwater_topology::{Network, flow_hash};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::switch::salt;
 use crate::world::World;
 
-/// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
-/// propagation of the path; no headers, no store-and-forward. Zero for flows of unknown size.
-pub(crate) fn analytic_fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.known_size().is_none() {
-        return Span::ZERO;
-    }
-    let links = links(index, flow, network, world);
-    let propagation = links.iter().map(|link| link.delay.as_ps()).sum();
-    Span::from_ps(propagation) + links[0].rate.serialize(flow.size)
+/// What a flow would take alone; all zero for flows of unknown size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ideal {
+    /// From its start to its last byte at the receiver.
+    pub(crate) fct: Span,
+    /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is neither on a wire
+    /// nor crossing a switch, and none of the flow's other packets is on the first wire: alone, too, it waits for its
+    /// application and, later, for longer packets before it or behind those that a slower link has not sent yet.
+    pub(crate) wait: Span,
+    /// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
+    /// propagation of the path; no headers, no store-and-forward.
+    pub(crate) analytic: Span,
 }
 
-/// The links of a flow's path.
-fn links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Vec<&'a Port> {
-    let key = world.path_key(index);
+/// A link, or the way from one side of a combined switch to the other: one packet at a time.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    rate: Rate,
+    /// How much faster than `rate` it is, in hundredths.
+    percent: u64,
+    delay: u64,
+    /// How much of a frame must be in at its end before it goes on, as a time; all of it, if that is less.
+    cut: u64,
+}
+
+impl Stage {
+    fn time(&self, size: u64) -> u64 {
+        (self.rate.serialize(Bytes::new(size)).as_ps() * 100).div_ceil(self.percent)
+    }
+
+    /// From the start of a frame to when it may go on.
+    fn passes(&self, size: u64) -> u64 {
+        self.time(size).min(self.cut) + self.delay
+    }
+}
+
+/// The ways of flows through a network. Messages of a connection have one.
+pub(crate) struct Ways<'a> {
+    network: &'a Network,
+    world: &'a World,
+    known: BTreeMap<u32, Vec<Stage>>,
+}
+
+impl<'a> Ways<'a> {
+    pub(crate) fn new(network: &'a Network, world: &'a World) -> Self {
+        Self { network, world, known: BTreeMap::new() }
+    }
+
+    /// Of flow number `index`.
+    pub(crate) fn ideal(&mut self, index: u32, flow: &Flow) -> Ideal {
+        if flow.known_size().is_none() {
+            return Ideal::default();
+        }
+        let key = self.world.path_key(index);
+        if key == index && !self.world.has_connections() {
+            return alone(flow, &stages(key, flow, self.network, self.world), self.world);
+        }
+        let (network, world) = (self.network, self.world);
+        let way = self.known.entry(key).or_insert_with(|| stages(key, flow, network, world));
+        alone(flow, way, world)
+    }
+}
+
+/// The stages of the way of the flow that has path key `key`, the source's link first.
+fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
     let hash_of = |node| flow_hash(key, false, salt(world.seed, node));
-    let path = world.routes.path(network, flow.src, flow.dst, hash_of);
-    path.into_iter().map(|(node, port)| &network.ports(node)[usize::from(port)]).collect()
-}
-
-/// The same, with how much of a frame must be in at the far end before it is forwarded.
-fn cut_links<'a>(index: u32, flow: &Flow, network: &'a Network, world: &World) -> Vec<(&'a Port, u64)> {
-    let cut = |link: &'a Port| match world.cut(network, link) {
-        Some(header) => (link, link.rate.serialize(header).as_ps()),
-        None => (link, u64::MAX),
-    };
-    links(index, flow, network, world).into_iter().map(cut).collect()
-}
-
-/// FCT of `flow` (number `index`) alone: from its start to its last byte at the receiver; zero for flows of unknown size.
-///
-/// With `s(i)` the serialisation time of a full packet on link `i`, `d(i)` its delay, `l(i)` how much of it must be in before
-/// the next switch forwards it (all of it, `s(i)`, unless the switch cuts through) and `n` packets, the last full packet but
-/// one of them starts on link `h` at `Σ (l(i) + d(i)) + (n-2)·max s(j)`, i < h, j ≤ h (equal jobs in a permutation flow shop);
-/// the last, shorter one follows `S(h) = max(S(h-1) + l'(h-1) + d(h-1), full(h) + s(h))` and is complete `s'(H) + d(H)` after
-/// its start on the last link.
-pub(crate) fn fct(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.known_size().is_none() {
-        return Span::ZERO;
+    let mut way: Vec<Stage> = Vec::new();
+    for (node, port) in world.routes.path(network, flow.src, flow.dst, hash_of) {
+        let link = &network.ports(node)[usize::from(port)];
+        if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
+            let rate = last.rate.min(link.rate);
+            way.push(Stage { rate, percent: combined.speedup_percent, delay: 0, cut: u64::MAX });
+        }
+        let cut = world.cut(network, link).map_or(u64::MAX, |header| link.rate.serialize(header).as_ps());
+        way.push(Stage { rate: link.rate, percent: 100, delay: link.delay.as_ps(), cut });
     }
+    way
+}
+
+/// With `s(i)` the time of a full packet on stage `i`, `d(i)` its delay, `l(i)` how much of it must be in before it goes on
+/// (all of it, `s(i)`, unless the next switch cuts through) and `n` packets, the last full packet but one of them starts on
+/// stage `h` at `Σ (l(i) + d(i)) + (n-2)·max s(j)`, i < h, j ≤ h (equal jobs in a permutation flow shop); the last, shorter
+/// one follows `S(h) = max(S(h-1) + l'(h-1) + d(h-1), full(h) + s(h))` and is complete `s'(H) + d(H)` after its start on the
+/// last stage.
+fn alone(flow: &Flow, way: &[Stage], world: &World) -> Ideal {
     let packets = u64::from(world.packets(flow));
     let last = u64::from(world.last_payload(flow)) + u64::from(world.header);
     let full = u64::from(world.payload) + u64::from(world.header);
-    let spaced = |rate: Rate, size: u64| rate.serialize(Bytes::new(size)).as_ps();
     // When the source may start the last packet, if its application spaces the packets wider than the link.
     let mut last_start = match flow.pacing {
-        Pacing::Constant { rate, .. } => spaced(rate, full) * (packets - 1),
+        Pacing::Constant { rate, .. } => rate.serialize(Bytes::new(full)).as_ps() * (packets - 1),
         _ => 0,
     };
-    let (mut way, mut slowest, mut done) = (0, 0, 0);
-    for (link, cut) in cut_links(index, flow, network, world) {
-        let (s, delay) = (spaced(link.rate, full), link.delay.as_ps());
+    let (mut ahead, mut slowest, mut done, mut under_way) = (0, 0, 0, 0);
+    for stage in way {
+        let s = stage.time(full);
         slowest = slowest.max(s);
         if packets > 1 {
-            last_start = last_start.max(way + (packets - 2) * slowest + s);
+            last_start = last_start.max(ahead + (packets - 2) * slowest + s);
         }
-        done = last_start + spaced(link.rate, last) + delay;
-        last_start += spaced(link.rate, last).min(cut) + delay;
-        way += s.min(cut) + delay;
+        done = last_start + stage.time(last) + stage.delay;
+        last_start += stage.passes(last);
+        ahead += stage.passes(full);
+        under_way += stage.passes(last);
     }
-    Span::from_ps(done)
-}
-
-/// The part of [`fct`] in which the last packet of the flow (its header, where switches cut through) is on no wire and none of the flow's other packets is on the
-/// first: alone, too, it waits for its application and, at later links, for longer packets before it or behind those
-/// that a slower link has not sent yet.
-pub(crate) fn wait(index: u32, flow: &Flow, network: &Network, world: &World) -> Span {
-    if flow.known_size().is_none() {
-        return Span::ZERO;
+    let before = way[0].time(full) * (packets - 1);
+    let propagation: u64 = way.iter().map(|stage| stage.delay).sum();
+    Ideal {
+        fct: Span::from_ps(done),
+        wait: Span::from_ps(done - before - under_way),
+        analytic: Span::from_ps(propagation) + way[0].rate.serialize(flow.size),
     }
-    let packets = u64::from(world.packets(flow));
-    let header = u64::from(world.header);
-    let last = u64::from(world.last_payload(flow)) + header;
-    let links = cut_links(index, flow, network, world);
-    let full = Bytes::new(u64::from(world.payload) + header);
-    let before = links[0].0.rate.serialize(full).as_ps() * (packets - 1);
-    let on_link = |(link, cut): &(&Port, u64)| {
-        link.rate.serialize(Bytes::new(last)).as_ps().min(*cut) + link.delay.as_ps()
-    };
-    let way: u64 = links.iter().map(on_link).sum();
-    Span::from_ps(fct(index, flow, network, world).as_ps() - before - way)
 }

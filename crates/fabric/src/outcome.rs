@@ -1,70 +1,91 @@
 //! What became of each flow and each port, when a run is over.
-use backwater_traffic::OWN_CONNECTION;
+use std::convert::Infallible;
+
+use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
-use crate::ideal;
+use crate::host::Host;
+use crate::ideal::{Ideal, Ways};
 use crate::node::FabricNode;
+use crate::pair::Receiver;
 use crate::record::{FlowRecord, PortRecord, SwitchRecord};
 use crate::simulation::Simulation;
 use crate::world::World;
 
+/// Flows per piece of [`Simulation::each_flow`].
+const PIECE: usize = 8 * 1024;
+
 impl Simulation {
     /// One record per flow, in flow order.
     pub fn flows(&self) -> Vec<FlowRecord> {
-        let mut records: Vec<FlowRecord> = (0..)
-            .zip(&self.world.flows)
-            .map(|(i, flow)| FlowRecord {
-                flow: i,
-                group: flow.group,
-                src: self.network.hosts()[flow.src as usize],
-                dst: self.network.hosts()[flow.dst as usize],
-                priority: flow.priority,
-                size: flow.size,
-                start: flow.start,
-                finish: Time::MAX,
-                acked: Time::MAX,
-                packets: 0,
-                received: Bytes::ZERO,
-                ce_packets: 0,
-                ue_packets: 0,
-                cnps_ce: 0,
-                cnps_ue: 0,
-                connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
-                behind: Span::ZERO,
-                paced: Span::ZERO,
-                nic_held: Span::ZERO,
-                nic_queue: Span::ZERO,
-                ideal_fct: ideal::fct(i, flow, &self.network, &self.world),
-                ideal_wait: ideal::wait(i, flow, &self.network, &self.world),
-                analytic_fct: ideal::analytic_fct(i, flow, &self.network, &self.world),
-            })
-            .collect();
-        for node in self.engine.nodes() {
-            let FabricNode::Host(host) = node else { continue };
-            for (slot, sender) in (0..).zip(&host.senders) {
-                let record = &mut records[sender.flow as usize];
-                record.start = host.start_of(slot, &self.world);
-                record.acked = Time::from_ps(sender.acked_at);
-                record.cnps_ce = u64::from(sender.cnps_ce);
-                record.cnps_ue = u64::from(sender.cnps_ue);
-                record.behind = Span::from_ps(sender.lateness.behind);
-                record.paced = Span::from_ps(sender.lateness.paced);
-                record.nic_held = Span::from_ps(sender.lateness.held);
-                record.nic_queue = Span::from_ps(sender.lateness.queued);
-            }
-            for receiver in &host.receivers {
-                let record = &mut records[receiver.flow as usize];
-                record.finish = Time::from_ps(receiver.finish);
-                record.packets = u64::from(receiver.packets);
-                record.received = Bytes::new(receiver.received);
-                if receiver.finish != u64::MAX {
-                    record.size = record.received;
-                }
-                record.ce_packets = u64::from(receiver.ce_packets);
-                record.ue_packets = u64::from(receiver.ue_packets);
+        let mut all = Vec::with_capacity(self.world.flows.len());
+        let Ok(()) = self.each_flow(|records| {
+            all.extend_from_slice(records);
+            Ok::<(), Infallible>(())
+        });
+        all
+    }
+
+    /// The same in pieces: of millions of flows the records take more memory than the flows.
+    ///
+    /// # Errors
+    /// The first one of `take`.
+    pub fn each_flow<E>(&self, mut take: impl FnMut(&[FlowRecord]) -> Result<(), E>) -> Result<(), E> {
+        let nodes = self.engine.nodes();
+        let host = |index: u32| match nodes[self.network.hosts()[index as usize] as usize] {
+            FabricNode::Host(host) => &**host,
+            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+        };
+        let mut ways = Ways::new(&self.network, &self.world);
+        let mut records = Vec::with_capacity(PIECE);
+        for (i, flow) in (0..).zip(&self.world.flows) {
+            let receiver = &host(flow.dst).receivers[self.world.receiver_slot[i as usize] as usize];
+            records.push(self.flow_record(i, flow, host(flow.src), receiver, ways.ideal(i, flow)));
+            if records.len() == PIECE {
+                take(&records)?;
+                records.clear();
             }
         }
-        records
+        take(&records)
+    }
+
+    fn flow_record(
+        &self,
+        index: u32,
+        flow: &Flow,
+        source: &Host,
+        receiver: &Receiver,
+        ideal: Ideal,
+    ) -> FlowRecord {
+        let slot = self.world.sender_slot[index as usize];
+        let sender = &source.senders[slot as usize];
+        let received = Bytes::new(receiver.received);
+        let lateness = &sender.lateness;
+        FlowRecord {
+            flow: index,
+            group: flow.group,
+            src: self.network.hosts()[flow.src as usize],
+            dst: self.network.hosts()[flow.dst as usize],
+            priority: flow.priority,
+            size: if receiver.finish == u64::MAX { flow.size } else { received },
+            start: source.start_of(slot, &self.world),
+            finish: Time::from_ps(receiver.finish),
+            acked: Time::from_ps(sender.acked_at),
+            packets: u64::from(receiver.packets),
+            received,
+            ce_packets: u64::from(receiver.ce_packets),
+            ue_packets: u64::from(receiver.ue_packets),
+            cnps_ce: u64::from(sender.cnps_ce),
+            cnps_ue: u64::from(sender.cnps_ue),
+            connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
+            behind: Span::from_ps(lateness.behind),
+            paced: Span::from_ps(lateness.paced),
+            nic_held: Span::from_ps(lateness.held),
+            nic_queue: Span::from_ps(lateness.queued),
+            ideal_fct: ideal.fct,
+            ideal_wait: ideal.wait,
+            analytic_fct: ideal.analytic,
+        }
     }
 
     /// One record per switch: what the tables and regions of combined queueing did.

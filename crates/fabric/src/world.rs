@@ -296,11 +296,17 @@ impl World {
         self.path_keys.get(flow as usize).copied().unwrap_or(flow)
     }
 
+    /// Whether flows share queue pairs.
+    pub(crate) fn has_connections(&self) -> bool {
+        !self.path_keys.is_empty()
+    }
+
     /// What of a frame must be in before the node at the far end of a link forwards it, if that is not all: a switch that cuts
     /// through does so for links that none of its ports outruns.
     pub(crate) fn cut(&self, network: &Network, link: &Port) -> Option<Bytes> {
+        let header = self.cut_through?;
         let fastest = network.ports(link.peer).iter().map(|port| port.rate).max();
-        self.cut_through.filter(|_| network.is_switch(link.peer) && fastest <= Some(link.rate))
+        (network.is_switch(link.peer) && fastest <= Some(link.rate)).then_some(header)
     }
 
     /// Packets of a flow; endless and supplied flows have more than any run can send.

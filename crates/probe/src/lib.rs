@@ -34,4 +34,4 @@ pub use names::{NameError, Names};
 pub use plan::{Demand, Plan, PlanError, TablePlan};
 pub use quantiles::Quantiles;
 pub use sink::{Sink, TableInfo, Written};
-pub use summary::{PeakIngress, PortSummary, Summary, Totals, TrafficSummary, summarize};
+pub use summary::{PeakIngress, PortSummary, Summary, Summing, Totals, TrafficSummary, summarize};

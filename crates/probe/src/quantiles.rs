@@ -23,7 +23,8 @@ impl Quantiles {
     /// Of `values`, in any order; `None` if there are none. Sums in sorted order, so the mean does not depend on
     /// the order in which flows ended.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
+        // Equal values are alike to the bit: an unstable order of them is none.
+        values.sort_unstable_by(f64::total_cmp);
         let max = *values.last()?;
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;

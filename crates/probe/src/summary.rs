@@ -54,7 +54,7 @@ pub struct PeakIngress {
 }
 
 /// The flows of one traffic entry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TrafficSummary {
     /// Name of the entry.
     pub traffic: String,
@@ -128,39 +128,86 @@ pub fn summarize(
     names: &Names,
     end: Time,
 ) -> Result<Summary, NameError> {
-    let mut by_entry = vec![Vec::new(); names.traffic_entries()];
-    for flow in flows {
-        by_entry[names.traffic_key(flow.group)? as usize].push(flow);
-    }
-    let traffic = by_entry.iter().zip(0u16..).map(|(flows, entry)| {
-        let name = names.traffic(entry)?.to_owned();
-        Ok(traffic_summary(name, flows, end))
-    });
-    let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
-    let used = ports.iter().filter(|p| p.packets > 0 || p.pauses > 0 || p.peak_queue > Bytes::new(0));
-    let ports_used = used.map(|p| port_summary(p, names, end)).collect::<Result<_, _>>()?;
-    Ok(Summary { totals: totals(&traffic, ports, names)?, traffic, ports: ports_used })
+    let mut summing = Summing::new(names, end);
+    summing.add(flows)?;
+    summing.finish(ports)
 }
 
-fn traffic_summary(traffic: String, flows: &[&FlowRecord], end: Time) -> TrafficSummary {
-    let sum = |count: fn(&FlowRecord) -> u64| flows.iter().map(|f| count(f)).sum();
-    let throughputs = flows.iter().filter_map(|flow| {
+/// A summary in the making, for flows that come in pieces.
+pub struct Summing<'a> {
+    names: &'a Names,
+    end: Time,
+    /// By traffic entry.
+    entries: Vec<Entry>,
+}
+
+/// What is kept of the flows of one entry.
+#[derive(Default)]
+struct Entry {
+    summary: TrafficSummary,
+    throughputs: Vec<f64>,
+    fcts: Vec<f64>,
+    slowdowns: Vec<f64>,
+}
+
+impl<'a> Summing<'a> {
+    /// Of a run that ended at `end`.
+    pub fn new(names: &'a Names, end: Time) -> Self {
+        let entries = (0..names.traffic_entries()).map(|_| Entry::default()).collect();
+        Self { names, end, entries }
+    }
+
+    /// Adds flows.
+    ///
+    /// # Errors
+    /// If one is of a traffic entry without a name.
+    pub fn add(&mut self, flows: &[FlowRecord]) -> Result<(), NameError> {
+        for flow in flows {
+            let entry = self.names.traffic_key(flow.group)? as usize;
+            self.entries[entry].add(flow, self.end);
+        }
+        Ok(())
+    }
+
+    /// The whole summary.
+    ///
+    /// # Errors
+    /// If a record mentions something without a name.
+    pub fn finish(self, ports: &[PortRecord]) -> Result<Summary, NameError> {
+        let Self { names, end, entries } = self;
+        let traffic = (0..).zip(entries).map(|(entry, sums)| Ok(sums.finish(names.traffic(entry)?)));
+        let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let used = ports.iter().filter(|p| p.packets > 0 || p.pauses > 0 || p.peak_queue > Bytes::new(0));
+        let used = used.map(|p| port_summary(p, names, end)).collect::<Result<_, _>>()?;
+        Ok(Summary { totals: totals(&traffic, ports, names)?, traffic, ports: used })
+    }
+}
+
+impl Entry {
+    fn add(&mut self, flow: &FlowRecord, end: Time) {
+        let sums = &mut self.summary;
+        sums.flows += 1;
+        sums.finished += u64::from(flow.finish != Time::MAX);
+        sums.packets += flow.packets;
+        sums.received_bytes += flow.received.get();
+        sums.ce_packets += flow.ce_packets;
+        sums.ue_packets += flow.ue_packets;
+        sums.cnps_ce += flow.cnps_ce;
+        sums.cnps_ue += flow.cnps_ue;
         let active = Span::from_ps(flow.finish.min(end).as_ps().saturating_sub(flow.start.as_ps()));
-        Some(throughput_bps(flow.received, active)? as f64)
-    });
-    TrafficSummary {
-        traffic,
-        flows: flows.len() as u64,
-        finished: sum(|f| u64::from(f.finish != Time::MAX)),
-        packets: sum(|f| f.packets),
-        received_bytes: sum(|f| f.received.get()),
-        ce_packets: sum(|f| f.ce_packets),
-        ue_packets: sum(|f| f.ue_packets),
-        cnps_ce: sum(|f| f.cnps_ce),
-        cnps_ue: sum(|f| f.cnps_ue),
-        mean_throughput_bps: Quantiles::of(throughputs.collect()).map(|q| q.mean),
-        fct_ps: Quantiles::of(flows.iter().filter_map(|f| Some(fct(f)?.as_ps() as f64)).collect()),
-        slowdown: Quantiles::of(flows.iter().filter_map(|f| slowdown(f)).collect()),
+        self.throughputs.extend(throughput_bps(flow.received, active).map(|bps| bps as f64));
+        self.fcts.extend(fct(flow).map(|fct| fct.as_ps() as f64));
+        self.slowdowns.extend(slowdown(flow));
+    }
+
+    fn finish(self, traffic: &str) -> TrafficSummary {
+        TrafficSummary {
+            traffic: traffic.to_owned(),
+            mean_throughput_bps: Quantiles::of(self.throughputs).map(|q| q.mean),
+            fct_ps: Quantiles::of(self.fcts),
+            slowdown: Quantiles::of(self.slowdowns),
+            ..self.summary
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! One run from scenario text to results folder, without Python.
-use backwater_fabric::record::{FlowRecord, PortRecord, SwitchRecord};
+use backwater_fabric::record::{PortRecord, SwitchRecord};
 use backwater_fabric::{
     Control, End, Kind, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
 };
 use backwater_probe::{
-    Demand, IsolationSummary, Names, Plan, Sink, SinkError, TableId, Written, run_json, summarize,
+    Demand, IsolationSummary, NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, Written,
+    run_json,
 };
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;
@@ -99,16 +100,19 @@ pub(crate) fn run(
     let mut simulation = Simulation::new(spec, kind);
     let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
     let totals = simulate(&mut simulation, &control, &mut sink)?;
-    let (flows, ports) = (simulation.flows(), simulation.ports());
+    let ports = simulation.ports();
     let switches = if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() };
+    let summary = flows(&simulation, &ports, &names, totals.now, sink.as_mut())?;
     facts.extend(outcome(&totals, &clock, kind));
     facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
-    facts.extend(sums(&flows, &ports, &names, totals.now)?);
+    let broken = |error: serde_json::Error| Failure::Invariant(error.to_string());
+    facts.insert("totals".into(), serde_json::to_value(&summary.totals).map_err(broken)?);
+    facts.insert("traffic".into(), serde_json::to_value(&summary.traffic).map_err(broken)?);
     if !switches.is_empty() {
-        let summary = serde_json::to_value(IsolationSummary::of(&switches));
-        facts.insert("isolation".into(), summary.map_err(|error| Failure::Invariant(error.to_string()))?);
+        let sums = IsolationSummary::of(&switches);
+        facts.insert("isolation".into(), serde_json::to_value(sums).map_err(broken)?);
     }
-    finish(request.out, sink, &flows, &ports, &switches, Value::Object(facts))
+    finish(request.out, sink, &ports, &switches, Value::Object(facts))
 }
 
 /// Runs the simulation with its records going to the sink.
@@ -152,7 +156,6 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
 fn finish(
     out: Option<&Path>,
     sink: Option<Sink>,
-    flows: &[FlowRecord],
     ports: &[PortRecord],
     switches: &[SwitchRecord],
     facts: Value,
@@ -160,7 +163,6 @@ fn finish(
     let (Some(dir), Some(mut sink)) = (out, sink) else {
         return Ok(run_json::complete(facts, &Written::default())?);
     };
-    sink.append(flows)?;
     sink.append(ports)?;
     sink.append(switches)?;
     let written = sink.finish()?;
@@ -250,17 +252,24 @@ fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String, Value> {
     }))
 }
 
-fn sums(
-    flows: &[FlowRecord],
+/// Writes the flows and sums them up, in one pass.
+fn flows(
+    simulation: &Simulation,
     ports: &[PortRecord],
     names: &Names,
     end: Time,
-) -> Result<Map<String, Value>, Failure> {
-    let broken = |error: &dyn ToString| Failure::Invariant(error.to_string());
-    let summary = summarize(flows, ports, names, end).map_err(|error| broken(&error))?;
-    let totals = serde_json::to_value(&summary.totals).map_err(|error| broken(&error))?;
-    let traffic = serde_json::to_value(&summary.traffic).map_err(|error| broken(&error))?;
-    Ok(object(json!({"totals": totals, "traffic": traffic})))
+    mut sink: Option<&mut Sink>,
+) -> Result<Summary, Failure> {
+    let broken = |error: NameError| Failure::Invariant(error.to_string());
+    let mut summing = Summing::new(names, end);
+    simulation.each_flow(|records| {
+        summing.add(records).map_err(broken)?;
+        match &mut sink {
+            Some(sink) => Ok(sink.append(records)?),
+            None => Ok::<(), Failure>(()),
+        }
+    })?;
+    summing.finish(ports).map_err(broken)
 }
 
 /// The topology's own names of ports, such as `P2`, with the labels that the tables use, such as `L0->T2`.

@@ -77,7 +77,10 @@ def latencies(results: Results, traffic: Sequence[str] | None = None, *, since: 
 def fcts(
     results: Results, traffic: Sequence[str] | None = None, *, low: int = 0, high: int | None = None
 ) -> NDArray[np.int64]:
-    """FCTs of the flows that finished, in picoseconds and ascending: of sizes from `low` up to, not including, `high`."""
+    """FCTs of the flows that finished, in picoseconds and ascending.
+
+    `low` and `high` choose sizes: from `low` bytes up to, not including, `high`.
+    """
     table = results.flows.filter(pl.col("fct_ps").is_not_null(), pl.col("size_bytes") >= low)
     if high is not None:
         table = table.filter(pl.col("size_bytes") < high)

@@ -1,8 +1,8 @@
-"""Congestion isolation in numbers: hot destinations and their victims, what congested-flow tables did, marks, PAUSEs."""
+"""Congestion isolation in numbers: hot destinations and victims, what congested-flow tables did, marks, PAUSEs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ from backwater import deliveries, quantity
 from backwater.measures import Series, end_ps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -51,16 +51,18 @@ def hot(results: Results) -> pl.DataFrame:
 def numbers(results: Results) -> Numbers:
     """What a table of runs shows of one: counts over the run; None where the run cannot tell.
 
-    ``becns`` that reached senders and ``becn_peak`` of a period (with `probe.delivered`), ``marks`` (packets that arrived
-    with CE) and ``victim_marks`` (those that did not head for a hot destination), ``pauses`` sent and ``cfq_pauses`` of the
-    congested-flow priority, ``cims``, ``entries``, ``entries_elsewhere`` (for other than hot destinations, with
-    `probe.isolation`), ``refusals`` (of entries and of mirrors) and ``peak_slots``.
+    ``becns`` that reached senders and ``becn_peak`` of a period (with `probe.delivered`), ``marks`` (packets that
+    arrived with CE) and ``victim_marks`` (those that did not head for a hot destination), ``pauses`` sent and
+    ``cfq_pauses`` of the congested-flow priority, ``cims``, ``entries``, ``entries_elsewhere`` (for other than hot
+    destinations, with `probe.isolation`), ``refusals`` (of entries and of mirrors) and ``peak_slots``.
     """
     destinations = hot(results)["dst_index"].implode()
     ce = pl.col("ce_packets")
     victims = ce.filter(~pl.col("dst_index").is_in(destinations))
     becns = pl.col("cnps_ce").sum() + pl.col("cnps_ue").sum()
-    found: Numbers = results.flows.select(becns=becns, marks=ce.sum(), victim_marks=victims.sum()).collect().row(0, named=True)
+    found: Numbers = (
+        results.flows.select(becns=becns, marks=ce.sum(), victim_marks=victims.sum()).collect().row(0, named=True)
+    )
     if not len(destinations.item()):
         found["victim_marks"] = None
     found["becn_peak"] = int(deliveries.becns(results).value.max()) if results.has("delivered") else None
@@ -91,7 +93,9 @@ def _tables(results: Results) -> Numbers:
 
 def at_switches(results: Results) -> pl.LazyFrame:
     """The events of switches, without those of NICs that isolate."""
-    return results.isolation.join(results.switches.select("node_index"), on="node_index", how="semi", maintain_order="left")
+    return results.isolation.join(
+        results.switches.select("node_index"), on="node_index", how="semi", maintain_order="left"
+    )
 
 
 def entries_elsewhere(results: Results) -> int:
@@ -113,7 +117,9 @@ def events(results: Results, what: str) -> Series:
     here = at_switches(results).filter(pl.col("what").cast(pl.String) == what)
     found = here.group_by(pl.col("time_ps") // period).agg(events=pl.len()).collect()
     values = np.zeros(max(-(-end_ps(results) // period), 1))
-    np.add.at(values, found["time_ps"].to_numpy().astype(np.int64).clip(max=len(values) - 1), found["events"].to_numpy())
+    np.add.at(
+        values, found["time_ps"].to_numpy().astype(np.int64).clip(max=len(values) - 1), found["events"].to_numpy()
+    )
     return Series(np.arange(len(values), dtype=np.int64) * period, values)
 
 
@@ -154,13 +160,10 @@ def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and is
         cells = []
         for key in known:
             values = [value for one in of_name if (value := one[key]) is not None]
-            cells.append(with_interval(estimate(values), _count) if values else "-")
+            cells.append(with_interval(estimate(values), quantity.count) if values else "-")
         made.add_row(*([escape(name)] if named else []), *cells)
     made.caption, made.caption_justify = _words(runs), "left"
     return made
-
-
-_count: Callable[[Any], str] = quantity.count
 
 
 def _words(runs: Mapping[str, Sequence[Results]]) -> str:
@@ -171,5 +174,7 @@ def _words(runs: Mapping[str, Sequence[Results]]) -> str:
     where = hot(every[0]) if every else pl.DataFrame()
     if where.height:
         names = ", ".join(where["dst"].unique(maintain_order=True))
-        lines.append(f"victims: packets to other hosts than {names}, which several hosts send to ({where['traffic'][0]})")
+        lines.append(
+            f"victims: packets to other hosts than {names}, which several hosts send to ({where['traffic'][0]})"
+        )
     return "\n".join(lines)

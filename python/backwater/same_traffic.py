@@ -91,7 +91,10 @@ def require_flows(name: str, run: Results, other_name: str, other: Results) -> N
 
 def _flows(run: Results) -> pl.DataFrame:
     names = [pl.col(key).cast(pl.String) for key in ("src", "dst")]
-    chosen = run.flows.select("start_ps", *names, "size_bytes").collect()
+    # How much a supplied flow carries, its application decides as it runs.
+    supplied = [entry["name"] for entry in run.meta["scenario"].get("traffic", []) if entry.get("kind") == "supply"]
+    size = pl.when(~pl.col("traffic").cast(pl.String).is_in(supplied)).then("size_bytes").alias("size_bytes")
+    chosen = run.flows.select("start_ps", *names, size).collect()
     return chosen.sort("start_ps", "src", "dst", "size_bytes")
 
 

@@ -173,8 +173,8 @@ def _probed(results: Results) -> list[str]:
 
 def _ports_in_use(results: Results) -> pl.DataFrame:
     """The ports that sent, queued or were OFF, over the priorities of the flows; `at_host` where flows begin or end."""
-    ends = results.flows.select(pl.col("src", "dst").cast(pl.String)).unique().collect()
-    hosts = pl.concat([ends["src"], ends["dst"]]).unique().to_list()
+    ends = [results.flows.select(pl.col(end).unique().cast(pl.String)).collect()[end] for end in ("src", "dst")]
+    hosts = pl.concat(ends).unique().to_list()
     sums = ("sent_bytes", "pauses", "paused_ps", "ce_marks", "ue_marks", "congestion_ps")
     return (
         results.ports.filter(

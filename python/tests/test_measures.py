@@ -31,7 +31,7 @@ def test_the_99th_percentile_is_the_smallest_slowdown_that_99_percent_do_not_exc
         slowdowns = pl.DataFrame({"slowdown": [float(value) for value in range(1, count + 1)]})
         rows = pl.concat([one.drop("slowdown")] * count).hstack(slowdowns)
         rows.write_parquet(tcd_run.folder / "flows.parquet")
-        assert measures.by_traffic(tcd_run)["p99_slowdown"].to_list() == [expected]
+        assert measures.by_traffic(Results(tcd_run.folder))["p99_slowdown"].to_list() == [expected]
 
 
 def test_the_priority_shown_is_the_one_that_carried_most_bytes(tcd_run: Results) -> None:

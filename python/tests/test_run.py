@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import backwater
+import polars as pl
 import pytest
 from backwater import Results, ScenarioError, _core
 from backwater.cli import main
@@ -19,6 +20,7 @@ from backwater.errors import Exit
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ONE_POINT = SCENARIOS / "single-congestion-point.toml"
+ONE_TREE = Path(__file__).parents[2] / "papers/ici/scenarios/w1.toml"
 
 SMALL = """
 [topology]
@@ -97,17 +99,20 @@ def test_probes_change_no_digest(tmp_path: Path) -> None:
 
 
 def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -> None:
-    run = backwater.run(ONE_POINT, out=tmp_path / "run")
+    short = ["run.until=20us", "probe.isolation=true", "traffic.tree.start=0ns"]
+    runs = [
+        backwater.run(ONE_POINT, out=tmp_path / "point"),
+        backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),
+    ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):
         columns.setdefault(entry["table"], []).append(entry["column"])
-    assert set(run.tables) == set(columns)
-    for table, names in columns.items():
-        assert run.table(table).collect_schema().names() == names
-        assert (
-            run.table(table).select("priority" if "priority" in names else names[0]).collect().height
-            == (run.tables[table]["rows"])
-        )
+    assert {table for run in runs for table in run.tables} == set(columns)
+    for run in runs:
+        for table, about in run.tables.items():
+            assert run.table(table).collect_schema().names() == columns[table]
+            run.check(table)
+            assert about["rows"] == run.table(table).select(pl.len()).collect().item()
 
 
 def test_run_json_says_how_to_get_the_same_run_again(tmp_path: Path) -> None:

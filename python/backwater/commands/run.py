@@ -142,6 +142,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
                 _print_tables(runs, name)
             if len(groups) > 1:
                 terminal.stdout().print(sweep.table(groups, "Schemes"))
+                _print_isolation(groups)
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""
@@ -172,12 +173,22 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
             if line.startswith(("caveat", "note", "partial")):
                 console.print(f"{run.folder}: {line}", highlight=False, markup=False)
     console.print(sweep.table(groups))
+    _print_isolation(groups)
     for run in every:
         console.print(f"results: {run.folder}", highlight=False, markup=False)
 
 
+def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
+    """What tables of congested flows and marks did in the groups that can tell, if any can."""
+    from backwater import isolation, terminal
+
+    found = {name: runs for name, runs in groups.items() if all(isolation.applies(run) for run in runs)}
+    if found:
+        terminal.stdout().print(isolation.table(found))
+
+
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:
-    from backwater import scores, tables, terminal
+    from backwater import isolation, scores, tables, terminal
     from backwater.blame import report
 
     console = terminal.stdout()
@@ -196,5 +207,7 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
         console.print(tables.traffic_table({"": last}))
         ports = tables.busiest_ports(last, 12)
         console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
+    if isolation.applies(last):
+        console.print(isolation.table({"": runs}))
     for run in runs:
         console.print(f"results: {run.folder}", highlight=False, markup=False)

@@ -13,9 +13,9 @@ use crate::world::World;
 pub(crate) struct Ideal {
     /// From its start to its last byte at the receiver.
     pub(crate) fct: Span,
-    /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is neither on a wire
-    /// nor crossing a switch, and none of the flow's other packets is on the first wire: alone, too, it waits for its
-    /// application and, later, for longer packets before it or behind those that a slower link has not sent yet.
+    /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is on no wire and none
+    /// of the flow's other packets is on the first: alone, too, it waits for its application and, at later links, for longer
+    /// packets before it or behind those that a slower link has not sent yet, and it crosses combined switches.
     pub(crate) wait: Span,
     /// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
     /// propagation of the path; no headers, no store-and-forward.
@@ -26,6 +26,8 @@ pub(crate) struct Ideal {
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     rate: Rate,
+    /// Whether it is within a switch.
+    crossing: bool,
     /// How much faster than `rate` it is, in hundredths.
     percent: u64,
     delay: u64,
@@ -79,10 +81,16 @@ fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage>
         let link = &network.ports(node)[usize::from(port)];
         if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
             let rate = last.rate.min(link.rate);
-            way.push(Stage { rate, percent: combined.speedup_percent, delay: 0, cut: u64::MAX });
+            way.push(Stage {
+                rate,
+                crossing: true,
+                percent: combined.speedup_percent,
+                delay: 0,
+                cut: u64::MAX,
+            });
         }
         let cut = world.cut(network, link).map_or(u64::MAX, |header| link.rate.serialize(header).as_ps());
-        way.push(Stage { rate: link.rate, percent: 100, delay: link.delay.as_ps(), cut });
+        way.push(Stage { rate: link.rate, crossing: false, percent: 100, delay: link.delay.as_ps(), cut });
     }
     way
 }
@@ -111,7 +119,9 @@ fn alone(flow: &Flow, way: &[Stage], world: &World) -> Ideal {
         done = last_start + stage.time(last) + stage.delay;
         last_start += stage.passes(last);
         ahead += stage.passes(full);
-        under_way += stage.passes(last);
+        if !stage.crossing {
+            under_way += stage.passes(last);
+        }
     }
     let before = way[0].time(full) * (packets - 1);
     let propagation: u64 = way.iter().map(|stage| stage.delay).sum();

@@ -88,7 +88,8 @@ impl Table for FlowRecord {
         column(
             "ideal_wait_ps",
             "ps",
-            "What of ideal_fct_ps is waiting: for the application's next packet, or at a switch for the flow's own packets.",
+            "What of ideal_fct_ps is waiting: for the application's next packet, or at a switch for the flow's own packets or \
+             to cross it (combined queueing).",
             Take::U64(|r| r.ideal_wait.as_ps()),
         ),
         column(

@@ -123,6 +123,24 @@ def events(results: Results, what: str) -> Series:
     return Series(np.arange(len(values), dtype=np.int64) * period, values)
 
 
+def slots(results: Results) -> Series:
+    """The most slots in use at a time at any one switch, per period: what was taken before it counts, too."""
+    period = deliveries.period_ps(results)
+    periods = max(-(-end_ps(results) // period), 1)
+    here = at_switches(results).with_columns(period=(pl.col("time_ps") // period).clip(upper_bound=periods - 1))
+    found = here.group_by("node_index", "period", maintain_order=True).agg(
+        peak=pl.col("used_slots").max(), last=pl.col("used_slots").last()
+    )
+    nodes = results.switches.select("node_index")
+    every = nodes.join(pl.LazyFrame({"period": range(periods)}, schema={"period": pl.UInt64}), how="cross")
+    typed = found.with_columns(pl.col("period").cast(pl.UInt64))
+    filled = every.join(typed, on=["node_index", "period"], how="left").sort("node_index", "period")
+    before = pl.col("last").forward_fill().over("node_index").shift(1).over("node_index")
+    used = filled.select("period", used=pl.max_horizontal("peak", before).fill_null(0))
+    most = used.group_by("period").agg(pl.col("used").max()).sort("period").collect()["used"]
+    return Series(np.arange(periods, dtype=np.int64) * period, most.to_numpy().astype(np.float64))
+
+
 #: Key of :func:`numbers`, heading.
 COLUMNS = (
     ("becns", "BECNs"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import isolation_scene
+import polars as pl
 import pytest
 from backwater import isolation, terminal
 from backwater.results import Results
@@ -40,6 +41,18 @@ def test_events_are_counted_by_period(results: Results) -> None:
     assert isolation.events(results, "refused").value.tolist() == [1, 0, 1]
     assert isolation.events(results, "notified").value.tolist() == [1, 0, 0]
     assert isolation.events(results, "allocated").value.tolist() == [2, 0, 0]
+
+
+def test_slots_that_were_taken_before_a_period_count_in_it(results: Results) -> None:
+    assert isolation.slots(results).value.tolist() == [2, 2, 2]
+    early = results.isolation.filter(pl.col("time_ps") < 7 * isolation_scene.US).collect()
+    early.write_parquet(results.folder / "isolation.parquet")
+    assert isolation.slots(results).value.tolist() == [2, 2, 2]
+    early.filter(pl.col("node_index") == 1).write_parquet(results.folder / "isolation.parquet")
+    assert isolation.slots(results).value.tolist() == [0, 0, 0]
+    freed = early.head(2).with_columns(time_ps=pl.Series([5, 60], dtype=pl.Int64) * isolation_scene.US)
+    freed.with_columns(used_slots=pl.Series([2, 1])).write_parquet(results.folder / "isolation.parquet")
+    assert isolation.slots(results).value.tolist() == [2, 2, 1]
 
 
 def test_without_isolation_there_are_marks_but_no_entries(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ use backwater_topology::{Network, generate};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use scene::{Hop, arrivals, chain, cut_through, exact, flow, ideal, infiniband, run};
+use scene::{
+    Hop, PACKET, Scheme, arrivals, chain, crossbar, cut_through, exact, flow, ideal, infiniband, isolation,
+    run,
+};
 
 /// Sizes on the wire of a flow's packets.
 fn packets(bytes: u64, payload: u64, header: u64) -> Vec<u64> {
@@ -168,5 +171,37 @@ proptest! {
             spec.switch.credits = None;
         }
         prop_assert_eq!(simulated(spec), (expected, expected));
+    }
+}
+
+proptest! {
+    #[test]
+    fn over_combined_switches_it_takes_each_crossing_too(
+        links in prop::collection::vec((100..1000_u64, 0..2000_u64), 2..5),
+        packets in 1..40_u64,
+        speedup in 100..1000_u64,
+    ) {
+        let rates: Vec<u64> = links.iter().map(|(tenths, _)| tenths * 100_000_000).collect();
+        let net = chain(&links.iter().map(|&(tenths, ns)| (gbps(tenths), Span::from_ns(ns))).collect::<Vec<_>>());
+        let flows = vec![flow(0, 1, packets * PACKET - 1, Time::ZERO, Pacing::LineRate)];
+        let mut spec = isolation(net, flows, Scheme::None);
+        crossbar(&mut spec).speedup_percent = speedup as u32;
+        // Each link, and before it the crossbar as fast as the slower of its two links, times the speedup.
+        let mut stages = vec![(exact(PACKET, rates[0]), links[0].1 * 1000)];
+        for (pair, (_, delay)) in rates.windows(2).zip(&links[1..]) {
+            let slower = exact(PACKET, pair[0].min(pair[1]));
+            stages.push(((slower * 100).div_ceil(speedup), 0));
+            stages.push((exact(PACKET, pair[1]), delay * 1000));
+        }
+        let mut free = vec![0; stages.len()];
+        let mut done = 0;
+        for _ in 0..packets {
+            done = 0;
+            for (free, (time, delay)) in free.iter_mut().zip(&stages) {
+                *free = done.max(*free) + time;
+                done = *free + delay;
+            }
+        }
+        prop_assert_eq!(simulated(spec), (done, done));
     }
 }

@@ -62,7 +62,7 @@ def test_the_commands_print_what_the_readme_says_they_do(
         assert missing == [], f"{command} does not print this any more: change README.md"
 
 
-@pytest.mark.parametrize("name", re.findall(r"scenarios/[\w-]+\.toml", README))
+@pytest.mark.parametrize("name", re.findall(r"(?:papers/\w+/)?scenarios/[\w-]+\.toml", README))
 def test_every_scenario_file_that_the_readme_names_is_valid(name: str) -> None:
     assert Scenario.load(ROOT / name).resolve()["traffic"]
 

@@ -42,6 +42,11 @@ def under_credits(scenario: Mapping[str, Any]) -> bool:
     return bool(scenario.get("switch", {}).get("flow-control") == "credits")
 
 
+def supplied(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries of a resolved scenario whose flows are as large as what was sent of their supply."""
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == "supply"]
+
+
 def end_ps(results: Results) -> int:
     """When the run ended."""
     return int(results.meta["sim_time_ps"])

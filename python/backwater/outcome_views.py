@@ -99,9 +99,26 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                 _bars(axes, schemes, parts, scale)
                 axes.set_title(heading, fontsize=8.5)
                 axes.set_xlabel(unit)
+                if unit == _SLOWDOWN:
+                    _logarithmic(axes)
                 axes.set_yticks(range(len(schemes)), schemes if index == 0 else [""] * len(schemes))
         made.suptitle(title, x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)
+
+
+#: The unit of panels with a logarithmic axis, which begins with 1.
+_SLOWDOWN = "FCT (FCT alone = 1)"
+
+
+def _logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    top = axes.get_xlim()[1]
+    axes.set_xscale("log")
+    axes.set_xlim(1, top**1.25)
+    axes.xaxis.set_major_locator(LogLocator(numticks=5))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 #: A heading, the parts of each bar, the unit, and what a value is divided by.
@@ -114,9 +131,8 @@ def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> lis
 
     rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
     panels: list[_Panel] = [(f"{name}: throughput", [of("throughput_bps")], rate_unit, rate)]
-    if any(of("p99_fct_ps").values()):
-        time, time_unit = _scale(of("p99_fct_ps"), ((1e9, "ms"), (1e6, "µs"), (1e3, "ns")))
-        panels.append((f"{name}: p99 FCT", [of("p99_fct_ps")], time_unit, time))
+    if any(of("p99_slowdown").values()):
+        panels.append((f"{name}: p99 slowdown", [of("p99_slowdown")], _SLOWDOWN, 1))
     panels.append((f"{name}: packets with CE", [of("ce_percent")], "%", 1))
     panels.append((f"{name}: BECNs", [of("becns")], "BECNs", 1))
     return panels
@@ -146,6 +162,8 @@ def _scale(values: ByScheme, units: Sequence[tuple[float, str]]) -> tuple[float,
 
 def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float) -> None:
     """One bar per scheme from top to bottom, in parts beside each other, its number, and its interval as a whisker."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     colours = plot.scheme_colours(schemes)
     ends = [0.0]
     for place, scheme in enumerate(schemes):
@@ -170,6 +188,8 @@ def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: 
         shown = quantity.count(left) if left >= 1000 else f"{left:.3g}"
         axes.annotate(shown, (left + spread, place), (2, 0), textcoords="offset points", va="center", size=6.5)
     axes.set_xlim(0, 1.28 * max(ends) or 1)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}".replace(",", " ")))
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")

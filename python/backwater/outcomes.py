@@ -43,6 +43,7 @@ OF_TRAFFIC = (
     Quantity("throughput_bps", "throughput", quantity.rate),
     Quantity("median_fct_ps", "median FCT", quantity.time),
     Quantity("p99_fct_ps", "p99 FCT", quantity.time),
+    Quantity("p99_slowdown", "p99 slowdown", quantity.three_digits),
     Quantity("ce_percent", "CE", _percent),
     Quantity("ue_percent", "UE", _percent),
     Quantity("becns", "BECNs", quantity.count),
@@ -139,14 +140,18 @@ def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
 
 
 def _entries(run: Results, window: Window | None) -> dict[str, Values]:
-    fct = pl.col("fct_ps").drop_nulls()
+    sized = pl.col("size_bytes").is_not_null() & ~pl.col("traffic").cast(pl.String).is_in(
+        measures.supplied(run.meta["scenario"])
+    )
+    fct, slowdown = (pl.col(name).filter(sized).drop_nulls() for name in ("fct_ps", "slowdown"))
     packets = pl.col("packets").sum()
     rows = (
         run.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
         .agg(
-            finished=pl.when(pl.col("size_bytes").count() > 0).then(pl.col("finish_ps").count()),
+            finished=pl.when(sized.any()).then(pl.col("finish_ps").count()),
             median_fct_ps=measures.nearest_rank(fct, 50),
             p99_fct_ps=measures.nearest_rank(fct, 99),
+            p99_slowdown=measures.nearest_rank(slowdown, 99),
             ce_percent=pl.when(packets > 0).then(100 * pl.col("ce_packets").sum() / packets),
             ue_percent=pl.when(packets > 0).then(100 * pl.col("ue_packets").sum() / packets),
             becns=(pl.col("cnps_ce") + pl.col("cnps_ue")).sum(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import quantity
+from backwater import measures, quantity
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def require_flows(name: str, run: Results, other_name: str, other: Results) -> N
 def _flows(run: Results) -> pl.DataFrame:
     names = [pl.col(key).cast(pl.String) for key in ("src", "dst")]
     # How much a supplied flow carries, its application decides as it runs.
-    supplied = [entry["name"] for entry in run.meta["scenario"].get("traffic", []) if entry.get("kind") == "supply"]
-    size = pl.when(~pl.col("traffic").cast(pl.String).is_in(supplied)).then("size_bytes").alias("size_bytes")
-    chosen = run.flows.select("start_ps", *names, size).collect()
+    supplied = pl.col("traffic").cast(pl.String).is_in(measures.supplied(run.meta["scenario"]))
+    size = pl.when(~supplied).then(pl.col("size_bytes"))
+    chosen = run.flows.select("start_ps", *names, size_bytes=size).collect()
     return chosen.sort("start_ps", "src", "dst", "size_bytes")
 
 

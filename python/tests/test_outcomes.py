@@ -212,3 +212,52 @@ def test_isolation_stands_beside_tcd_on_the_same_switch_with_the_same_traffic(na
         switches.append({key: value for key, value in switch.items() if key not in ("detector", "isolation")})
     assert switches[0]["queueing"] == "combined"
     assert all(switch == switches[0] for switch in switches)
+
+
+SUPPLY = """
+profile = "isolation"
+[run]
+until = "300us"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "25ns"
+[[traffic]]
+name = "tree"
+kind = "supply"
+from = ["h1", "h2"]
+to = "h0"
+rate = "100Gbps"
+backlog = "64KiB"
+until = "200us"
+[[traffic]]
+name = "others"
+kind = "incast"
+from = ["h1", "h2"]
+to = "h3"
+size = "64KiB"
+[[scheme]]
+name = "none"
+set = ["cc.kind=none", "switch.detector.kind=none"]
+[[scheme]]
+name = "ECN"
+set = ["switch.detector.kind=red"]
+[probe]
+delivered = true
+sample = "10us"
+"""
+
+
+def test_how_much_of_a_supply_is_sent_is_an_outcome_and_no_difference_of_the_traffic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("supply.toml").write_text(SUPPLY)
+    assert main(["compare", "supply.toml", "--seeds", "1", "--window", "0us..200us", "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    tree = {row["scheme"]: row for row in told["entries"] if row["traffic"] == "tree"}
+    assert tree["none"]["throughput_bps"] > tree["ECN"]["throughput_bps"] > 0
+    assert tree["none"]["finished"] is tree["none"]["p99_fct_ps"] is None
+    # The sizes are those of the others alone.
+    assert {row["bin"] for row in told["rows"]} == {"64 KiB", "all sizes"}

@@ -38,9 +38,12 @@ fn times(arrived: &[ArrivedRecord]) -> Vec<u64> {
 fn a_packet_alone_takes_its_time_on_each_wire_and_half_of_it_across_each_crossbar() {
     for switches in 1..4 {
         let network = chain(&vec![cable(); switches as usize + 1]);
-        let arrived = arrivals(isolation(network, vec![packets(0, 1, 3)], Scheme::None));
+        let mut spec = isolation(network, vec![packets(0, 1, 3)], Scheme::None);
+        spec.probe.packets = vec![true];
+        let outcome = run(spec);
         let first = (switches + 1) * (WIRE + WAY) + switches * CROSS;
-        assert_eq!(times(&arrived), [first, first + WIRE, first + 2 * WIRE]);
+        assert_eq!(times(&outcome.records.arrived), [first, first + WIRE, first + 2 * WIRE]);
+        assert_eq!(outcome.flows[0].ideal_fct.as_ps(), first + 2 * WIRE);
     }
 }
 
@@ -104,6 +107,8 @@ fn pause_at_the_stop_of_the_ingress_port_resume_at_its_go_when_a_packet_has_cros
         ]
     );
     assert_eq!(outcome.flows[0].finish.as_ps(), 898_814 + 9 * 819_200 + WAY);
+    // The link to b was never idle: without any PAUSE it would have taken as long.
+    assert_eq!(outcome.flows[0].ideal_fct.as_ps(), 898_814 + 9 * 819_200 + WAY);
     let switch = outcome.switches[0];
     assert_eq!((switch.peak_ingress.get(), switch.peak_egress.get()), (4 * PACKET, 2 * PACKET));
 }

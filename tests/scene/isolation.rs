@@ -9,7 +9,7 @@ use backwater_fabric::{
     Arbiter, Combined, Crossings, IsolationSpec, KeyKind, MarkAt, MarkBasis, MarkSpec, Queueing, Spec,
 };
 use backwater_topology::{Network, Routes, Routing, generate};
-use backwater_traffic::{Flow, Pacing};
+use backwater_traffic::{Drawn, Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 use crate::{flow, ideal, per_port};
@@ -168,21 +168,17 @@ pub fn hot_sources() -> impl Iterator<Item = u32> {
     (3..64).step_by(4)
 }
 
-/// The congestion tree: each source makes packets at `gbps` Gbps from `start` to `until`, spread over `targets`; of 64 packets
+/// Congestion trees: each source makes packets at `gbps` Gbps from `start` to `until`, for each a target is drawn; of 64 packets
 /// more than it can send it makes none. Entry 1.
 pub fn burst(sources: &[u32], targets: &[u32], gbps: u64, start: Time, until: Time) -> Vec<Flow> {
-    let ways = targets.len() as u32;
-    let rate = Rate::from_bps(gbps * 1_000_000_000 / u64::from(ways));
-    let pacing = Pacing::Supplied { rate, backlog: 64 / ways, until, drawn: None };
-    let turn = rate.serialize(Bytes::new(PACKET)).as_ps() / u64::from(ways);
-    let mut flows = Vec::new();
-    for &src in sources {
-        for (nth, &dst) in (0..).zip(targets).filter(|(_, dst)| **dst != src) {
-            let start = start + Span::from_ps(turn * nth);
-            flows.push(Flow { group: 1, ..flow(src, dst, u64::MAX, start, pacing) });
-        }
-    }
-    flows
+    let of = targets.len() as u16;
+    let flow_to = |src, (number, dst): (u16, &u32)| {
+        let drawn = (of > 1).then_some(Drawn { of, number });
+        let pacing =
+            Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog: 64 / u32::from(of), until, drawn };
+        Flow { group: 1, ..flow(src, *dst, u64::MAX, start, pacing) }
+    };
+    sources.iter().flat_map(|&src| (0..).zip(targets).map(move |to| flow_to(src, to))).collect()
 }
 
 /// Packets of `sources` at `load` each until `until`, each to one of `targets`, drawn anew: Poisson processes. Entry 0; all

@@ -56,6 +56,11 @@ cbfc.command(
 app.command(cbfc)
 
 
+trace = App(name="trace", help="Messages that depend on each other: traces of applications.")
+trace.command("backwater.commands.trace:import_", name="import", help="Make a trace file of a VEF trace.")
+app.command(trace)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""
     with _terminated_as_interrupted():

@@ -1,16 +1,15 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
-use std::collections::BTreeMap;
-
 use backwater_control::CodePoint;
 use backwater_control::notify::{Action, Notify};
 use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
 use backwater_traffic::OWN_CONNECTION;
-use backwater_units::{Bytes, Rate, Time};
+use backwater_units::{Bytes, Time};
 
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::delivered::Delivered;
 use crate::due::DueHeap;
+use crate::halves;
 use crate::isolating::Told;
 use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
@@ -144,8 +143,8 @@ impl Host {
     pub(crate) fn new(node: u32, spec: &Spec, ends: &Ends, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host") as usize;
         let line = ports.egress[usize::from(NIC)].rate();
-        let (senders, spacings, connections) = sending(&ends.sent[host], line, world);
-        let (receivers, notifiers) = receiving(&ends.received[host], world);
+        let (senders, spacings, connections) = halves::sending(&ends.sent[host], line, world);
+        let (receivers, notifiers) = halves::receiving(&ends.received[host], world);
         let steps = Steps::new(&ends.steps[host], &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
@@ -154,7 +153,7 @@ impl Host {
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
             sending: 0,
             ports,
-            order: order(&senders, world),
+            order: halves::order(&senders, world),
             senders,
             spacings,
             receivers,
@@ -342,62 +341,6 @@ impl Host {
             }
         }
     }
-}
-
-/// The sending halves of flows, with what they share on connections.
-fn sending(flows: &[u32], line: Rate, world: &World) -> (Vec<Sender>, Vec<Spacing>, Vec<Connection>) {
-    let mut numbers = BTreeMap::new();
-    let mut spacings = Vec::new();
-    let mut of_connection = Vec::new();
-    let mut new = |index, flow| {
-        spacings.push(Spacing::new(index, flow, line, world));
-        spacings.len() as u32 - 1
-    };
-    let sender = |index: &u32| {
-        let flow = &world.flows[*index as usize];
-        if flow.connection == OWN_CONNECTION {
-            return Sender::new(*index, flow, new(*index, flow), OWN_CONNECTION, world);
-        }
-        let next = numbers.len() as u32;
-        let number = *numbers.entry(flow.connection).or_insert(next);
-        if number == next {
-            of_connection.push(new(*index, flow));
-        }
-        Sender::new(*index, flow, of_connection[number as usize], number, world)
-    };
-    let senders = flows.iter().map(sender).collect();
-    let connections = vec![Connection::default(); of_connection.len()];
-    (senders, spacings, connections)
-}
-
-/// The receiving halves of flows, with their notification points.
-fn receiving(flows: &[u32], world: &World) -> (Vec<Receiver>, Vec<Notify>) {
-    let (mut receivers, mut notifiers): (Vec<Receiver>, _) = (Vec::with_capacity(flows.len()), Vec::new());
-    for index in flows {
-        let flow = &world.flows[*index as usize];
-        let first = world.path_key(*index);
-        let notes = if world.pairs[usize::from(world.pair_of(flow))].notify.is_none() {
-            0
-        } else if first == *index {
-            notifiers.push(Notify::default());
-            notifiers.len() as u32 - 1
-        } else {
-            receivers[world.receiver_slot[first as usize] as usize].notes
-        };
-        receivers.push(Receiver::new(*index, flow, notes, world));
-    }
-    (receivers, notifiers)
-}
-
-/// The senders in order of their starts; empty if they are in that order.
-fn order(senders: &[Sender], world: &World) -> Vec<u32> {
-    let start = |sender: &Sender| world.flows[sender.flow as usize].start;
-    if senders.is_sorted_by_key(start) {
-        return Vec::new();
-    }
-    let mut order: Vec<u32> = (0..senders.len() as u32).collect();
-    order.sort_by_key(|slot| start(&senders[*slot as usize]));
-    order
 }
 
 /// An ACK or CNP for a flow: it goes back to the flow's source and is not itself markable.

@@ -20,6 +20,7 @@ mod egress;
 mod explain;
 mod forwarding;
 mod gates;
+mod halves;
 mod host;
 mod ideal;
 mod ingress;

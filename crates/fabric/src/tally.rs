@@ -139,7 +139,9 @@ mod tests {
     #[test]
     fn the_largest_region_of_any_port_counts() {
         let mut tally = Tally::default();
-        [4096, 12_288, 8192].into_iter().for_each(|bytes| tally.note_ingress(bytes));
+        for bytes in [4096, 12_288, 8192] {
+            tally.note_ingress(bytes);
+        }
         tally.note_egress(4096);
         let record = tally.record(0, None);
         assert_eq!((record.peak_ingress, record.peak_egress), (Bytes::new(12_288), Bytes::new(4096)));

@@ -3,6 +3,7 @@ mod calculate;
 mod errors;
 mod run;
 mod session;
+mod trace;
 
 use errors::bad_input;
 use pyo3::prelude::*;
@@ -49,6 +50,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_credits, module)?)?;

@@ -1,0 +1,78 @@
+//! Traces good and bad.
+use super::*;
+
+const SMALL: &str = "backwater-trace 1
+# four ranks, and a group of two
+ranks 4
+group 7 0 2
+message 1 from 0 to 1 bytes 4KiB
+message 2 from 1 to 2 bytes 0 after received 1 delay 500ns
+collective 5 reduce bytes 1000 algorithm linear group 7 root 2
+join 5 rank 2 after received 2
+message 3 from 0 to 3 bytes 8 after done 5 delay 1us
+";
+
+#[test]
+fn a_trace_says_who_sends_what_after_what() {
+    let read = trace(SMALL).expect("a good trace");
+    assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 3, 4));
+    assert_eq!(read.messages[0].bytes, Bytes::new(4096));
+    let Ready { after, delay, line } = read.messages[1].ready;
+    assert_eq!((after, delay, line), (After::Received(0), Span::from_ns(500), 6));
+    assert_eq!(read.messages[2].ready.after, After::Done(0));
+    let collective = &read.collectives[0];
+    assert_eq!((collective.group, collective.root), (1, 1), "rank 2 is the second of its group");
+    assert_eq!(collective.joins[1].after, After::Received(1));
+}
+
+#[test]
+fn a_trace_that_is_written_is_read_back_the_same() {
+    let read = trace(SMALL).expect("a good trace");
+    let again = trace(&read.to_string()).expect("what is written");
+    assert_eq!((&again.groups, again.flows()), (&read.groups, read.flows()));
+    assert_eq!(again.to_string(), read.to_string());
+    assert_eq!(again.expand().expect("no circle"), read.expand().expect("no circle"));
+}
+
+#[track_caller]
+fn refused(lines: &str, line: usize, what: &str) {
+    let text = format!("backwater-trace 1\nranks 4\nmessage 1 from 0 to 1 bytes 9\n{lines}");
+    let error = trace(&text).expect_err("something is wrong");
+    assert!(error.line == line && error.what.contains(what), "{error}");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    assert_eq!(trace("ranks 4").expect_err("no header").line, 1);
+    assert_eq!(trace("backwater-trace 1\n\nranks 1").expect_err("one rank").line, 3);
+    refused("message 1 from 1 to 2 bytes 9", 4, "two of message 1");
+    refused("message 2 from 1 to 4 bytes 9", 4, "there is no rank 4; the 4 ranks are 0 to 3");
+    refused("message 2 from 1 to 1 bytes 9", 4, "itself");
+    refused("message 2 from 1 to 2 bytes 9PB", 4, "`9PB` is not a size");
+    refused("message 2 from 1 to 2", 4, "needs `bytes`");
+    refused("message 2 from 1 to 2 bytes 9 at 3", 4, "`at` is not one of");
+    refused("message 2 from 1 to 2 bytes 9 bytes 8", 4, "twice");
+    refused("message 2 from 1 to 2 bytes 9 after received 3", 4, "there is no message 3");
+    refused("message 2 from 2 to 1 bytes 9 after received 1", 4, "rank 2, which cannot know it");
+    refused("message 2 from 1 to 2 bytes 9 after sent 1", 4, "sent by rank 0");
+    refused("collective 1 allgather bytes 9 algorithm binomial", 4, "there are ring, recursive-doubling");
+    refused("group 1 0 1 2\ncollective 1 allgather bytes 9 algorithm recursive-doubling group 1", 5, "not 3");
+    refused("collective 1 scan bytes 9", 4, "`scan` is not one of barrier");
+    refused("collective 1 bcast bytes 9 root 5", 4, "root 5 is not in the group");
+    refused("collective 1 barrier root 0", 4, "a barrier has no root");
+    refused("join 3 rank 0", 4, "there is no collective 3");
+    refused("group 1 0 1\ncollective 1 barrier group 1\njoin 1 rank 2", 6, "rank 2 is not in collective 1");
+    refused("group 1 0 0", 4, "each of them once");
+    refused("sleep 4", 4, "`sleep` is not one of group, message");
+}
+
+#[test]
+fn records_that_wait_for_each_other_are_refused() {
+    let circle =
+        "message 2 from 1 to 2 bytes 9 after received 3\nmessage 3 from 2 to 1 bytes 9 after received 2";
+    refused(circle, 4, "never becomes ready");
+    // The barrier waits for rank 1, which waits for a message that rank 0 sends after the barrier.
+    let barrier =
+        "collective 1 barrier\njoin 1 rank 1 after received 2\nmessage 2 from 0 to 1 bytes 1 after done 1";
+    refused(barrier, 4, "never becomes ready");
+}

@@ -1,0 +1,33 @@
+"""``backwater trace import``: traces of other tools as trace files of ours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from backwater.errors import UsageError
+
+
+def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> None:
+    """Make a trace file (see docs/trace-format.md) of a VEF trace.
+
+    Parameters
+    ----------
+    file
+        The VEF trace.
+    out
+        Where to write the trace file; one that exists is replaced.
+    """
+    from backwater import _core
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from error
+    trace, holds, caveat = _core.import_vef(text, str(file))
+    out.write_text(trace, encoding="utf-8")
+    print(f"{out}: {holds}")
+    print(f"note: {caveat}", file=sys.stderr)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Cuts between size bins where the traffic is not of one of the two tables.
 _CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+#: So many schemes fit into the legend of a panel, and into a title.
+_FEW = 4
 #: What of a bin is divided by the same of the first scheme.
 _RATIOS = ("median", "p99")
 
@@ -226,6 +228,12 @@ def _interval(row: Mapping[str, Any], name: str, show: Any) -> str:
     return f"{number} ± {rounded} {unit}".rstrip()
 
 
+def title(schemes: Sequence[str], traffic: str | None) -> str:
+    """What a picture of these schemes is of."""
+    names = " against ".join(schemes) if len(schemes) <= _FEW else f"{len(schemes)} schemes"
+    return f"{names}, traffic {traffic}" if traffic else names
+
+
 def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -> Path:
     """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars."""
     bins = table.filter(pl.col("bin") != "all sizes")
@@ -238,7 +246,10 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
             axes.set_title(heading)
             axes.set_ylabel(f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)")
             axes.set_xlabel("flow size")
-        panels[0].legend()
+        if bins["scheme"].n_unique() > _FEW:
+            made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+        else:
+            panels[0].legend()
         made.suptitle(title, x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)
 

@@ -158,7 +158,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     table.write_parquet(root / "compare.parquet")
     found.entries().write_parquet(root / "traffic.parquet")
     found.totals().write_parquet(root / "network.parquet")
-    title = f"{' against '.join(made.runs)}{f', traffic {made.traffic}' if made.traffic else ''}"
+    title = comparison.title(list(made.runs), made.traffic)
     pictures = [
         comparison.draw(table, root / "compare.png", title=title, base=made.base),
         outcome_views.draw(found, root / "schemes.png", title=_over(found.seeds)),

@@ -271,3 +271,39 @@ def test_what_the_user_sets_comes_after_what_a_scheme_sets(one: str, capsys: pyt
     assert main(["run", one, "--scheme", "DCQCN", "--set", "switch.detector.kmax=30KB", "--json"]) == Exit.OK
     run = json.loads(capsys.readouterr().out)
     assert run["scenario"]["switch"]["detector"]["kmax"] == "30KB"
+
+
+SUPPLIED = """
+[topology]
+kind = "star"
+hosts = 5
+rate = "40Gbps"
+delay = "1us"
+[[traffic]]
+name = "tree"
+kind = "supply"
+from = ["h1", "h2", "h3"]
+to = "h0"
+rate = "40Gbps"
+backlog = "16KB"
+until = "500us"
+[[traffic]]
+name = "web"
+kind = "flow"
+from = "h1"
+to = "h4"
+size = "10KB"
+"""
+
+
+def test_what_an_application_supplies_is_the_same_traffic_whatever_a_scheme_lets_it_send(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # With a fifth of the rate a bounded backlog takes fewer packets; that is an outcome.
+    monkeypatch.chdir(tmp_path)
+    schemes = SCHEMES.replace("none", "fast", 1).replace("DCQCN", "slow").replace("20KB", "6KB")
+    Path("supply.toml").write_text(SUPPLIED + schemes)
+    assert main(["compare", "supply.toml", "--seeds", "1", "--json"]) == Exit.OK
+    table = rows(capsys)
+    assert {scheme for _, scheme in table} == {"fast", "slow"}
+    assert table["all sizes", "fast"]["flows"] == 1, "only what has a size has a slowdown"

@@ -5,7 +5,7 @@ use backwater_control::isolation::{
 };
 use backwater_fabric::{Arbiter, Crossings, IsolationSpec, KeyKind, MarkAt, MarkBasis, MarkSpec, PacketSpec};
 use backwater_topology::Routing;
-use backwater_traffic::Pacing;
+use backwater_traffic::{Drawn, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 use scene::{CONGESTED, NORMAL, us};
@@ -32,10 +32,10 @@ fn packet() -> impl Strategy<Value = PacketSpec> {
 }
 
 fn pacing() -> impl Strategy<Value = Pacing> {
-    let supplied = (5u64..120, 1u32..40, 1u64..150).prop_map(|(gbps, backlog, until)| Pacing::Supplied {
-        rate: Rate::from_gbps(gbps.min(100)),
-        backlog,
-        until: us(until),
+    let drawn =
+        prop::option::of((1u16..5, 0u16..5).prop_map(|(of, number)| Drawn { of, number: number % of }));
+    let supplied = (5u64..=100, 1u32..40, 1u64..150, drawn).prop_map(|(gbps, backlog, until, drawn)| {
+        Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog, until: us(until), drawn }
     });
     prop_oneof![3 => draws::pacing(), 2 => supplied]
 }

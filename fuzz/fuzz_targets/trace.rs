@@ -1,0 +1,34 @@
+//! Any file is a trace or refused with a line; a trace is written as it is read, and what it becomes can be carried out.
+#![no_main]
+use backwater_traffic::trace::{Event, Program};
+use backwater_traffic::{MAX_SIZE, read};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match read::trace(text) {
+        Ok(trace) if trace.flows() <= 10_000 && trace.ranks <= 100 => {
+            let program = trace.expand().expect("checked by the reader");
+            is_local(&program);
+            let again = read::trace(&trace.to_string()).expect("what was written");
+            assert_eq!(again.expand(), Ok(program));
+        }
+        Ok(_) => {}
+        Err(error) => assert!(error.line > 0 && !error.what.is_empty()),
+    }
+});
+
+/// A step waits for what happens at its rank, and starts what that rank sends.
+fn is_local(program: &Program) {
+    assert!(program.flows.iter().all(|flow| flow.src != flow.dst && flow.bytes <= MAX_SIZE));
+    for step in &program.steps {
+        assert!(step.starts.iter().all(|flow| program.flows[*flow as usize].src == step.host));
+        for event in &step.after {
+            let at = match event {
+                Event::Sent(flow) => program.flows[*flow as usize].src,
+                Event::Received(flow) => program.flows[*flow as usize].dst,
+                Event::Done(step) => program.steps[*step as usize].host,
+            };
+            assert_eq!(at, step.host);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 mod alike;
 mod lone;
 mod marks;
+mod nics;
 mod shares;
 mod tables;
 mod trees;

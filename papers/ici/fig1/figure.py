@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     found = trees.compare(of(runs, "w1"))
-    for other in ("ci", "dcqcn"):
+    for other in ("ci", "ici", "dcqcn"):
         found[f"ci+dcqcn_throughput_over_{other}"] = trees.ratio(found, "throughput_gbps", "ci+dcqcn", other)
     return found | {"dcqcn_first_becn_us": first_becn_us(runs["w1 dcqcn"])}
 

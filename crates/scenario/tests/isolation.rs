@@ -284,3 +284,16 @@ fn tcd_takes_its_longest_on_period_from_the_bands_of_the_ports() {
     assert_eq!(max_ton("none"), expected(packets(5)));
     assert_eq!(max_ton("ici"), expected(packets(2)));
 }
+
+#[test]
+fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
+    let seed = std::fs::read_to_string(common::root().join("fuzz/seeds/scenario/isolation.toml")).unwrap();
+    let plus = ["switch.isolation.kind=ici+", "switch.isolation.slots=unlimited"];
+    for (text, overrides) in
+        [(seed.as_str(), &[][..]), (PAPER, &[]), (PAPER, &plus), (PAPER, &["switch.detector.kind=tcd"])]
+    {
+        let first = valid(text, overrides);
+        let written = toml::to_string(first.settings()).unwrap();
+        assert_eq!(valid(&written, &[]).settings(), first.settings());
+    }
+}

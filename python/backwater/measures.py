@@ -104,9 +104,15 @@ def busiest_priority(results: Results) -> int:
 
 @lru_cache(maxsize=256)
 def data_priorities(results: Results) -> list[int]:
-    """The priorities, or virtual lanes, of the flows, in order; the busiest one if there are no flows."""
-    found = results.flows.select(pl.col("priority").unique().sort()).collect()["priority"].to_list()
-    return [int(priority) for priority in found] or [busiest_priority(results)]
+    """The priorities, or virtual lanes, of data, in order: of the flows, and of congested-flow queues.
+
+    The busiest one if there are no flows.
+    """
+    found = results.flows.select(pl.col("priority").unique()).collect()["priority"].to_list()
+    isolation = results.meta["scenario"].get("switch", {}).get("isolation") or {}
+    if isolation.get("kind", "none") != "none" and "cfq-priority" in isolation:
+        found.append(isolation["cfq-priority"])
+    return sorted({int(priority) for priority in found}) or [busiest_priority(results)]
 
 
 def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:

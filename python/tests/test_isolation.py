@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import isolation_scene
 import polars as pl
 import pytest
-from backwater import isolation, terminal
+from backwater import isolation, measures, terminal
 from backwater.results import Results
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ def test_entries_elsewhere_are_made_by_switches_for_flows_that_do_not_head_for_a
     assert (found["entries"], found["entries_elsewhere"]) == (3, 1)
     assert (found["refusals"], found["peak_slots"], found["cims"]) == (6, 2, 1)
     assert (found["pauses"], found["cfq_pauses"]) == (12, 7)
+
+
+def test_a_port_is_shown_with_its_congested_flow_queue_though_no_flow_has_that_priority(tmp_path: Path) -> None:
+    assert measures.data_priorities(Results(isolation_scene.write(tmp_path / "on"))) == [2, 3]
+    assert measures.data_priorities(Results(isolation_scene.write(tmp_path / "off", kind="none"))) == [3]
 
 
 def test_events_are_counted_by_period(results: Results) -> None:

@@ -7,7 +7,10 @@ use backwater_fabric::record::{HoldRecord, PauseRecord};
 use backwater_topology::generate;
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{authors, flow, flow_of_priority, host, ideal, per_port, red, run, run_until, us};
+use scene::{
+    PACKET, Scheme, authors, cable, flow, flow_of_priority, host, ideal, isolation, per_port, red, run,
+    run_until, us,
+};
 
 use crate::watched;
 
@@ -122,4 +125,19 @@ fn a_timed_pause_is_a_new_hold_when_the_one_before_it_has_run_out_and_not_when_i
         Threshold::Dynamic { .. } => unreachable!("the authors' thresholds are static"),
     };
     assert!(pauses.values().all(|holds| bytes(holds).get() > xoff));
+}
+
+#[test]
+fn a_combined_switch_pauses_for_the_egress_port_that_its_ingress_queue_waits_for() {
+    // Two hosts send to a third: its egress region fills, then the ingress regions, up to their threshold of 50 packets.
+    let (rate, delay) = cable();
+    let net = generate::star(3, rate, delay).unwrap();
+    let flows = [1, 2].map(|src| flow(src, 0, 400 * PACKET, Time::ZERO, Pacing::LineRate)).to_vec();
+    let mut spec = isolation(net, flows, Scheme::None);
+    spec.probe.blame = Some(per_port(&spec.network, |_| Bytes::new(10 * PACKET)));
+    let outcome = run(spec);
+    let holds = &outcome.records.holds;
+    assert!(holds.iter().all(|hold| hold.blocker == 0 && hold.bytes.get() == 50 * PACKET && !hold.closed));
+    assert!([1, 2].iter().all(|&port| holds.iter().any(|hold| hold.port == port && hold.held_port == 0)));
+    assert_eq!(holds.len() as u64, outcome.ports.iter().map(|port| port.pauses_sent).sum());
 }

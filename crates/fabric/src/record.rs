@@ -63,11 +63,12 @@ pub struct HoldRecord {
     pub held_port: u16,
     /// The priority that is paused.
     pub priority: u8,
-    /// The egress port at this switch that holds packets which came in by `port`.
+    /// The egress port at this switch that holds packets which came in by `port`. With combined queueing, the one that the
+    /// first packet of an ingress queue of `port` waits for.
     pub blocker: u16,
     /// The priority of that queue: another one than `priority` only where a threshold of the whole port pauses all.
     pub blocker_priority: u8,
-    /// Bytes in that queue that came in by `port`.
+    /// Bytes in that queue that came in by `port`. With combined queueing, bytes in the ingress queue.
     pub bytes: Bytes,
     /// All bytes in that queue.
     pub queue: Bytes,

@@ -205,6 +205,10 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) {
+        if self.combined.is_some() {
+            self.note_hold_at_ingress(port, class, now, world, post);
+            return;
+        }
         let account = &self.memory.accounts[self.ports.at(port, class)];
         // A timed pause is kept up by polls; if none followed the last PAUSE in time, the pause has run out.
         if account.outstanding && now <= account.poll_at {
@@ -235,7 +239,7 @@ impl Switch {
     }
 
     #[allow(clippy::too_many_arguments, reason = "one flat record; its caller names all of its fields")]
-    fn push_hold(
+    pub(crate) fn push_hold(
         &mut self,
         port: u16,
         class: u8,

@@ -16,6 +16,7 @@ mod audit;
 mod crossing;
 mod egress;
 mod ingress;
+mod truth;
 
 use backwater_control::arbitration::Drr;
 use backwater_control::detector::Detector;

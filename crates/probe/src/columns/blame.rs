@@ -32,7 +32,8 @@ impl Table for HoldRecord {
         column(
             "blocker",
             "name",
-            "An egress port of the switch whose queue holds packets that came in there, as \"node->peer\".",
+            "An egress port of the switch whose queue holds packets that came in there, as \"node->peer\". With combined \
+             queueing, the one that the first packet of an ingress queue waits for.",
             Take::Port(|r| (r.node, r.blocker)),
         ),
         column("blocker_index", "index", "Its number at the switch.", Take::U16(|r| r.blocker)),
@@ -45,7 +46,7 @@ impl Table for HoldRecord {
         column(
             "from_held_bytes",
             "bytes",
-            "Bytes in that queue that came in there.",
+            "Bytes in that queue that came in there. With combined queueing, bytes in the ingress queue.",
             Take::U64(|r| r.bytes.get()),
         ),
         column("queue_bytes", "bytes", "All bytes in that queue.", Take::U64(|r| r.queue.get())),

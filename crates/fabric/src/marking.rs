@@ -139,6 +139,7 @@ impl Switch {
     /// The gate of an egress queue opened.
     #[cold]
     pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
+        self.arm_entries_of(port, class, now, world);
         let at = self.ports.at(port, class);
         let queue = &self.ports.queues[at];
         let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);

@@ -124,7 +124,8 @@ pub enum Queueing {
 /// The two regions of the packet memory of each port, and the crossbar between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combined {
-    /// How much faster than its link a port reads and writes across the crossbar, in hundredths: 100 to 1000.
+    /// How much faster a packet crosses than it takes on the wire of its ingress or egress port, whichever is faster, in hundredths:
+    /// 100 to 1000.
     pub speedup_percent: u32,
     /// Region of an ingress port. To need more stops the run.
     pub ingress: Bytes,

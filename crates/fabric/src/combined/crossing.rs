@@ -90,9 +90,7 @@ impl Switch {
         .out;
         let packet = self.pop_at_ingress(port, class);
         let size = u32::from(packet.size);
-        let slower = self.ports.egress[usize::from(port)]
-            .wire_time(packet.size)
-            .max(self.ports.egress[usize::from(out)].wire_time(packet.size));
+        let [from, to] = [port, out].map(|port| self.ports.egress[usize::from(port)].wire_time(packet.size));
         let combined = self.combined();
         let output = &mut combined.outputs[usize::from(out)];
         output.coming[usize::from(class)] += size;
@@ -106,7 +104,7 @@ impl Switch {
         input.moving = packet;
         input.out = out;
         self.ports.tally.note_egress(taken);
-        let end = now + (slower * 100).div_ceil(limits.speedup_percent);
+        let end = now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
         self.ports.set_timer(end, port, Purpose::Crossed, 0);
         self.left_line(&packet, now, world, post);
     }

@@ -41,7 +41,7 @@ impl Switch {
         }
         input.held = held;
         self.ports.tally.note_ingress(held);
-        let (class, slot) = self.class_at_ingress(packet, world);
+        let (class, slot) = self.class_at_ingress(packet, world, post);
         let mut stored = Packet { class, ..*packet };
         if let Some(rules) = &world.isolation
             && packet.kind == Kind::Data

@@ -1,7 +1,7 @@
 //! A switch with queues at both sides of a crossbar that is faster than the links (combined input and output queueing).
 //!
 //! ```text
-//!   link ─▶ ingress region ─▶ ▯▯▯ per class ─┐ whole packets, in wire time / speedup
+//!   link ─▶ ingress region ─▶ ▯▯▯ per class ─┐ whole packets, at speedup times the faster link
 //!                              ▯▯▯            ├─▶ egress region ─▶ ▯▯▯ per class ─▶ arbiter & gate ─▶ link
 //!   PFC counts here ◀──────────┘             │                    ▯▯▯  detectors look here
 //!                       next ingress port ───┘
@@ -84,7 +84,7 @@ pub(crate) struct Input {
     /// Bytes of its region in use.
     pub(crate) held: u32,
     /// Packets of the monitored class that came in the congested class.
-    pub(crate) strays: u16,
+    pub(crate) strays: u32,
 }
 
 /// An egress port.

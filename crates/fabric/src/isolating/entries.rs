@@ -25,7 +25,19 @@ impl Isolating {
         self.cims.resize(count, CimState::default());
         self.in_nfq.resize(count, 0);
         self.out_nfq.resize(count, 0);
+        self.refused.resize(count, false);
+        self.armed.push(false);
         self.behind.push(Vec::new());
+    }
+
+    /// Of a set of destinations those that are behind no root of the table: a packet has one entry, as long as that lives.
+    fn uncovered(&self, mut set: Vec<u64>) -> Vec<u64> {
+        for (_, covered) in self.slots.iter().zip(&self.behind).filter(|(slot, _)| slot.is_live()) {
+            for (word, covered) in set.iter_mut().zip(covered) {
+                *word &= !covered;
+            }
+        }
+        set
     }
 }
 
@@ -56,6 +68,13 @@ impl Switch {
             now: Time::from_ps(now),
         };
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let mut uncovered = Vec::new();
+        if rules.key == KeyKind::Root {
+            uncovered = isolating.uncovered(behind(self.ports.node, root, rules, world));
+            if uncovered.iter().all(|word| *word == 0) {
+                return None;
+            }
+        }
         let ghost = isolating.cft.remembers(key, claim.now);
         let allocation = loop {
             match isolating.cft.allocate(&rules.algorithm, &mut isolating.slots, rules.slots, &claim) {
@@ -81,6 +100,7 @@ impl Switch {
         };
         self.ports.note_isolation(now, &noted, world, post);
         let Allocation::New(slot) = allocation else { return None };
+        self.isolating().behind[slot] = uncovered;
         self.begin(slot, now, world);
         Some(slot)
     }
@@ -89,13 +109,10 @@ impl Switch {
     fn begin(&mut self, slot: usize, now: u64, world: &World) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
-        if rules.key == KeyKind::Root {
-            isolating.behind[slot] = behind(self.ports.node, isolating.slots[slot].root(), rules, world);
-        }
         let first = isolating.at(slot, 0);
-        for port in 0..isolating.ports {
-            isolating.cims[first + port] = CimState::default();
-        }
+        let all = first..first + isolating.ports;
+        isolating.cims[all.clone()].fill(CimState::default());
+        isolating.refused[all].fill(false);
         let lanes = rules.lanes();
         for port in 0..self.ports.egress.len() as u16 {
             let at = self.ports.at(port, lanes.monitored);
@@ -103,7 +120,7 @@ impl Switch {
             let isolating = self.isolating.as_deref().expect("only switches that isolate come here");
             let of_entry = |fifo| {
                 let waiting = self.ports.pool.iter(fifo);
-                waiting.filter(|packet| isolating.entry(packet, world) == Some(slot)).count() as u16
+                waiting.filter(|packet| isolating.entry(packet, world) == Some(slot)).count() as u32
             };
             let (at_ingress, at_egress) =
                 (of_entry(combined.lines[at].fifo), of_entry(self.ports.queues[at].fifo));
@@ -111,13 +128,47 @@ impl Switch {
             let at = isolating.at(slot, port);
             (isolating.in_nfq[at], isolating.out_nfq[at]) = (at_ingress, at_egress);
         }
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
-        let entry = &isolating.slots[slot];
-        let (look, egress) = (isolating.cft.next_look(&rules.algorithm, entry), entry.egress());
-        self.ports.set_timer(look.as_ps().max(now), egress, Purpose::Residency, slot as u32);
+        self.arm(slot, now, world);
     }
 
-    /// The time to look at an entry has come: it ends, or is looked at again later.
+    /// Sets the timer of an entry, unless it is set already or something else must happen first: its last packet must leave
+    /// the CFQs, the gate of its egress port must open.
+    pub(super) fn arm(&mut self, slot: usize, now: u64, world: &World) {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let entry = &isolating.slots[slot];
+        let egress = entry.egress();
+        let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
+        if entry.in_cfq() > 0 || closed || std::mem::replace(&mut isolating.armed[slot], true) {
+            return;
+        }
+        let look = isolating.cft.next_look(&rules.algorithm, &isolating.slots[slot]).as_ps().max(now);
+        self.ports.set_timer(look, egress, Purpose::Residency, slot as u32);
+    }
+
+    /// The gate of the congested class of an egress port opened: the time of its entries runs again.
+    pub(crate) fn arm_entries_of(&mut self, port: u16, class: u8, now: u64, world: &World) {
+        if world.isolation.as_ref().is_none_or(|rules| rules.lanes().congested != class) {
+            return;
+        }
+        for slot in 0..self.isolating().slots.len() {
+            let entry = &self.isolating().slots[slot];
+            if entry.is_live() && entry.egress() == port {
+                self.arm(slot, now, world);
+            }
+        }
+    }
+
+    /// A packet of an entry left the CFQs of this switch.
+    pub(super) fn left_cfqs(&mut self, slot: usize, now: u64, world: &World) {
+        let entry = &mut self.isolating().slots[slot];
+        entry.left(Time::from_ps(now));
+        if entry.in_cfq() == 0 {
+            self.arm(slot, now, world);
+        }
+    }
+
+    /// The time to look at an entry has come: it ends, or its timer is set again when it may.
     pub(crate) fn look_at_entry<P: Post<Packet>>(
         &mut self,
         slot: u32,
@@ -133,10 +184,9 @@ impl Switch {
         let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
         let expiry =
             isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(now), closed);
+        isolating.armed[slot] = false;
         match expiry {
-            Expiry::LookAgain(at) => {
-                self.ports.set_timer(at.as_ps(), egress, Purpose::Residency, slot as u32);
-            }
+            Expiry::LookAgain(_) => self.arm(slot, now, world),
             Expiry::Freed => {
                 let wanting = std::mem::take(&mut isolating.wanting);
                 let root = before.root();

@@ -97,11 +97,15 @@ pub(crate) struct Isolating {
     pub(crate) slots: Vec<Slot>,
     ports: usize,
     hosts: usize,
-    /// `[slot * ports + port]`, as are the next two.
+    /// `[slot * ports + port]`, as are the next three.
     cims: Vec<CimState>,
     /// Packets of an entry in the NFQ of an ingress port, and of an egress port.
-    in_nfq: Vec<u16>,
-    out_nfq: Vec<u16>,
+    in_nfq: Vec<u32>,
+    out_nfq: Vec<u32>,
+    /// CI: whether an ingress port was refused a slot for the entry.
+    refused: Vec<bool>,
+    /// By slot: whether a timer is set for a look at the entry.
+    armed: Vec<bool>,
     /// Bytes in the NFQ of an egress port by destination: `[port * hosts + destination]`.
     towards: Vec<u32>,
     /// [`KeyKind::Root`]: the destinations behind the root, a bit each, by slot.
@@ -125,6 +129,8 @@ impl Isolating {
             cims: Vec::new(),
             in_nfq: Vec::new(),
             out_nfq: Vec::new(),
+            refused: Vec::new(),
+            armed: Vec::new(),
             towards: vec![0; ports * hosts],
             behind: Vec::new(),
             deaf: network.ports(node).iter().map(|port| !takes_part(port.peer)).collect(),
@@ -148,13 +154,6 @@ impl Isolating {
     #[inline]
     const fn towards_at(&self, out: u16, dst: u32) -> usize {
         out as usize * self.hosts + dst as usize
-    }
-
-    /// Whether packets of an entry that come in by `port` may be isolated there.
-    fn admits(&mut self, slot: usize, port: u16, rules: &Rules) -> bool {
-        let admitted = self.cft.mirror(&rules.algorithm, &mut self.slots[slot], port, rules.slots);
-        self.wanting |= !admitted;
-        admitted
     }
 
     /// The entry of a packet, if it has one.

@@ -5,26 +5,85 @@ use backwater_engine::Post;
 use backwater_units::Time;
 use rand_core::Rng;
 
-use super::entries::root_of;
+use super::entries::{ends_of, root_of};
 use crate::packet::{Kind, Packet};
+use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::Switch;
+use crate::tally::Noted;
 use crate::world::World;
 
 impl Switch {
     /// The class in which a packet that has come in is stored, and the slot of its entry.
     #[inline]
-    pub(crate) fn class_at_ingress(&mut self, packet: &Packet, world: &World) -> (u8, Option<usize>) {
+    pub(crate) fn class_at_ingress<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        world: &World,
+        post: &mut P,
+    ) -> (u8, Option<usize>) {
         let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
             return (packet.class, None);
         };
-        let isolating = self.isolating();
-        let slot = isolating.entry(packet, world);
+        let slot = self.isolating().entry(packet, world);
         let apart = slot.is_some_and(|slot| {
-            isolating.admits(slot, packet.port, rules)
-                && isolating.in_nfq[isolating.at(slot, packet.port)] == 0
+            let admitted = self.admits(slot, packet.port, packet.time, world, post);
+            let isolating = self.isolating();
+            admitted && isolating.in_nfq[isolating.at(slot, packet.port)] == 0
         });
         (if apart { rules.lanes().congested } else { rules.lanes().monitored }, slot)
+    }
+
+    /// Whether packets of an entry that come in by `port` may be isolated there: CI needs a slot for that.
+    fn admits<P: Post<Packet>>(
+        &mut self,
+        slot: usize,
+        port: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        if !rules.algorithm.mirrors() {
+            return true;
+        }
+        let isolating = self.isolating();
+        let used = isolating.cft.used();
+        let admitted = isolating.cft.mirror(&rules.algorithm, &mut isolating.slots[slot], port, rules.slots);
+        let at = isolating.at(slot, port);
+        let before = std::mem::replace(&mut isolating.refused[at], !admitted);
+        isolating.wanting |= !admitted;
+        if isolating.cft.used() > used {
+            self.note_mirror(IsolationEvent::Mirrored, slot, port, now, world, post);
+        } else if !admitted && !before {
+            self.note_mirror(IsolationEvent::MirrorRefused, slot, port, now, world, post);
+        }
+        admitted
+    }
+
+    #[cold]
+    fn note_mirror<P: Post<Packet>>(
+        &mut self,
+        what: IsolationEvent,
+        slot: usize,
+        port: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let isolating = self.isolating();
+        let entry = isolating.slots[slot];
+        let noted = Noted {
+            what,
+            port: entry.egress(),
+            ingress: Some(port),
+            origin: 1 << entry.origin() as u8,
+            root: Some((entry.root() >> 10, (entry.root() & 0x3ff) as u16)),
+            used: isolating.cft.used(),
+            ..ends_of(rules.key, entry.key(), world)
+        };
+        self.ports.note_isolation(now, &noted, world, post);
     }
 
     /// A packet that came in class `came` stands in its ingress queue; its entry counts it.
@@ -87,9 +146,10 @@ impl Switch {
             let first = *self.ports.pool.first(line.fifo);
             let isolating = self.isolating();
             let Some(slot) = isolating.entry(&first, world) else { break };
-            if !isolating.admits(slot, port, rules) {
+            if !self.admits(slot, port, now, world, post) {
                 break;
             }
+            let isolating = self.isolating();
             let at = isolating.at(slot, port);
             isolating.in_nfq[at] -= 1;
             isolating.slots[slot].entered(Time::from_ps(now));
@@ -135,9 +195,10 @@ impl Switch {
                 self.mark_isolated(packet, slot, out, now, world, post);
                 return false;
             }
-            isolating.slots[slot].left(Time::from_ps(now));
+            self.left_cfqs(slot, now, world);
             packet.class = lanes.monitored;
         }
+        let isolating = self.isolating();
         let towards = isolating.towards_at(out, packet.dst);
         isolating.towards[towards] += u32::from(packet.size);
         let fresh = slot.is_none() && self.detect(packet, out, now, world, post);
@@ -266,7 +327,7 @@ impl Switch {
         let slot = isolating.entry(packet, world);
         if packet.class == rules.lanes().congested {
             let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
-            isolating.slots[slot].left(Time::from_ps(now));
+            self.left_cfqs(slot, now, world);
             return;
         }
         let towards = isolating.towards_at(out, packet.dst);

@@ -74,19 +74,17 @@ fn two_hosts_that_send_to_a_third_take_turns_and_fill_its_link() {
 
 #[test]
 fn pause_at_the_stop_of_the_ingress_port_resume_at_its_go_when_a_packet_has_crossed() {
-    // a ──100G──▶ s ──40G──▶ b, crossbar 1.5 times as fast: 819.2 ns on the wire to b, 546.134 across (of the slower link).
-    // Room for two packets at the egress port, PAUSE at four in the ingress region, RESUME at two.
-    // In at       0: 352.68    1: 680.36     2: 1008.04    3: 1335.72    4: 1663.40    5: 1991.08     6: 2318.76
-    // crosses at  0: 352.68    1: 898.814    2: 1444.948   3: 1991.082   4: 2537.216   5: 3356.414    6: 4175.614   7: 4994.814
-    //   0 to 4 one after the other: those before have started to leave; 5 on when one starts to leave that makes room
-    // across at   0: 898.814   1: 1444.948   2: 1991.082   3: 2537.216   4: 3083.350   5: 3902.548    6: 4721.748
-    // leaves at   0: 898.814, the others one every 819.2 after it.
-    // 5 is the fourth that is held, 2 being across 2 ps later: PAUSE, at a at 1991.08 + 5.12 + 25. It has started 6 at 1966.08.
-    // 4 is across: 5 and 6 are held: RESUME, at a at 3113.47; it sends 7 and 8, which are in at 3466.15 and 3793.83.
-    // Then 5 to 8 are held: PAUSE. 6 is across: RESUME at 4721.748.
+    // a ──100G──▶ s ──40G──▶ b, crossbar 1.5 times as fast as the faster link: 218.454 ns across, 819.2 ns on the wire to b.
+    // Room for two packets at the egress port, PAUSE at four in the ingress region, RESUME at two. 0 leaves at 571.134, the others
+    // one every 819.2 after it.
+    // In at       0: 352.68   1: 680.36   2: 1008.04   3: 1335.72   4: 1663.40   5: 1991.08   6: 2318.76   7: 2646.44   8: 2974.12
+    // crosses at  0 to 2: as they come in; from 3 on when the packet two before starts to leave: 3: 1390.334   4: 2209.534   ...
+    // 5 to 8 are held: PAUSE at 2974.12, at a at 3004.24. It has started 9 at 2949.12, which is in at 3301.80.
+    // 7 crosses from 4667.134 to 4885.588, 8 and 9 are held: RESUME, at a at 4915.708. 10 and 11 are in at 5268.388 and 5596.068.
+    // 8 to 11 are held: PAUSE. 9 crosses from 6305.534 to 6523.988: RESUME.
     let (rate, delay) = cable();
     let network = chain(&[(rate, delay), (Rate::from_gbps(40), delay)]);
-    let mut spec = isolation(network, vec![packets(0, 1, 9)], Scheme::None);
+    let mut spec = isolation(network, vec![packets(0, 1, 12)], Scheme::None);
     let region = Bytes::new(2 * PACKET);
     let band = Band { stop: 4 * PACKET, go: 2 * PACKET };
     let combined = crossbar(&mut spec);
@@ -100,17 +98,38 @@ fn pause_at_the_stop_of_the_ingress_port_resume_at_its_go_when_a_packet_has_cros
     assert_eq!(
         gate,
         [
-            (at_a(1_991_080), true),
-            (at_a(3_083_350), false),
-            (at_a(3_793_830), true),
-            (at_a(4_721_748), false)
+            (at_a(2_974_120), true),
+            (at_a(4_885_588), false),
+            (at_a(5_596_068), true),
+            (at_a(6_523_988), false)
         ]
     );
-    assert_eq!(outcome.flows[0].finish.as_ps(), 898_814 + 9 * 819_200 + WAY);
+    assert_eq!(outcome.flows[0].finish.as_ps(), 571_134 + 12 * 819_200 + WAY);
     // The link to b was never idle: without any PAUSE it would have taken as long.
-    assert_eq!(outcome.flows[0].ideal_fct.as_ps(), 898_814 + 9 * 819_200 + WAY);
+    assert_eq!(outcome.flows[0].ideal_fct.as_ps(), 571_134 + 12 * 819_200 + WAY);
     let switch = outcome.switches[0];
     assert_eq!((switch.peak_ingress.get(), switch.peak_egress.get()), (4 * PACKET, 2 * PACKET));
+}
+
+#[test]
+fn ten_slow_links_fill_a_fast_one() {
+    // Ten hosts of 10 Gbps, a link of 100 Gbps, ten hosts of 10 Gbps. A packet waits for at most nine others at each switch, of
+    // which each crosses and is sent in the time of the fast link.
+    let (fast, delay) = cable();
+    let slow = Rate::from_gbps(10);
+    let mut builder = Builder::new();
+    let hosts = builder.hosts("h", 20);
+    let (left, right) = (builder.switch("left"), builder.switch("right"));
+    builder.link(left, right, fast, delay);
+    for (i, host) in hosts.into_iter().enumerate() {
+        builder.link(host, if i < 10 { left } else { right }, slow, delay);
+    }
+    let flows = (0..10).map(|i| packets(i, 10 + i, 100)).collect();
+    let outcome = run(isolation(builder.build().expect("a dumbbell"), flows, Scheme::None));
+    for flow in &outcome.flows {
+        let late = (flow.finish - flow.start) - flow.ideal_fct;
+        assert!(late <= Span::from_ps(2 * 9 * (WIRE + CROSS)), "flow {} is {late} late", flow.flow);
+    }
 }
 
 /// a ─▶ s0 ─▶ s1 ─▶ c, and b ─▶ s1. Port numbers are in the order of the links.

@@ -80,7 +80,7 @@ fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage>
     for (node, port) in world.routes.path(network, flow.src, flow.dst, hash_of) {
         let link = &network.ports(node)[usize::from(port)];
         if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
-            let rate = last.rate.min(link.rate);
+            let rate = last.rate.max(link.rate);
             way.push(Stage {
                 rate,
                 crossing: true,

@@ -20,8 +20,8 @@ pub enum Crossbar {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Combined {
-    /// How much faster than the wire of its ingress port a packet moves to the egress port, in steps of 0.01. All profiles: 2
-    /// (ICI paper, section 4.1, which also says 1.5 in another paragraph).
+    /// How much faster a packet crosses than it takes on the wire of its ingress or egress port, whichever is faster, in steps
+    /// of 0.01. All profiles: 2 (ICI paper, section 4.1, which also says 1.5 in another paragraph).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub speedup: f64,
     /// Memory of each port for packets that came in there. All profiles: 256 KiB (ICI paper, section 4.1: 512 KB per port, half

@@ -118,7 +118,7 @@ fn ten_slow_links_fill_a_fast_one() {
     let (fast, delay) = cable();
     let slow = Rate::from_gbps(10);
     let mut builder = Builder::new();
-    let hosts = builder.hosts("h", 20);
+    let hosts: Vec<u32> = (0..20).map(|i| builder.host(format!("h{i}"))).collect();
     let (left, right) = (builder.switch("left"), builder.switch("right"));
     builder.link(left, right, fast, delay);
     for (i, host) in hosts.into_iter().enumerate() {

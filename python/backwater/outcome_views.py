@@ -72,13 +72,13 @@ def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
     mean = show(value.mean)
     if value.half_width is None or value.identical:
         return mean
-    number, _, unit = mean.rpartition(" ")
-    if not unit or unit[0].isdigit():  # a count, whose thousands are apart
+    number, _, unit = mean.rpartition(" ") if not mean[-1].isdigit() else (mean, "", "")
+    if not unit and "." not in number:  # a count, whose thousands are apart
         show = quantity.count if value.half_width >= 10 else quantity.three_digits
         return f"{mean} ± {show(value.half_width)}"
     width = value.half_width * float(number) / value.mean
     rounded = f"{width:.{len(number.partition('.')[2])}f}"
-    return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}"
+    return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}".rstrip()
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:

@@ -112,6 +112,30 @@ fn pause_at_the_stop_of_the_ingress_port_resume_at_its_go_when_a_packet_has_cros
 }
 
 #[test]
+fn ingress_ports_of_a_class_that_waits_for_room_keep_their_turns_while_another_class_moves() {
+    // Four hosts with 200 packets each for one host, and a fifth that fills 40 % of its link in another class. Each class may have
+    // half of the egress region, which the four fill: between any two of their packets one of the fifth crosses.
+    for kind in [Crossings::Single, Crossings::Multiple] {
+        let (rate, delay) = cable();
+        let other = Pacing::Constant { rate: Rate::from_gbps(40), jitter_ppm: 0, catch_up: true };
+        let mut flows: Vec<Flow> = (1..5).map(|host| packets(host, 0, 200)).collect();
+        flows.push(Flow { priority: 5, ..flow(5, 0, 300 * PACKET, Time::ZERO, other) });
+        let network = generate::star(6, rate, delay).expect("a star");
+        let mut spec = isolation(network, flows, Scheme::None);
+        let combined = crossbar(&mut spec);
+        combined.crossbar = kind;
+        combined.caps = [Bytes::new(32 * PACKET); 8];
+        combined.bands.own[5] = Band::port();
+        let outcome = run(spec);
+        let four = outcome.flows.iter().filter(|flow| flow.priority == NORMAL);
+        let ends: Vec<u64> = four.map(|flow| flow.finish.as_ps()).collect();
+        let (first, last) = (ends.iter().min().expect("four"), ends.iter().max().expect("four"));
+        // The last round of the four, with at most as many of the fifth.
+        assert!(last - first <= 2 * 4 * WIRE, "{kind:?} {ends:?}");
+    }
+}
+
+#[test]
 fn ten_slow_links_fill_a_fast_one() {
     // Ten hosts of 10 Gbps, a link of 100 Gbps, ten hosts of 10 Gbps. A packet waits for at most nine others at each switch, of
     // which each crosses and is sent in the time of the fast link.

@@ -24,8 +24,7 @@ impl Switch {
 
     /// The classes of an ingress port whose first packet could move now, only to `to` if that is a port.
     #[inline]
-    fn ready_at_ingress(&self, port: u16, to: u16, world: &World) -> u8 {
-        let combined = self.combined.as_deref().expect("only switches with a combined crossbar come here");
+    fn ready_at_ingress(&self, combined: &Combined, port: u16, to: u16, world: &World) -> u8 {
         let mut ready = 0;
         for class in 1..world.classes.count {
             let at = self.ports.at(port, class);
@@ -40,40 +39,39 @@ impl Switch {
         ready
     }
 
-    /// An ingress port that may be idle: moves its next packet, if one may.
+    /// An ingress port that may be idle: moves the first packet of its next class for which there is room, if any.
     pub(crate) fn try_input<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
-        let input = &self.combined().inputs[usize::from(port)];
-        let (busy, turn) = (input.busy, input.turn);
-        if busy {
+        let combined = self.combined.as_deref().expect("only switches with a combined crossbar come here");
+        let input = &combined.inputs[usize::from(port)];
+        if input.busy {
             return;
         }
-        let ready = self.ready_at_ingress(port, NOWHERE, world);
+        let ready = self.ready_at_ingress(combined, port, NOWHERE, world);
         if ready != 0 {
-            self.start_to_move(port, pick(ready, turn, true), now, world, post);
+            self.start_to_move(port, pick(ready, input.turn, true), now, world, post);
         }
     }
 
-    /// There is room at an egress port, or its side of the crossbar is idle: the next ingress port that has something for it.
+    /// There is room at an egress port, or its side of the crossbar is idle: the ingress ports take turns, and in each its classes.
     pub(crate) fn try_output<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
-        let count = self.ports.egress.len() as u16;
-        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
-        let first = self.combined().outputs[usize::from(out)].turn;
-        for step in 1..=count {
-            let output = &self.combined().outputs[usize::from(out)];
-            if output.wanted == 0 || limits.single && output.moving > 0 {
-                return;
-            }
-            let port = (first + step) % count;
-            let input = &self.combined().inputs[usize::from(port)];
-            let (busy, turn) = (input.busy, input.turn);
-            if busy {
-                continue;
-            }
-            let ready = self.ready_at_ingress(port, out, world);
-            if ready != 0 {
-                self.start_to_move(port, pick(ready, turn, true), now, world, post);
-            }
+        while let Some((port, class)) = self.next_for(out, world) {
+            self.start_to_move(port, class, now, world, post);
         }
+    }
+
+    /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
+    fn next_for(&self, out: u16, world: &World) -> Option<(u16, u8)> {
+        let limits = world.combined.as_ref()?;
+        let combined = self.combined.as_deref()?;
+        let output = &combined.outputs[usize::from(out)];
+        if output.wanted == 0 || limits.single && output.moving > 0 {
+            return None;
+        }
+        combined.order_at(out).iter().find_map(|port| {
+            let input = &combined.inputs[usize::from(*port)];
+            let ready = if input.busy { 0 } else { self.ready_at_ingress(combined, *port, out, world) };
+            (ready != 0).then(|| (*port, pick(ready, input.turn, true)))
+        })
     }
 
     fn start_to_move<P: Post<Packet>>(
@@ -97,7 +95,7 @@ impl Switch {
         output.taken += size;
         let taken = output.taken;
         output.moving += 1;
-        output.turn = port;
+        combined.served(out, port);
         let input = &mut combined.inputs[usize::from(port)];
         input.busy = true;
         input.turn = class;

@@ -96,8 +96,6 @@ pub(crate) struct Output {
     pub(crate) taken: u32,
     /// Packets on their way.
     moving: u16,
-    /// Ingress port served last.
-    turn: u16,
     /// Ingress queues whose first packet wants to go there.
     wanted: u16,
     /// When a frame of the link's flow control arrived last; `u64::MAX` if none did.
@@ -110,6 +108,9 @@ pub(crate) struct Combined {
     pub(crate) lines: Vec<Line>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: Vec<Output>,
+    /// For each egress port the ingress ports, the one served longest ago first. Ports in turn, but one that finds no room for its
+    /// class when its turn comes keeps it: by a mere pointer, others that find room would take it for ever.
+    order: Vec<u16>,
     /// Per egress port, if turns go by deficits.
     deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
@@ -121,20 +122,36 @@ impl Combined {
         world.combined.as_ref()?;
         let input =
             Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
-        let output = Output { coming: [0; 8], taken: 0, moving: 0, turn: 0, wanted: 0, last_pfc: u64::MAX };
+        let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
         Some(Box::new(Self {
             lines: vec![Line { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
             inputs: vec![input; ports],
             outputs: vec![output; ports],
+            order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
         }))
+    }
+
+    /// The ingress ports, the one that `out` served longest ago first.
+    fn order_at(&self, out: u16) -> &[u16] {
+        let ports = self.inputs.len();
+        &self.order[usize::from(out) * ports..][..ports]
+    }
+
+    /// `out` serves an ingress port: it comes last now.
+    fn served(&mut self, out: u16, port: u16) {
+        let ports = self.inputs.len();
+        let order = &mut self.order[usize::from(out) * ports..][..ports];
+        let at = order.iter().position(|other| *other == port).expect("every port is among them");
+        order[at..].rotate_left(1);
     }
 
     pub(crate) fn state_bytes(&self) -> usize {
         size_of_val(&*self.lines)
             + size_of_val(&*self.inputs)
             + size_of_val(&*self.outputs)
+            + size_of_val(&*self.order)
             + size_of_val(&*self.deficits)
     }
 }

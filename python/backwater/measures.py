@@ -44,7 +44,12 @@ def under_credits(scenario: Mapping[str, Any]) -> bool:
 
 def supplied(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries of a resolved scenario whose flows are as large as what was sent of their supply."""
-    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == "supply"]
+    return of_kind(scenario, "supply")
+
+
+def of_kind(scenario: Mapping[str, Any], kind: str) -> list[str]:
+    """The traffic entries of a kind in a resolved scenario."""
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == kind]
 
 
 def end_ps(results: Results) -> int:

@@ -94,10 +94,14 @@ def _flows(run: Results) -> pl.DataFrame:
     # How much a supplied flow carries, its application decides as it runs.
     supplied = pl.col("traffic").cast(pl.String).is_in(measures.supplied(run.meta["scenario"]))
     size = pl.when(~supplied).then(pl.col("size_bytes"))
-    chosen = run.flows.select("start_ps", *names, size_bytes=size).collect()
+    # When a message of a trace starts depends on those before it, and so on the scheme.
+    traces = measures.of_kind(run.meta["scenario"], "trace")
+    start = pl.when(~pl.col("traffic").cast(pl.String).is_in(traces)).then(pl.col("start_ps"))
+    chosen = run.flows.select(*names, start_ps=start, size_bytes=size).collect()
     return chosen.sort("start_ps", "src", "dst", "size_bytes")
 
 
 def _flow(row: Mapping[str, Any]) -> str:
     size = "endless" if row["size_bytes"] is None else f"{row['size_bytes']} B"
-    return f"{row['src']}->{row['dst']} {size} at {quantity.time(row['start_ps'])}"
+    start = "" if row["start_ps"] is None else f" at {quantity.time(row['start_ps'])}"
+    return f"{row['src']}->{row['dst']} {size}{start}"

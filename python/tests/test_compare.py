@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+import synthetic
 from backwater import same_traffic
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
@@ -307,3 +308,19 @@ def test_what_an_application_supplies_is_the_same_traffic_whatever_a_scheme_lets
     table = rows(capsys)
     assert {scheme for _, scheme in table} == {"fast", "slow"}
     assert table["all sizes", "fast"]["flows"] == 1, "only what has a size has a slowdown"
+
+
+def test_messages_of_a_trace_may_start_at_other_times_under_each_scheme(tmp_path: Path) -> None:
+    def run(folder: str, kind: str, *starts_us: int) -> Results:
+        place = synthetic.write(tmp_path / folder, "TCD")
+        meta = json.loads((place / "run.json").read_text())
+        meta["scenario"]["traffic"] = [{"name": "A", "kind": kind}]
+        (place / "run.json").write_text(json.dumps(meta))
+        flows = pl.read_parquet(place / "flows.parquet").filter(pl.col("traffic") == "A")
+        starts = pl.Series([us * synthetic.US for us in starts_us], dtype=flows["start_ps"].dtype)
+        flows.with_columns(start_ps=starts).write_parquet(place / "flows.parquet")
+        return Results(place)
+
+    same_traffic.require_flows("one", run("t1", "trace", 1, 2), "other", run("t2", "trace", 3, 1))
+    with pytest.raises(UsageError, match="2 of 2 flows differ"):
+        same_traffic.require_flows("one", run("p1", "poisson", 1, 2), "other", run("p2", "poisson", 3, 4))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from backwater import claims, experiment, sensitivity
+from backwater import claims, experiment, schemes, sensitivity
 from backwater.results import Results
+from backwater.running import Scenario
 from ici_scenes import write
 
 from papers.ici import measured, messages, times, trees
@@ -52,6 +53,12 @@ def delivered(*rows: tuple[int, str, int, int, int]) -> pl.DataFrame:
 def test_every_claim_of_the_paper_has_its_place() -> None:
     found = {figure.name: [claim.id for claim in figure.claims] for figure in experiment.discover("ici")}
     assert found == {name: [f"ICI-{claim}" for claim in claims] for name, claims in CLAIMS.items()}
+
+
+@pytest.mark.parametrize("name", ["w1", "w2", "w3", "w4", "w5", "w6"])
+def test_every_scenario_runs_under_the_six_schemes(name: str) -> None:
+    file = Path(__file__).parents[2] / "papers" / "ici" / "scenarios" / f"{name}.toml"
+    assert [scheme.name for scheme in schemes.of(Scenario.load(file))] == list(measured.SCHEMES)
 
 
 def test_every_workload_has_the_six_schemes_in_every_figure() -> None:

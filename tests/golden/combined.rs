@@ -156,6 +156,22 @@ fn ten_slow_links_fill_a_fast_one() {
     }
 }
 
+#[test]
+fn a_class_takes_its_cap_of_the_egress_region_to_the_last_packet_and_no_more() {
+    let (rate, delay) = cable();
+    for kind in [Crossings::Single, Crossings::Multiple] {
+        let network = generate::star(6, rate, delay).expect("a star");
+        let flows = (1..6).map(|src| packets(src, 0, 30)).collect();
+        let mut spec = isolation(network, flows, Scheme::None);
+        let combined = crossbar(&mut spec);
+        (combined.crossbar, combined.caps) = (kind, [Bytes::new(10 * PACKET); 8]);
+        let outcome = run(spec);
+        let switch = outcome.switches[0];
+        assert_eq!(outcome.port((switch.node, 0), NORMAL).peak_queue.get(), 10 * PACKET, "{kind:?}");
+        assert_eq!(switch.peak_egress.get(), 10 * PACKET, "{kind:?}: nothing else is there");
+    }
+}
+
 /// a ─▶ s0 ─▶ s1 ─▶ c, and b ─▶ s1. Port numbers are in the order of the links.
 fn tributary() -> Network {
     let mut builder = Builder::new();

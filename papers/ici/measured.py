@@ -1,8 +1,8 @@
 """What the figures of the ICI paper measure of a run: what trees and background get, marks and BECNs, times, tables.
 
-Every scenario has two traffic entries: ``tree``, the flows of the hot sources, and another, the background (uniform
-packets, or the messages of Google_All). Throughput is that on the wire: the paper's packets all have 4 KB. Runs are
-named after workload and scheme, such as ``w1 ici+``.
+Every scenario has two traffic entries: ``tree``, the flows of the hot sources (there may be several whose names begin
+so), and another, the background (uniform packets, or the messages of Google_All). Throughput is that on the wire: the
+paper's packets all have 4 KB. Runs are named after workload and scheme, such as ``w1 ici+``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def of(runs: Mapping[str, Results], workload: str) -> dict[str, Results]:
 
 
 def _entry(run: Results) -> dict[str, Any]:
-    return next(entry for entry in run.meta["scenario"]["traffic"] if entry["name"] == TREE)
+    return next(entry for entry in run.meta["scenario"]["traffic"] if entry["name"].startswith(TREE))
 
 
 def offered(run: Results) -> tuple[int, int]:
@@ -50,7 +50,7 @@ def offered(run: Results) -> tuple[int, int]:
 
 
 def _is_tree() -> pl.Expr:
-    return pl.col("traffic").cast(pl.String) == TREE
+    return pl.col("traffic").cast(pl.String).str.starts_with(TREE)
 
 
 def half(tree: bool) -> pl.Expr:

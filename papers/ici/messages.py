@@ -10,6 +10,7 @@ from backwater.measures import end_ps
 from papers.ici.measured import (
     MS,
     common,
+    half,
     least,
     makespan_ms,
     offered,
@@ -55,7 +56,7 @@ def span(runs: Mapping[str, Results], *, bursts: bool) -> tuple[int, int]:
 
 
 def _last_message(run: Results) -> float:
-    table = run.flows.filter(pl.col("traffic").cast(pl.String) != "tree")
+    table = run.flows.filter(half(tree=False))
     last = table.select(pl.col("finish_ps").max()).collect().item()
     return float(last if last is not None else end_ps(run))
 

@@ -46,6 +46,22 @@ fn an_application_that_begins_later_is_through_later_and_on_other_hosts_as_soon(
 }
 
 #[test]
+fn what_waits_for_what_is_the_same_story_on_every_engine() {
+    let told = |kind| {
+        let changes = ["traffic.app.file=traces/halo-exchange.trace".to_owned(), "cc.kind=dcqcn".to_owned()];
+        let scenario = Scenario::load(&root().join("scenarios/trace.toml"), &changes);
+        let scenario = scenario.and_then(Scenario::validate).unwrap_or_else(|error| panic!("{error}"));
+        let mut simulation = Simulation::new(scenario.build(), kind);
+        let run = simulation.run(&Control::default(), &mut |_| Ok(()));
+        let digest = run.unwrap_or_else(|violation| panic!("{violation}")).digest;
+        (digest, simulation.flows().iter().map(|flow| (flow.start, flow.finish)).collect::<Vec<_>>())
+    };
+    let heap = told(Kind::Heap);
+    assert_eq!(told(Kind::Windows { threads: 1 }), heap);
+    assert_eq!(told(Kind::Windows { threads: 2 }), heap);
+}
+
+#[test]
 fn a_trace_that_does_not_fit_is_refused_with_the_reason() {
     let text = std::fs::read_to_string(root().join("scenarios/trace.toml")).unwrap();
     let text = text.replace("traces/", &format!("{}/scenarios/traces/", root().display()));

@@ -194,7 +194,10 @@ fn a_table_of_any_size_is_allowed_and_one_that_holds_nothing_is_said() {
 
 #[test]
 fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them() {
-    let caveats = |overrides: &[&str]| paper(overrides).caveats().join("\n");
+    let caveats = |overrides: &[&str]| {
+        let all: Vec<&str> = ["probe.blame=false"].iter().chain(overrides).copied().collect();
+        paper(&all).caveats().join("\n")
+    };
     assert_eq!(
         caveats(&["switch.isolation.slots=16", "switch.isolation.ici.history=500us"]),
         "without effect with switch.isolation.kind = \"none\": switch.isolation.{slots, ici}"

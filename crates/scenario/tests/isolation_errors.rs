@@ -282,3 +282,19 @@ fn a_table_has_a_number_of_slots_or_any_number() {
     says(&wrong(&["switch.isolation.slots=many"]), &["slots = \"many\" is not known", "unlimited"]);
     says(&wrong(&["switch.isolation.slots=-1"]), &["slots = -1 is out of range", "0 to 1000000"]);
 }
+
+#[test]
+fn isolation_watches_a_priority_that_carries_traffic_or_is_refused() {
+    says(
+        &wrong(&["switch.isolation.priority=5"]),
+        &[
+            "uses priority 3, but isolation divides the ports between 5 (NFQ)",
+            "or set switch.isolation.priority = 3",
+        ],
+    );
+    // Traffic that is nowhere but on the control priority passes by all queues.
+    says(
+        &wrong(&["traffic.priority=0", "switch.control-priority=0", "switch.isolation.priority=3"]),
+        &["uses priority 0, the control priority", "choose another priority"],
+    );
+}

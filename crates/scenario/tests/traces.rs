@@ -6,8 +6,8 @@ use backwater_scenario::Scenario;
 use backwater_units::Time;
 use common::{report, root};
 
-/// When the last message of the trace scenario has come in, in nanoseconds, and how many there are.
-fn through(file: &str, settings: &[&str]) -> (f64, usize) {
+/// When the last message of the trace scenario has come in, in picoseconds, and how many there are.
+fn through(file: &str, settings: &[&str]) -> (u64, usize) {
     let mut overrides = vec![format!("traffic.app.file=traces/{file}")];
     overrides.extend(settings.iter().map(ToString::to_string));
     let scenario = Scenario::load(&root().join("scenarios/trace.toml"), &overrides);
@@ -17,29 +17,29 @@ fn through(file: &str, settings: &[&str]) -> (f64, usize) {
     run.unwrap_or_else(|violation| panic!("{violation}"));
     let flows = simulation.flows();
     let last = flows.iter().map(|flow| flow.finish).max().unwrap_or(Time::MAX);
-    (last.as_ps() as f64 / 1e3, flows.len())
+    (last.as_ps(), flows.len())
 }
 
 #[test]
 fn a_ring_allreduce_of_16_ranks_takes_30_rounds_of_3_us() {
     // 4 packets of 0.2 us, the last one once more behind the switch, and twice 1 us: 3 us, 2 · 15 times
-    assert_eq!(through("ring-allreduce.trace", &[]), (90_000.0, 16 * 30));
+    assert_eq!(through("ring-allreduce.trace", &[]), (90_000_000, 16 * 30));
 }
 
 #[test]
 fn the_stencil_computes_exchanges_meets_computes_exchanges_and_adds_up() {
     // The faces follow each other, 0.4 us each: the last of 1.2 us is there after 1.2 + 1 + 0.2 + 1. No two meet at a switch port.
-    let exchange = 5_000.0 + 3_400.0;
+    let exchange = 5_000_000 + 3_400_000;
     // Three rounds of 1 B (0.2 ns) and of 8 B (1.6 ns), each over two links of 1 us.
-    let (barrier, sum) = (3.0 * 2_000.4, 3.0 * 2_003.2);
+    let (barrier, sum) = (3 * 2_000_400, 3 * 2_003_200);
     let (last, flows) = through("halo-exchange.trace", &[]);
-    assert!((last - (exchange + barrier + exchange + sum)).abs() < 1e-6, "{last}");
+    assert_eq!(last, exchange + barrier + exchange + sum);
     assert_eq!(flows, 2 * 3 * 8 + 2 * 3 * 8);
 }
 
 #[test]
 fn an_application_that_begins_later_is_through_later_and_on_other_hosts_as_soon() {
-    assert_eq!(through("ring-allreduce.trace", &["traffic.app.start=7us"]).0, 97_000.0);
+    assert_eq!(through("ring-allreduce.trace", &["traffic.app.start=7us"]).0, 97_000_000);
     let hosts = "traffic.app.hosts=[\"h1\", \"h3\", \"h5\", \"h7\", \"h9\", \"h11\", \"h13\", \"h15\"]";
     let there = through("halo-exchange.trace", &["topology.hosts=20", hosts]);
     assert_eq!(there, through("halo-exchange.trace", &[]));

@@ -7,7 +7,7 @@ use backwater_fabric::{self as fabric, Combined, Crossings};
 use backwater_topology::Network;
 use backwater_units::Bytes;
 
-use self::shares::shares;
+pub(super) use self::shares::shares;
 use super::lanes::Lanes;
 use super::{Context, isolation, mtu};
 use crate::document::{Node, at};

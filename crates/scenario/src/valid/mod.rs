@@ -136,7 +136,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     }
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
-    let probe = probe::probe(context, &network, &flows);
+    let probe = probe::probe(context, &network, &flows, &lanes);
     let switch = SwitchSpec {
         queueing: queueing?,
         switching,

@@ -1,23 +1,30 @@
 //! Which ports and flows are sampled.
+mod long;
+
 use backwater_fabric::ProbeSpec;
 use backwater_topology::{Network, Port};
 use backwater_traffic::Flow;
-use backwater_units::Bytes;
 
 use super::Context;
+use super::lanes::Lanes;
 use super::pattern::Pattern;
 use crate::document::at;
 use crate::nearest::nearest;
-use crate::settings::{DetectorKind, Settings};
 
 /// What the fabric records.
-pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]) -> ProbeSpec {
+pub(super) fn probe(
+    context: &mut Context<'_>,
+    network: &Network,
+    flows: &[Flow],
+    lanes: &Lanes,
+) -> ProbeSpec {
     let probe = &context.settings.probe;
     if probe.blame && !probe.pauses {
         let caveat = "probe.blame = true without probe.pauses: blame cannot be computed without the table of closed gates; set both \
                       or neither";
         context.caveats.push(caveat.to_owned());
     }
+    let blame = probe.blame.then(|| long::thresholds(context, network, lanes));
     ProbeSpec {
         sample: probe.sample.map(|period| period.0),
         ports: ports(context, network),
@@ -28,21 +35,8 @@ pub(super) fn probe(context: &mut Context<'_>, network: &Network, flows: &[Flow]
         delivered: delivered(context),
         packets: packets(context),
         isolation: probe.isolation,
-        blame: probe.blame.then(|| thresholds(context.settings, network)),
+        blame,
     }
-}
-
-/// The threshold K of each egress port: what the detector calls a long queue. Without a detector that of RED.
-fn thresholds(settings: &Settings, network: &Network) -> Vec<Vec<Bytes>> {
-    let detector = &settings.switch.detector;
-    let threshold = |port: &Port| match detector.kind {
-        DetectorKind::Fecn => detector.threshold.0,
-        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn => {
-            detector.ramp(port.rate).1 + detector.guaranteed.0
-        }
-    };
-    let ports = |node| if network.is_switch(node) { network.ports(node) } else { &[] };
-    (0..network.nodes().len() as u32).map(|node| ports(node).iter().map(threshold).collect()).collect()
 }
 
 fn switch_ports(network: &Network) -> Vec<(u32, u16)> {

@@ -55,9 +55,14 @@ impl Line<'_> {
     fn bytes(&self) -> Result<Option<Bytes>, TraceError> {
         let Some(text) = self.value::<String>("bytes", "a size")? else { return Ok(None) };
         let bytes = text.parse::<u64>().map(Bytes::new).or_else(|_| text.parse::<Bytes>());
-        let fits = bytes.ok().filter(|bytes| *bytes <= MAX_SIZE);
-        let what = || format!("bytes `{}` is not a size such as 4096 or 4KiB, up to 1 PB", shown(&text));
-        fits.map(Some).ok_or_else(|| self.error(what()))
+        let wrong = |why: &str| self.error(format!("bytes `{}` {why}", shown(&text)));
+        match bytes {
+            Ok(bytes) if bytes <= MAX_SIZE => Ok(Some(bytes)),
+            Ok(_) => Err(wrong("is too much: allowed are up to 1000TB")),
+            Err(_) => Err(wrong(
+                "is not a size such as 4096, 4KiB or 1MB (units B to TB, and KiB to GiB), up to 1000TB",
+            )),
+        }
     }
 
     /// Every word must be one that the kind of line knows, `known` with a value each after the first `fixed` words.
@@ -221,7 +226,9 @@ impl Reader {
         }
         let bytes = bytes.unwrap_or(Bytes::new(1));
         if bytes.get().saturating_mul(members.len() as u64) > MAX_SIZE.get() {
-            return Err(line.error(format!("{bytes} of each of {} ranks are more than 1 PB", members.len())));
+            return Err(
+                line.error(format!("{bytes} of each of {} ranks are more than 1000TB", members.len()))
+            );
         }
         let joins = vec![Ready::AT_ONCE; members.len()];
         named(line, "collective", &mut self.collectives, id, self.trace.collectives.len())?;

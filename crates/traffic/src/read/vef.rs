@@ -173,7 +173,7 @@ impl Reader {
             return Err(line.error(format!("the message goes from rank {src} to itself; leave it out")));
         }
         if bytes > MAX_SIZE.get() {
-            return Err(line.error(format!("{bytes} B are more than 1 PB")));
+            return Err(line.error(format!("{bytes} B are more than 1000TB")));
         }
         let ready = Ready { line: line.number, ..Ready::AT_ONCE };
         self.waits.push(line.wait(4)?);
@@ -295,7 +295,7 @@ fn collective(id: u64, parts: &[Part], members: &[u32], joins: Vec<Ready>) -> Re
     let root = heaviest.filter(|_| op.has_root()).map_or(0, |part| part.rank);
     let root = members.iter().position(|rank| *rank == root).unwrap_or(0) as u32;
     if bytes.saturating_mul(members.len() as u64) > MAX_SIZE.get() {
-        return Err(TraceError { line, what: format!("collective {id} moves more than 1 PB") });
+        return Err(TraceError { line, what: format!("collective {id} moves more than 1000TB") });
     }
     let (algorithm, bytes, group) = (op.algorithms()[0], Bytes::new(bytes), parts[0].group);
     Ok(Collective { id, op, algorithm, bytes, group, root, joins, line })

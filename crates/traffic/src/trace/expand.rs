@@ -216,7 +216,8 @@ impl Build {
         }
         let stuck = (0..steps.len()).filter(|step| missing[*step] > 0);
         let Some(line) = stuck.map(|step| self.lines[step]).min() else { return Ok(()) };
-        let what = "never becomes ready: what it waits for waits, by way of other records, for itself;                     let one of them wait for something earlier";
+        let what = "never becomes ready: what it waits for waits, by way of other records, for itself; \
+                    let one of them wait for something earlier";
         Err(TraceError { line, what: what.to_owned() })
     }
 }

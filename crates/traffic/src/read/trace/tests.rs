@@ -48,7 +48,12 @@ fn what_is_wrong_is_said_with_its_line() {
     refused("message 1 from 1 to 2 bytes 9", 4, "two of message 1");
     refused("message 2 from 1 to 4 bytes 9", 4, "there is no rank 4; the 4 ranks are 0 to 3");
     refused("message 2 from 1 to 1 bytes 9", 4, "itself");
-    refused("message 2 from 1 to 2 bytes 9PB", 4, "`9PB` is not a size");
+    refused(
+        "message 2 from 1 to 2 bytes 9PB",
+        4,
+        "`9PB` is not a size such as 4096, 4KiB or 1MB (units B to TB",
+    );
+    refused("message 2 from 1 to 2 bytes 1001TB", 4, "`1001TB` is too much: allowed are up to 1000TB");
     refused("message 2 from 1 to 2", 4, "needs `bytes`");
     refused("message 2 from 1 to 2 bytes 9 at 3", 4, "`at` is not one of");
     refused("message 2 from 1 to 2 bytes 9 bytes 8", 4, "twice");
@@ -70,7 +75,11 @@ fn what_is_wrong_is_said_with_its_line() {
 fn records_that_wait_for_each_other_are_refused() {
     let circle =
         "message 2 from 1 to 2 bytes 9 after received 3\nmessage 3 from 2 to 1 bytes 9 after received 2";
-    refused(circle, 4, "never becomes ready");
+    refused(
+        circle,
+        4,
+        "never becomes ready: what it waits for waits, by way of other records, for itself; let one of them wait",
+    );
     // The barrier waits for rank 1, which waits for a message that rank 0 sends after the barrier.
     let barrier =
         "collective 1 barrier\njoin 1 rank 1 after received 2\nmessage 2 from 0 to 1 bytes 1 after done 1";

@@ -9,7 +9,7 @@ from backwater.running import run_jobs
 NAME = "isolation-and-tcd-one-tree"
 
 SCHEMES = ("none", "ECN", "TCD", "ECN+ici", "TCD+ici", "ici+")
-PANELS = (("background", "background: 48 hosts, 80 % load"), ("tree", "tree: 16 hosts to one, from 0.2 to 1.2 ms"))
+PANELS = (("background", "background: 48 hosts, 80 % load"), ("tree", "tree: 16 hosts to one"))
 
 
 def runs() -> dict[str, Results]:

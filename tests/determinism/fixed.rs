@@ -8,7 +8,10 @@ use backwater_topology::{Network, Routes, Routing, generate};
 use backwater_traffic::generate::{Arrivals, MpiIo};
 use backwater_traffic::{Flow, Group, Pacing, connect, sort};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{FAST, authors, flow, host, hpcc_ns3, infiniband, per_port, red, tcd, try_run, us};
+use scene::{
+    FAST, Scheme, authors, burst, flow, host, hpcc_ns3, infiniband, isolation, per_port, red, tcd, tree,
+    try_run, us,
+};
 
 fn check(name: &str, spec: Spec, until: Option<Time>, expected: u64) {
     let outcome = try_run(spec, FAST, until).unwrap_or_else(|violation| panic!("{violation}"));
@@ -90,4 +93,24 @@ fn an_incast_under_dcqcn_and_ecn_has_its_digest() {
     let net = generate::leaf_spine(4, 2, 4, Rate::from_gbps(40), None, Span::from_us(1)).unwrap();
     let flows = (1..16).map(|src| flow(src, 0, 300_000, us(u64::from(src)), Pacing::Controlled)).collect();
     check("incast", authors(net, flows, red()), None, 0xd4f4_86ca_42ef_a3a0);
+}
+
+/// Sixteen hosts that send to four, all of what they can, and sixteen others that send to sixteen others.
+fn four_trees() -> Vec<Flow> {
+    let hosts = |first| -> Vec<u32> { (first..64).step_by(4).collect() };
+    let mut flows = burst(&hosts(2), &hosts(1), 80, us(0), us(200));
+    flows.extend(burst(&hosts(3), &[0, 16, 32, 48], 100, us(0), us(150)));
+    flows
+}
+
+#[test]
+fn four_trees_under_isolation_with_and_without_dcqcn_have_their_digests() {
+    for (scheme, expected) in [
+        (Scheme::Dcqcn, 0x4b4a_e975_e6db_6b67),
+        (Scheme::CiDcqcn, 0x1d4e_d75c_4492_aea3),
+        (Scheme::IciPlus, 0x7d2d_cce3_b767_af9b),
+    ] {
+        let spec = isolation(tree(), four_trees(), scheme);
+        check(&format!("{scheme:?}"), spec, Some(us(200)), expected);
+    }
 }

@@ -320,6 +320,8 @@ def _never_off(meta: Mapping[str, Any]) -> list[str]:
         return [f"{without}: no switch held a packet"]
     if credits_hold:
         limit = f" of {switch['credits']['buffer']}"
+    elif switch.get("queueing") == "combined":
+        limit = _stops(switch)
     elif switch["pfc"]["threshold"] == "static":
         limit = f"; Xoff is {switch['pfc']['xoff']}"
     else:
@@ -327,6 +329,15 @@ def _never_off(meta: Mapping[str, Any]) -> list[str]:
     peer, node = reversed(peak["port"].split("->"))
     held = quantity.size(peak["bytes"])
     return [f"{without}: the fullest ingress, at {node} from {peer}, held {held}{limit}"]
+
+
+def _stops(switch: Mapping[str, Any]) -> str:
+    """Where ingress ports of a combined switch are paused: the whole port, and with isolation either queue."""
+    stop, isolation = switch["combined"]["stop"], switch["isolation"]
+    if isolation["kind"] == "none":
+        return f"; a port is paused at switch.combined.stop = {stop}, shared equally by the priorities with traffic"
+    nfq, cfq = isolation["nfq"]["stop"], isolation["cfq"]["stop"]
+    return f"; the NFQ is paused at {nfq}, the CFQ at {cfq}, the port at switch.combined.stop = {stop}"
 
 
 def _or_dash(value: float | None, show: Any) -> str:

@@ -21,6 +21,27 @@ def test_a_run_without_a_pause_says_how_far_from_xoff_it_was(tcd_run: Results) -
     assert tables.run_lines(tcd_run)[-1] == said
 
 
+def test_a_combined_switch_without_a_pause_names_the_stops_of_its_regions(tcd_run: Results) -> None:
+    peak = {"bytes": 120_000, "node": "L0", "port": "L0->T0", "priority": 3}
+    tcd_run.meta["totals"] |= {"pauses": 0, "peak_ingress": peak}
+    isolation = {"kind": "none", "nfq": {"stop": "88KiB"}, "cfq": {"stop": "68KiB"}}
+    tcd_run.meta["scenario"]["switch"] = {
+        "flow-control": "pfc",
+        "queueing": "combined",
+        "pfc": {"form": "ideal", "threshold": "static", "xoff": "320KB"},
+        "combined": {"stop": "200KiB"},
+        "isolation": isolation,
+    }
+    said = tables.run_lines(tcd_run)[-1]
+    assert "Xoff" not in said
+    assert said.endswith(
+        "held 120 KB; a port is paused at switch.combined.stop = 200KiB, shared equally by the priorities with traffic"
+    )
+    isolation["kind"] = "ici"
+    said = tables.run_lines(tcd_run)[-1]
+    assert said.endswith("; the NFQ is paused at 88KiB, the CFQ at 68KiB, the port at switch.combined.stop = 200KiB")
+
+
 def test_a_run_that_never_lacked_credits_says_how_full_its_buffers_were(tcd_run: Results) -> None:
     peak = {"bytes": 120_000, "node": "L0", "port": "L0->T0", "priority": 3}
     tcd_run.meta["totals"] |= {"pauses": 0, "peak_ingress": peak}

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log", "counts"]
 
 LABELS = {"none": "none"} | {scheme: scheme.upper() for scheme in SCHEMES[1:]}
-#: Schemes that do the same hide each other: the later ones are dashed.
-DASHES = {"ci+dcqcn": (0, (5, 1.5)), "ici": (0, (3, 1.5)), "ici+": (0, (1.2, 1.2))}
 
 
 def colour(scheme: str) -> str:
@@ -55,7 +53,7 @@ def draw_grid(
                 panel(axes, seeds)
             for axes in row[len(panels) :]:
                 axes.set_axis_off()
-        handles = [Line2D([], [], color=colour(one), ls=DASHES.get(one, "-"), label=LABELS[one]) for one in schemes]
+        handles = [Line2D([], [], color=colour(one), ls=plot.dashes(one), label=LABELS[one]) for one in schemes]
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=3)
         made.suptitle(title, fontsize=11, fontweight="bold")
         plot.save(made, file)
@@ -79,7 +77,7 @@ def over_time(
             starts = range(0, len(found.value), periods)
             means = [float(found.value[start : start + periods].mean()) for start in starts]
             edges = np.append(found.time_ps[::periods], found.time_ps[-1:] + BIN_PS) / 1e9
-            axes.stairs(means, edges, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2, baseline=None)
+            axes.stairs(means, edges, color=colour(scheme), ls=plot.dashes(scheme), lw=1.2, baseline=None)
             every += means
         ends = [end_ps(run) / 1e9 for run in seeds[0].values()]
         axes.set_xlim(0, min(max(ends), 1.25 * min(ends)))
@@ -99,7 +97,7 @@ def distribution(times: Callable[[Results], Times], title: str, unit: str, *, ta
             found = times(seeds[0][scheme])
             # The largest value has nothing above it, which a logarithmic scale cannot show.
             share = 1 - found.upto[:-1] if tail else found.upto
-            axes.plot(found.values[: len(share)], share, color=colour(scheme), ls=DASHES.get(scheme, "-"), lw=1.2)
+            axes.plot(found.values[: len(share)], share, color=colour(scheme), ls=plot.dashes(scheme), lw=1.2)
         axes.set_xscale("log")
         if tail:
             axes.set_yscale("log")

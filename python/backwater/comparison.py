@@ -265,15 +265,14 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
         place = [labels.index(word) + (number - (len(names) - 1) / 2) * 0.08 for word in rows["bin"]]
         mean, low, high = (rows[f"{name}{end}"].to_numpy() for end in ("", "_low", "_high"))
         low = low.clip(mean * 0.1)  # a logarithmic axis has no zero
-        marker = "os^Dv"[number % 5]
         axes.errorbar(
             place,
             mean,
             yerr=(mean - low, high - mean),
             label=scheme,
             color=colours[scheme],
-            ls="--" if plot.is_isolated(scheme) else "-",
-            marker=marker,
+            ls=plot.dashes(scheme),
+            marker=plot.marker(number),
             ms=4,
             capsize=2,
         )

@@ -192,7 +192,17 @@ def _words(runs: Mapping[str, Sequence[Results]]) -> str:
     where = hot(every[0]) if every else pl.DataFrame()
     if where.height:
         names = ", ".join(where["dst"].unique(maintain_order=True))
-        lines.append(
-            f"victims: packets to other hosts than {names}, which several hosts send to ({where['traffic'][0]})"
-        )
+        entries = ", ".join(where["traffic"].unique(maintain_order=True))
+        lines.append(f"victims: packets to other hosts than {names}, which several hosts send to ({entries})")
+    if any(_isolates(run) for run in every):
+        lines += [
+            "of the CFQs: PAUSEs of the priority of isolated flows; CIMs: told upstream, which flow to isolate",
+            "entries: made in the tables of isolated flows of all switches; elsewhere: for other hosts than those",
+            "refused: for want of a slot; most slots: in use at a time at any one switch",
+        ]
     return "\n".join(lines)
+
+
+def _isolates(run: Results) -> bool:
+    isolation = run.meta["scenario"].get("switch", {}).get("isolation") or {}
+    return bool(isolation.get("kind", "none") != "none")

@@ -62,10 +62,12 @@ def by_traffic(results: Results) -> pl.DataFrame:
     """One row per traffic entry, in the order of the scenario.
 
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
-    finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Computed once
-    for each `Results`.
+    finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
+    sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Computed
+    once for each `Results`.
     """
     end = end_ps(results)
+    sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(results.meta["scenario"]))
     slowdown = pl.col("slowdown").drop_nulls()
     span = pl.col("finish_ps").fill_null(end).max() - pl.col("start_ps").min()
     return (
@@ -74,14 +76,14 @@ def by_traffic(results: Results) -> pl.DataFrame:
             # One key, and that a number: of two million flows half of the time.
             pl.col("traffic").first().cast(pl.String),
             flows=pl.len(),
-            finite=pl.col("size_bytes").count(),
-            finished=pl.col("finish_ps").count(),
+            finite=pl.when(sized).then(pl.col("size_bytes").count()).otherwise(0),
+            finished=pl.when(sized).then(pl.col("finish_ps").count()),
             packets=pl.col("packets").sum(),
             ce_packets=pl.col("ce_packets").sum(),
             ue_packets=pl.col("ue_packets").sum(),
             received_bytes=pl.col("received_bytes").sum(),
             throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
-            mean_fct_ps=pl.col("fct_ps").mean(),
+            mean_fct_ps=pl.when(sized).then(pl.col("fct_ps").mean()),
             p99_slowdown=nearest_rank(slowdown, 99),
         )
         .sort("traffic_index")

@@ -47,8 +47,41 @@ def tables(found: Outcomes) -> list[Table]:
     notes = ["PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together"]
     if "allocations" in names:
         notes.append("isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream")
+    notes += _twins(found)
     network.caption, network.caption_justify = "\n".join(notes), "left"
     return [traffic, network]
+
+
+def _twins(found: Outcomes) -> list[str]:
+    """Which schemes agree in every number, or in all but the slots that they took, and why if ICI+ is one of them."""
+    lines = []
+    left = list(found.network)
+    while left:
+        one, *left = left
+        agree = {other: but for other in left if (but := _differs(found, one, other)) is not None}
+        for but in dict.fromkeys(agree.values()):
+            same = [other for other in agree if agree[other] == but]
+            lines.append(f"{', '.join((one, *same[:-1]))} and {same[-1]} agree in every number{but}{_why(found, same)}")
+        left = [other for other in left if other not in agree]
+    return lines
+
+
+def _differs(found: Outcomes, one: str, other: str) -> str | None:
+    """What two schemes that agree differ in nevertheless; None if they do not agree."""
+    if any(by_scheme.get(one) != by_scheme.get(other) for by_scheme in found.traffic.values()):
+        return None
+    first, second = found.network[one], found.network[other]
+    names = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
+    if names - {"peak_slots"}:
+        return None
+    return " but most slots" if names else ""
+
+
+def _why(found: Outcomes, same: Sequence[str]) -> str:
+    quiet = [name for name in same if name in found.guided and found.network[name]["ce_marks"].mean == 0]
+    if not quiet:
+        return ""
+    return f": {quiet[0]} marks flows that a full table refused or that stay isolated for long, and there were none"
 
 
 _MARKED = "CE, UE: share of the packets that arrived with it"

@@ -78,6 +78,8 @@ class Outcomes:
     quantities: Sequence[Quantity]
     seeds: int
     window: Window | None = None
+    #: The schemes whose switches isolate as ICI+ does.
+    guided: Sequence[str] = ()
 
     def entries(self) -> pl.DataFrame:
         """One row per traffic entry and scheme: each of OF_TRAFFIC with the ends of its 95 % interval."""
@@ -126,6 +128,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         [one for one in shown if one.name in known],
         len(next(iter(runs.values()))),
         window,
+        [scheme for scheme, seeds in runs.items() if _isolation(seeds[0].meta["scenario"]) == "ici+"],
     )
 
 
@@ -199,13 +202,13 @@ def _totals(run: Results) -> Values:
         "paused_ps": ports["paused_ps"],
     }
     found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
-    if _isolates(run.meta["scenario"]) and run.has("switches"):
+    if _isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
         found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
     return found
 
 
-def _isolates(scenario: Mapping[str, Any]) -> bool:
-    """Whether switches isolate flows in a resolved scenario."""
-    return bool(scenario.get("switch", {}).get("isolation", {}).get("kind", "none") != "none")
+def _isolation(scenario: Mapping[str, Any]) -> str:
+    """How switches isolate flows in a resolved scenario: none, ci, ici or ici+."""
+    return str(scenario.get("switch", {}).get("isolation", {}).get("kind", "none"))

@@ -1,7 +1,7 @@
 """The house style of every figure: what is drawn in which colour, and how axes look.
 
-Colours are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart. A scheme, a detector
-state and a mark have the same colour in every figure.
+Colours are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart, and one of Paul Tol's
+"muted" ones, far from all of them. A scheme, a detector state and a mark have the same colour in every figure.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
+WINE = "#882255"
 
 #: One colour per way of detecting congestion, alone and with isolation, and per controller with it.
 SCHEME_COLOURS = {
@@ -46,7 +47,7 @@ SCHEME_COLOURS = {
     "IB CC+TCD": PURPLE,
     "dcqcn": BLUE,
     "ci": ORANGE,
-    "ci+dcqcn": SKY,
+    "ci+dcqcn": WINE,
     "ici": GREEN,
     "ici+": VERMILLION,
     "ECN+ici": BLUE,
@@ -60,7 +61,7 @@ MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
 #: A port that flow control holds: paused, or without credits.
 OFF_COLOUR = BLACK
 #: For anything else that is counted off: flows, ports, sizes.
-CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK)
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK, WINE)
 
 
 def scheme_colours(names: Sequence[str]) -> dict[str, str]:
@@ -75,6 +76,25 @@ def scheme_colours(names: Sequence[str]) -> dict[str, str]:
 def is_isolated(name: str) -> bool:
     """Whether a scheme is a way of detecting congestion with isolation: its bars are hatched, its lines dashed."""
     return name.endswith("+ici") and name in SCHEME_COLOURS
+
+
+#: Dashes of schemes that often do the same, so that the one drawn last does not hide the others.
+_DASHES: dict[str, tuple[int, tuple[float, ...]]] = {
+    "ci+dcqcn": (0, (5, 1.5)),
+    "ici": (0, (3, 1.5)),
+    "ici+": (0, (1.2, 1.2)),
+}
+_MARKERS = "os^Dv<>PXh*"
+
+
+def dashes(name: str) -> Any:
+    """The line style of a scheme, for `ls=`."""
+    return _DASHES.get(name) or ("--" if is_isolated(name) else "-")
+
+
+def marker(number: int) -> str:
+    """The marker of the scheme at this place of a list."""
+    return _MARKERS[number % len(_MARKERS)]
 
 
 _STYLE: dict[Any, Any] = {

@@ -31,7 +31,10 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
         for name, row in zip(frames, rows, strict=True):
             label = [name] if len(runs) > 1 else []
             table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row))
-    _footnote(table, [_THROUGHPUT, *(_of_the_finished(rows, name) for name, rows in frames.items())])
+    supplied = sorted({name for run in runs.values() for name in measures.supplied(run.meta["scenario"])})
+    _footnote(
+        table, [_THROUGHPUT, _of_supplies(supplied), *(_of_the_finished(rows, name) for name, rows in frames.items())]
+    )
     return table
 
 
@@ -49,7 +52,13 @@ def _footnote(table: Table, lines: Sequence[str]) -> None:
 
 def _finished(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """How many flows finished, of how many that have an end."""
-    return sum(row["finished"] for row in rows), sum(row["finite"] for row in rows)
+    return sum(row["finished"] or 0 for row in rows), sum(row["finite"] for row in rows)
+
+
+def _of_supplies(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f"{', '.join(names)}: supplied, as much as the network takes, so that there is nothing to finish"
 
 
 def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
@@ -62,7 +71,7 @@ def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
 def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
     counts = (row[key] for key in ("flows", "finished", "packets", "ce_packets", "ue_packets"))
     return [
-        *map(quantity.count, counts),
+        *(_or_dash(count, quantity.count) for count in counts),
         _or_dash(row["throughput_bps"], quantity.rate),
         _or_dash(row["mean_fct_ps"], quantity.time),
         _or_dash(row["p99_slowdown"], quantity.three_digits),
@@ -72,7 +81,8 @@ def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
 def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "Egress ports") -> Table:
     """Per named port and run: time in each state, how often and long it was OFF, marks, largest queue.
 
-    Where the flows use several priorities, each that a port had to do with is a row of its own.
+    Where the flows use several priorities, each that a port had to do with is a row of its own. Without a detector
+    there are no states.
     """
     lanes = sorted({lane for run in runs.values() for lane in measures.data_priorities(run)})
     credits_hold = any(measures.under_credits(run.meta["scenario"]) for run in runs.values())
@@ -82,15 +92,20 @@ def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "
         table.add_column("VL" if credits_hold else "priority", justify="right")
     if len(runs) > 1:
         table.add_column("run")
-    for heading in (*measures.STATES, "OFFs" if credits_hold else "PAUSEs", "OFF", "CE", "UE", "peak queue"):
+    states = measures.STATES if any(_detector(run) != "none" for run in runs.values()) else ()
+    for heading in (*states, "OFFs" if credits_hold else "PAUSEs", "OFF", "CE", "UE", "peak queue"):
         table.add_column(heading, justify="right")
     for place, lane, rows in _port_rows(runs, ports, lanes):
         for index, (name, row) in enumerate(zip(runs, rows, strict=True)):
             labels = ["" if index else place, *([] if len(lanes) == 1 else ["" if index else str(lane)])]
-            table.add_row(*labels, *([name] if len(runs) > 1 else []), *_port_cells(row))
-    if any(run.meta["scenario"].get("switch", {}).get("detector", {}).get("kind") == "tcd" for run in runs.values()):
+            table.add_row(*labels, *([name] if len(runs) > 1 else []), *_port_cells(row, states))
+    if any(_detector(run) == "tcd" for run in runs.values()):
         _footnote(table, [_IN_STATE])
     return table
+
+
+def _detector(run: Results) -> str:
+    return str(run.meta["scenario"].get("switch", {}).get("detector", {}).get("kind"))
 
 
 def _port_rows(
@@ -109,8 +124,8 @@ def _port_rows(
                 yield place, lane, rows
 
 
-def _port_cells(row: Mapping[str, Any]) -> list[str]:
-    times = (row[state.replace("-", "_") + "_ps"] for state in measures.STATES)
+def _port_cells(row: Mapping[str, Any], states: Sequence[str]) -> list[str]:
+    times = (row[state.replace("-", "_") + "_ps"] for state in states)
     return [
         *(quantity.time(value) if value else "-" for value in times),
         quantity.count(row["pauses"]),
@@ -160,10 +175,15 @@ def ports_title(results: Results, shown: int) -> str:
     total = _ports_in_use(results).height
     if shown == total:
         return f"Egress ports in use{each}"
-    *worth, last = _WORTH
+    *worth, last = [name for name in _WORTH if name != "congestion" or _detector(results) != "none"]
     probed = ", with those that probe.ports names" if _probed(results) else ""
     by = f"by {', '.join(worth)} and {last}"
-    return f"{shown} of {total} egress ports in use{each}, {by}, switches before hosts{probed}"
+    return f"{shown} of the {total} egress ports in use{each}: the first {by}, switches before hosts{probed}"
+
+
+def no_port(results: Results) -> str:
+    """What stands in place of the table if no port is worth a row of it."""
+    return f"of the {_ports_in_use(results).height} egress ports in use none was OFF, had a queue, or marked a packet"
 
 
 def _probed(results: Results) -> list[str]:
@@ -234,7 +254,9 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     frames = [measures.by_traffic(run).to_dicts() for run in complete]
     counts = {rows[0]["traffic"]: rows for rows in zip(*frames, strict=True)}
     for traffic, values in seeds_summary(complete).items():
-        cells = [_range([row[key] for row in counts[traffic]]) for key in ("flows", "finished")]
+        supplied = counts[traffic][0]["finished"] is None
+        cells = [_range([row["flows"] for row in counts[traffic]])]
+        cells.append("-" if supplied else _range([row["finished"] for row in counts[traffic]]))
         cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in OVER_SEEDS]
         table.add_row(traffic, *cells)
     if scored:
@@ -293,8 +315,24 @@ def run_lines(results: Results) -> list[str]:
     if not results.complete:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
+    lines += _applications(results)
     lines += _cut_short(results)
     return lines + _never_off(meta)
+
+
+def _applications(results: Results) -> list[str]:
+    """How long each trace took, if it came to its end."""
+    lines = []
+    for name in measures.of_kind(results.meta["scenario"], "trace"):
+        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
+        begin, end = pl.col("start_ps").min(), pl.col("finish_ps").max()
+        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end.cast(pl.Int64) - begin.cast(pl.Int64))
+        messages, done, took = row.collect().row(0)
+        if messages == done > 0:
+            lines.append(
+                f"{name}: the application is done after {quantity.time(took)}, {quantity.count(done)} messages"
+            )
+    return lines
 
 
 def _cut_short(results: Results) -> list[str]:

@@ -261,3 +261,19 @@ def test_how_much_of_a_supply_is_sent_is_an_outcome_and_no_difference_of_the_tra
     assert tree["none"]["finished"] is tree["none"]["p99_fct_ps"] is None
     # The sizes are those of the others alone.
     assert {row["bin"] for row in told["rows"]} == {"64 KiB", "all sizes"}
+
+
+def test_schemes_that_agree_are_named_below_the_tables(tmp_path: Path) -> None:
+    marks = [{"ce_marks": 3}]
+    taken = [{"allocations": 4, "peak_slots": 2}]
+    runs = {
+        "ici": [run(tmp_path / "ici", isolation="ici", switches=taken)],
+        "ici+": [run(tmp_path / "ici+", isolation="ici+", switches=taken)],
+        "ci": [run(tmp_path / "ci", isolation="ci", switches=[taken[0] | {"peak_slots": 9}])],
+        "ecn": [run(tmp_path / "ecn", ports=marks)],
+    }
+    told = str(outcome_views.tables(outcomes.outcomes(runs))[1].caption).splitlines()
+    assert told[-2].startswith("ici and ici+ agree in every number: ici+ marks flows that a full table refused")
+    assert told[-1] == "ici and ci agree in every number but most slots"
+    apart = outcomes.outcomes({name: runs[name] for name in ("ci", "ecn")})
+    assert "agree" not in str(outcome_views.tables(apart)[1].caption)

@@ -1,5 +1,6 @@
 """Figures are drawn in one style; looking at them is a person's part."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,11 @@ def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: R
     with pytest.raises(UsageError, match=r"the picture .*/q\.png cannot be written"):
         congestion_point.draw({"TCD": tcd_run}, ["P2"], tmp_path / "q.png", title="t")
     assert not list(tmp_path.glob(".q*"))
+
+
+def test_schemes_that_are_compared_with_each_other_look_different() -> None:
+    for file in (Path(__file__).parents[2] / "scenarios").glob("isolation*.toml"):
+        names = [entry["name"] for entry in tomllib.loads(file.read_text(encoding="utf-8"))["scheme"]]
+        colours = plot.scheme_colours(names)
+        assert len({(colours[name], plot.is_isolated(name)) for name in names}) == len(names)
+        assert len({plot.marker(number) for number in range(len(names))}) == len(names)

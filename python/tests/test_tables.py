@@ -88,6 +88,37 @@ def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd
     peak = pl.when(pl.col("port") == "T2->R1").then(10**6).otherwise(pl.col("peak_queue_bytes"))
     tcd_run.ports.collect().with_columns(peak_queue_bytes=peak).write_parquet(tcd_run.folder / "ports.parquet")
     assert tables.busiest_ports(tcd_run, 2) == ["P2", "P3"]
-    assert tables.ports_title(tcd_run, 2).startswith("2 of 4 egress ports in use, by time OFF, peak queue")
+    assert tables.ports_title(tcd_run, 2).startswith(
+        "2 of the 4 egress ports in use: the first by time OFF, peak queue"
+    )
     tcd_run.meta["scenario"]["probe"] = {"ports": ["P1"]}
     assert tables.busiest_ports(tcd_run, 1) == ["P2", "P1", "P3"]
+
+
+def test_states_of_ports_are_shown_only_where_a_detector_has_some(tcd_run: Results) -> None:
+    assert "undetermined" in [column.header for column in tables.port_table({"": tcd_run}, ["P2"]).columns]
+    tcd_run.meta["scenario"]["switch"] = {"detector": {"kind": "none"}}
+    headings = [column.header for column in tables.port_table({"": tcd_run}, ["P2"]).columns]
+    assert headings == ["port", "PAUSEs", "OFF", "CE", "UE", "peak queue"]
+    assert "congestion" not in tables.ports_title(tcd_run, 2)
+
+
+def test_flows_of_a_supply_have_nothing_to_finish(tcd_run: Results) -> None:
+    names = tcd_run.flows.select(pl.col("traffic").cast(pl.String).unique(maintain_order=True)).collect()["traffic"]
+    tcd_run.meta["scenario"]["traffic"] = [{"name": name, "kind": "supply"} for name in names]
+    table = tables.traffic_table({"": tcd_run})
+    cells = {str(column.header): list(column.cells) for column in table.columns}
+    assert set(cells["finished"]) == set(cells["mean FCT"]) == {"-"}
+    assert "supplied" in str(table.caption)
+    assert not any("had not finished" in line for line in tables.run_lines(tcd_run))
+
+
+def test_a_trace_says_when_the_application_is_done(tcd_run: Results) -> None:
+    flows = tcd_run.flows.collect()
+    times = [
+        pl.lit(value, pl.UInt64).alias(name) for name, value in (("start_ps", 2 * 10**6), ("finish_ps", 9 * 10**6))
+    ]
+    flows.with_columns(*times, traffic=pl.lit("app")).write_parquet(tcd_run.folder / "flows.parquet")
+    tcd_run.meta["scenario"]["traffic"] = [{"name": "app", "kind": "trace"}]
+    said = f"app: the application is done after 7.00 µs, {flows.height} messages"
+    assert said in tables.run_lines(tcd_run)

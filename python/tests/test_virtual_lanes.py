@@ -101,7 +101,9 @@ def test_on_ethernet_a_row_is_of_a_priority(priorities: Results) -> None:
 def test_a_table_that_cannot_show_all_ports_has_fewer_of_them_where_each_has_several_rows(lanes: Results) -> None:
     assert len(tables.busiest_ports(lanes, 6)) == 4
     title = tables.ports_title(lanes, 4)
-    assert title.startswith("4 of 7 egress ports in use, a row for each virtual lane that they send in, by time OFF")
+    assert title.startswith(
+        "4 of the 7 egress ports in use, a row for each virtual lane that they send in: the first by time OFF"
+    )
 
 
 def test_the_command_prints_both_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -206,7 +206,10 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
     else:
         console.print(tables.traffic_table({"": last}))
         ports = tables.busiest_ports(last, 12)
-        console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
+        if ports:
+            console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
+        else:
+            console.print(tables.no_port(last), highlight=False, markup=False)
     if isolation.applies(last):
         console.print(isolation.table({"": runs}))
     for run in runs:

@@ -3,38 +3,24 @@ use backwater_topology::{Network, Port};
 use backwater_units::Bytes;
 
 use crate::settings::{DetectorKind, Settings};
-use crate::valid::combined::{is_combined, part, shares, size};
+use crate::valid::combined::{is_combined, part, shares};
 use crate::valid::lanes::Lanes;
 use crate::valid::{Context, isolation, mtu};
 
 /// The threshold K of each egress port: what the detector calls a long queue. Without a detector that of RED. Where no queue can
-/// become so long, because its class may not have so much of an egress region, another one, with a caveat if a detector marks.
-pub(super) fn thresholds(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Vec<Vec<Bytes>> {
+/// become so long, because its class may not have so much of an egress region, another one.
+pub(super) fn thresholds(context: &Context<'_>, network: &Network, lanes: &Lanes) -> Vec<Vec<Bytes>> {
     let settings = context.settings;
     let least = is_combined(settings).then(|| least_cap(settings, lanes));
-    let mut beyond: Option<Bytes> = None;
-    let mut threshold = |port: &Port| {
+    let threshold = |port: &Port| {
         let judged = judged(settings, port);
         match least {
-            Some(cap) if !exceeded(settings, judged, cap) => {
-                beyond = beyond.max(Some(judged));
-                within(settings, cap)
-            }
+            Some(cap) if !exceeded(settings, judged, cap) => within(settings, cap),
             _ => judged,
         }
     };
     let ports = |node| if network.is_switch(node) { network.ports(node) } else { &[] };
-    let all = 0..network.nodes().len() as u32;
-    let all = all.map(|node| ports(node).iter().map(&mut threshold).collect()).collect();
-    let marks = settings.switch.detector.kind != DetectorKind::None;
-    if let (Some(cap), Some(beyond), true) = (least, beyond, marks) {
-        let (k, detector, cap) = (size(within(settings, cap)), size(beyond), size(cap));
-        context.caveats.push(format!(
-            "blame calls an egress queue long above {k}, not above the {detector} of switch.detector: a class has at most {cap} of an \
-             egress region, and its queue would never be longer than that"
-        ));
-    }
-    all
+    (0..network.nodes().len() as u32).map(|node| ports(node).iter().map(threshold).collect()).collect()
 }
 
 /// What the detector calls a long queue.

@@ -227,3 +227,17 @@ fn a_burst_of_100000_packets_is_6250_of_each_source() {
     let starts: BTreeSet<Span> = rounds.flows().iter().map(|flow| flow.start.since(Time::ZERO)).collect();
     assert_eq!(starts.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3].map(Span::from_ms));
 }
+
+#[test]
+fn short_messages_in_padded_packets_that_overload_the_links_are_told_of() {
+    // 1001 B on average in 1.21 packets of 4096 B: 0.5 of payload is 2.47 on the wire.
+    let said = |counts: &str| {
+        let google = format!(
+            "{NETWORK}[[traffic]]\nname = \"google\"\nkind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\ncdf = \"google-all\"\nload = 0.5\n\
+             load-counts = \"{counts}\"\nflows = 100\n"
+        );
+        validate(&google, &[]).unwrap().caveats().join("\n")
+    };
+    assert!(said("payload").contains("google: load = 0.5 is 2.4"), "{}", said("payload"));
+    assert!(!said("wire").contains("load = "), "{}", said("wire"));
+}

@@ -22,6 +22,7 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
         Sizes::Fixed(size) => Cdf::fixed(size),
     };
     let mean = counted(entry, &sizes, *load_counts);
+    warn_of_overload(entry, *load, counted(entry, &sizes, LoadCounts::Wire) / mean);
     let from = from.into_iter().map(|host| (host, entry.nic(host))).collect();
     let poisson = Poisson { from, to, sizes, load: *load, mean, stop: stop? };
     check(entry, &poisson)?;
@@ -36,6 +37,20 @@ fn counted(entry: &Entry<'_, '_>, sizes: &Cdf, counts: LoadCounts) -> f64 {
         LoadCounts::Payload => sizes.mean(),
         LoadCounts::Wire if packet.padded => packets * (packet.payload + packet.header).get() as f64,
         LoadCounts::Wire => sizes.mean() + packets * packet.header.get() as f64,
+    }
+}
+
+/// More than the links carry is offered, perhaps without being noticed: short messages in padded packets, long headers.
+fn warn_of_overload(entry: &mut Entry<'_, '_>, load: f64, wire_per_counted: f64) {
+    let on_wire = load * wire_per_counted;
+    if on_wire > 1.0 {
+        let name = &entry.context.settings.traffic[entry.index].name;
+        let padded = if packet(entry.context.settings).padded { " and padding" } else { "" };
+        let caveat = format!(
+            "{name}: load = {load} is {on_wire:.2} times what the sources' links carry, with headers{padded}: messages wait at their \
+             sources ever longer. load-counts = \"wire\" counts them as they are on the wire"
+        );
+        entry.context.caveats.push(caveat);
     }
 }
 

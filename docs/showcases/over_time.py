@@ -1,44 +1,66 @@
 """What victims and hot flows get over time, from the runs that `backwater compare` has left; those missing are run."""
 
+import argparse
 from pathlib import Path
 
 import numpy as np
 from backwater import Results, comparison, deliveries, plot, schemes
+from backwater.progress import watching
 from backwater.running import run_jobs
 
 NAME = "isolation-and-tcd-one-tree"
+ROOT = Path(__file__).parents[2]
 
 SCHEMES = ("none", "ECN", "TCD", "ECN+ici", "TCD+ici", "ici+")
-PANELS = (("background", "background: 48 hosts, 80 % load"), ("tree", "tree: 16 hosts to one"))
+PANELS = (("background", "background: 48 hosts, 80 % load"), ("tree", "tree: 16 hosts to one (grey: while offered)"))
+#: From when until when the tree is offered, in milliseconds.
+OFFERED = (0.2, 1.2)
+#: Of so many samples of 20 us a step is the mean: in one alone a slow source has a packet or none.
+SAMPLES = 5
+#: Three schemes draw the same line in turn where they do the same.
+DASHES = {"ECN+ici": (0, (4, 8)), "TCD+ici": (4, (4, 8)), "ici+": (8, (4, 8))}
 
 
-def runs() -> dict[str, Results]:
-    """The first seed under each of SCHEMES."""
-    listed = schemes.of_files([Path("scenarios") / f"{NAME}.toml"], only=SCHEMES)
-    jobs = comparison.plan(listed, [1], Path("results/compare") / NAME)[1]
-    run_jobs([job for job in jobs.values() if not comparison.done(job.out)])
+def runs(folder: Path) -> dict[str, Results]:
+    """The first seed under each of SCHEMES, in the folder of `backwater compare`."""
+    listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], only=SCHEMES)
+    jobs = comparison.plan(listed, [1], folder)[1]
+    missing = [job for job in jobs.values() if not comparison.done(job.out)]
+    with watching(missing, quiet=False) as watcher:
+        run_jobs(missing, watcher=watcher)
     return {name: Results(job.out) for name, job in jobs.items()}
 
 
 def draw(found: dict[str, Results], file: Path) -> None:
     """Two panels: throughput of the background and of the tree."""
     with plot.style():
-        made = plot.figure(8.4, 3.1)
+        made = plot.figure(8.4, 3.4)
         for axes, (traffic, title) in zip(made.subplots(1, 2), PANELS, strict=True):
+            axes.axvspan(*OFFERED, color="#EEEEEE", lw=0)
             for scheme in SCHEMES:
                 series = deliveries.throughput(found[scheme], [traffic])
-                edges = np.append(series.time_ps, series.time_ps[-1] + deliveries.period_ps(found[scheme])) / 1e9
-                dashed = "--" if plot.is_isolated(scheme) else "-"
-                colour = plot.SCHEME_COLOURS[scheme]
-                axes.stairs(series.value / 1e9, edges, baseline=None, color=colour, ls=dashed, lw=1.3, label=scheme)
+                means = [series.value[at : at + SAMPLES].mean() / 1e9 for at in range(0, len(series.value), SAMPLES)]
+                step = SAMPLES * deliveries.period_ps(found[scheme]) / 1e9
+                look = {"color": plot.SCHEME_COLOURS[scheme], "ls": DASHES.get(scheme, "-"), "label": scheme}
+                axes.stairs(means, np.arange(len(means) + 1) * step, baseline=None, lw=1.6, **look)
             axes.set_title(title)
             axes.set_xlabel("time [ms]")
             axes.set_ylabel("payload that arrives [Gbps]")
             axes.set_ylim(0)
             axes.set_xlim(0, 2.5)
-        made.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
+        made.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(SCHEMES), handlelength=5)
         plot.save(made, file)
 
 
+def main() -> None:
+    """Draw it and say where."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, default=Path("results/compare") / NAME, help="folder of `compare`")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("one-tree-over-time.png"), help="picture")
+    options = parser.parse_args()
+    draw(runs(options.runs), options.out)
+    print(f"written: {options.out}; runs: {options.runs}")
+
+
 if __name__ == "__main__":
-    draw(runs(), Path("docs/showcases/one-tree-over-time.png"))
+    main()

@@ -243,6 +243,7 @@ fn an_entry_ends_its_residency_after_its_last_packet() {
         packets.map(|packet| packet.time.as_ps()).max().expect("packets")
     };
     assert_eq!(last(0).max(last(1)), 516_520 + 80 * WIRE + WAY);
+    assert!(outcome.switches.iter().all(|switch| switch.cims_sent == 0), "no CFQ is as long as that");
     let released = outcome.records.isolation.iter().filter(|record| record.what == IsolationEvent::Released);
     let mut released: Vec<u64> = released.map(|record| record.time.as_ps()).collect();
     released.sort_unstable();

@@ -5,6 +5,7 @@ mod marks;
 mod nics;
 mod profile;
 mod shares;
+mod strays;
 mod tables;
 mod trees;
 

@@ -54,6 +54,7 @@ impl Switch {
                 return Err(format!("egress region {port} counts {} B, {bytes} B are there", output.taken));
             }
         }
+        self.check_normal_queues(world)?;
         self.check_entries(world)
     }
 

@@ -11,6 +11,7 @@
 //! decided in `control/isolation`.
 //!
 //! Sources: ICI paper, section 2; order and the moves between queues are reconstructed after FBICM and IEEE 802.1Qcz.
+mod audit;
 mod entries;
 mod messages;
 mod nic;

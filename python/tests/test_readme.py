@@ -72,8 +72,9 @@ def test_every_link_of_the_readme_leads_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
 
 
-def test_the_report_is_linked_with_its_own_version_and_date() -> None:
-    link = re.search(r"\[report\]\(([^)]+)\), version ([\d.]+), (\d{4}-\d\d-\d\d)\)", README)
+@pytest.mark.parametrize("system", ["tcd", "ici"])
+def test_a_report_is_linked_with_its_own_version_and_date(system: str) -> None:
+    link = re.search(rf"\[report\]\((docs/reports/{system}\.html)\), version ([\d.]+), (\d{{4}}-\d\d-\d\d)\)", README)
     assert link is not None
     page = (ROOT / link[1]).read_text(encoding="utf-8")
     assert f"<dd>version {link[2]}" in page
@@ -81,9 +82,10 @@ def test_the_report_is_linked_with_its_own_version_and_date() -> None:
     assert len(page) < 3_000_000, "a report in the repository is small"
 
 
-def test_the_committed_report_has_every_claim_of_the_paper() -> None:
-    page = (ROOT / "docs" / "reports" / "tcd.html").read_text(encoding="utf-8")
-    files = sorted((ROOT / "papers" / "tcd").glob("*/claims.toml"))
+@pytest.mark.parametrize("system", ["tcd", "ici"])
+def test_a_committed_report_has_every_claim_of_its_paper(system: str) -> None:
+    page = (ROOT / "docs" / "reports" / f"{system}.html").read_text(encoding="utf-8")
+    files = sorted((ROOT / "papers" / system).glob("*/claims.toml"))
     wanted = [claim.id for file in files for claim in claims.load(file)]
     assert wanted
     assert [name for name in wanted if f'<article class="claim" id="{name}">' not in page] == []

@@ -8,6 +8,7 @@ use cpu_time::ProcessTime;
 
 const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--runs N]";
 
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
     name: String,
     kind: Kind,

@@ -104,3 +104,28 @@ def test_the_curves_sum_up_to_the_score(covered: Blame) -> None:
     ports = covered.port_scores
     assert ports is not None
     assert (ports["ce_marks"].sum(), ports["root_packets"].sum()) == (score.ce_marks, score.root_packets)
+
+
+INCAST = """
+profile = "isolation"
+[topology]
+kind = "star"
+hosts = 9
+rate = "100Gbps"
+delay = "25ns"
+[[traffic]]
+name = "burst"
+kind = "incast"
+to = "h0"
+size = "300KB"
+"""
+
+
+def test_ici_plus_is_scored_though_it_marks_without_a_detector(runs: Callable[..., Blame]) -> None:
+    # Without slots it marks what fills the one queue, that of a port which nobody holds back.
+    without = ["switch.detector.kind=none", "switch.isolation.slots=0"]
+    plus = runs("incast", INCAST, "switch.isolation.kind=ici+", *without).brief
+    assert plus is not None
+    assert plus.ce_marks > plus.early_marks
+    assert (plus.precision, plus.culprits) == (1.0, 8)
+    assert runs("incast", INCAST, "switch.isolation.kind=ici", *without).brief is None

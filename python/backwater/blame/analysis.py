@@ -140,9 +140,10 @@ class Blame:
 
     @property
     def brief(self) -> scoring.Score | None:
-        """The score, if a detector was there and something to detect."""
-        detector = self.results.meta["scenario"].get("switch", {}).get("detector", {})
-        if detector.get("kind") == "none":
+        """The score, if a detector, or ICI+, was there and something to detect."""
+        switch = self.results.meta["scenario"].get("switch", {})
+        marks = switch.get("isolation", {}).get("kind") == "ici+"
+        if switch.get("detector", {}).get("kind") == "none" and not marks:
             return None
         found = self.score
         return found if found is not None and (found.ce_marks or found.ue_marks or found.root_packets) else None

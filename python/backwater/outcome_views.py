@@ -115,9 +115,13 @@ def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:
-    """A row of panels per traffic entry and one for the network, each with a bar per scheme."""
-    rows = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()]
-    network = _of_network(found)
+    """A row of panels per traffic entry and one for the network, each with a bar per scheme.
+
+    Panels with nothing but zeros are named below the title and not drawn.
+    """
+    every = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()] + [_of_network(found)]
+    *rows, network = [[panel for panel in row if not _is_zero(panel)] for row in every]
+    zeros = ", ".join(panel[0] for row in every for panel in row if _is_zero(panel))
     schemes = list(found.network)
     columns = max(len(row) for row in (*rows, network))
     with plot.style():
@@ -129,18 +133,23 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                     axes.set_axis_off()
                     continue
                 heading, parts, unit, scale = row[index]
-                _bars(axes, schemes, parts, scale)
+                _bars(axes, schemes, parts, scale, quantity.count if unit in _COUNTS else quantity.three_digits)
+                if unit == "%":
+                    axes.set_xlim(0, min(axes.get_xlim()[1], 128))
+                    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= 100])
                 axes.set_title(heading, fontsize=8.5)
                 axes.set_xlabel(unit)
                 if unit == _SLOWDOWN:
                     _logarithmic(axes)
                 axes.set_yticks(range(len(schemes)), schemes if index == 0 else [""] * len(schemes))
-        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        made.suptitle(f"{title}{zeros and chr(10)}{zeros and f'0 under all: {zeros}'}", x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)
 
 
 #: The unit of panels with a logarithmic axis, which begins with 1.
-_SLOWDOWN = "FCT (FCT alone = 1)"
+_SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
+#: Units of what is counted.
+_COUNTS = ("BECNs", "PAUSEs", "entries")
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -156,6 +165,11 @@ def _logarithmic(axes: Axes) -> None:
 
 #: A heading, the parts of each bar, the unit, and what a value is divided by.
 _Panel = tuple[str, "Sequence[ByScheme]", str, float]
+
+
+def _is_zero(panel: _Panel) -> bool:
+    known = [value.mean for part in panel[1] for value in part.values() if value is not None]
+    return bool(known) and not any(known)
 
 
 def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> list[_Panel]:
@@ -193,7 +207,9 @@ def _scale(values: ByScheme, units: Sequence[tuple[float, str]]) -> tuple[float,
     return next(((size, unit) for size, unit in units if top >= size), units[-1])
 
 
-def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float) -> None:
+def _bars(
+    axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float, show: Callable[[float], str]
+) -> None:
     """One bar per scheme from top to bottom, in parts beside each other, its number, and its interval as a whisker."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -218,8 +234,10 @@ def _bars(axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: 
         if spread:
             axes.errorbar(left, place, xerr=spread, color=plot.GREY, capsize=1.5, lw=0.8)
         ends.append(left + spread)
-        shown = quantity.count(left) if left >= 1000 else f"{left:.3g}"
-        axes.annotate(shown, (left + spread, place), (2, 0), textcoords="offset points", va="center", size=6.5)
+        shown = quantity.count(left) if left >= 1000 else show(left)
+        axes.annotate(
+            shown if left else "0", (left + spread, place), (2, 0), textcoords="offset points", va="center", size=6.5
+        )
     axes.set_xlim(0, 1.28 * max(ends) or 1)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}".replace(",", " ")))

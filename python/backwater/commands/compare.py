@@ -12,10 +12,11 @@ from cyclopts import Parameter, validators
 from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from backwater.comparison import Comparison
     from backwater.running import Job, Outcome
+    from backwater.schemes import Scheme
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
@@ -82,6 +83,8 @@ def compare(
     cuts = _edges(edges) if edges is not None else comparison.cuts(found, traffic)
     span = _window(window) if window is not None else None
     root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
+    if span is not None:
+        _check_window(found, span)
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
@@ -132,6 +135,19 @@ def _window(text: str) -> tuple[int, int]:
     return found
 
 
+def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
+    """Before anything runs: no scheme's runs may end before the window does."""
+    from backwater.quantity import parse_time, time
+
+    for scheme in schemes:
+        until = scheme.scenario.resolve(scheme.overrides).get("run", {}).get("until")
+        if until is not None and parse_time(until) < window[1]:
+            raise UsageError(
+                f"--window ends at {time(window[1])}, after the runs do: run.until is {until}; let it end earlier, or "
+                f"the runs later (--set run.until=...)"
+            )
+
+
 def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
     from backwater import comparison
     from backwater.progress import watching
@@ -158,10 +174,10 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     table.write_parquet(root / "compare.parquet")
     found.entries().write_parquet(root / "traffic.parquet")
     found.totals().write_parquet(root / "network.parquet")
-    title = comparison.title(list(made.runs), made.traffic)
+    title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
     pictures = [
         comparison.draw(table, root / "compare.png", title=title, base=made.base),
-        outcome_views.draw(found, root / "schemes.png", title=_over(found.seeds)),
+        outcome_views.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"),
     ]
     if as_json:
         runs = [
@@ -186,4 +202,4 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
 
 
 def _over(seeds: int) -> str:
-    return f"Mean of {seeds} seeds, whiskers: 95 % confidence interval" if seeds > 1 else "One seed"
+    return f"mean of {seeds} seeds, whiskers: 95 % confidence interval" if seeds > 1 else "one seed"

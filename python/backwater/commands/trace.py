@@ -25,9 +25,14 @@ def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> Non
 
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror}); name a VEF trace") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not text, as VEF traces are; unpack it if it is compressed") from None
     trace, holds, caveat = _core.import_vef(text, str(file))
-    out.write_text(trace, encoding="utf-8")
+    try:
+        out.write_text(trace, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
     print(f"{out}: {holds}")
     print(f"note: {caveat}", file=sys.stderr)

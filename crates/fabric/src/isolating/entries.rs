@@ -17,6 +17,11 @@ pub(super) const fn root_of(node: u32, port: u16) -> u32 {
     node << 10 | port as u32
 }
 
+/// The switch and the egress port of a root.
+pub(super) const fn parts_of(root: u32) -> (u32, u16) {
+    (root >> 10, (root & 0x3ff) as u16)
+}
+
 impl Isolating {
     /// Room for one slot more.
     fn grow(&mut self) {
@@ -94,7 +99,7 @@ impl Switch {
             port: out,
             ingress: claim.ingress,
             origin: 1 << origin as u8,
-            root: Some((root >> 10, (root & 0x3ff) as u16)),
+            root: Some(parts_of(root)),
             used,
             ..ends_of(rules.key, key, world)
         };
@@ -189,27 +194,42 @@ impl Switch {
             Expiry::LookAgain(_) => self.arm(slot, now, world),
             Expiry::Freed => {
                 let wanting = std::mem::take(&mut isolating.wanting);
-                let root = before.root();
-                let noted = Noted {
-                    what: IsolationEvent::Released,
-                    port: egress,
-                    origin: 1 << before.origin() as u8,
-                    root: Some((root >> 10, (root & 0x3ff) as u16)),
-                    used: isolating.cft.used(),
-                    ..ends_of(rules.key, before.key(), world)
-                };
-                self.ports.note_isolation(now, &noted, world, post);
+                self.note_entry(IsolationEvent::Released, &before, None, now, world, post);
                 if wanting {
                     self.settle_all(now, world, post);
                 }
             }
         }
     }
+
+    /// Something happened to an entry, at an ingress port if one is named.
+    #[cold]
+    pub(super) fn note_entry<P: Post<Packet>>(
+        &mut self,
+        what: IsolationEvent,
+        entry: &Slot,
+        ingress: Option<u16>,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let noted = Noted {
+            what,
+            port: entry.egress(),
+            ingress,
+            origin: 1 << entry.origin() as u8,
+            root: Some(parts_of(entry.root())),
+            used: self.isolating().cft.used(),
+            ..ends_of(rules.key, entry.key(), world)
+        };
+        self.ports.note_isolation(now, &noted, world, post);
+    }
 }
 
 /// The destinations to which the way from `node` leads through `root`, a bit each.
 pub(super) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
-    let (switch, port) = (root >> 10, (root & 0x3ff) as u16);
+    let (switch, port) = parts_of(root);
     let mut set = vec![0; world.hosts.len().div_ceil(64)];
     for (host, end) in (0..).zip(&world.hosts) {
         let mut at = node;

@@ -4,11 +4,9 @@ use backwater_control::isolation::{CimFacts, Origin};
 use backwater_engine::Post;
 use backwater_units::Time;
 
-use super::entries::ends_of;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::switch::Switch;
-use crate::tally::Noted;
 use crate::world::World;
 
 impl Packet {
@@ -62,16 +60,7 @@ impl Switch {
         }
         let entry = isolating.slots[slot];
         let cim = Packet::cim(packet.flow, packet.dst, entry.root(), rules.frame);
-        let noted = Noted {
-            what: IsolationEvent::Notified,
-            port: entry.egress(),
-            ingress: Some(packet.port),
-            origin: 1 << entry.origin() as u8,
-            root: Some((entry.root() >> 10, (entry.root() & 0x3ff) as u16)),
-            used: isolating.cft.used(),
-            ..ends_of(rules.key, entry.key(), world)
-        };
-        self.ports.note_isolation(now, &noted, world, post);
+        self.note_entry(IsolationEvent::Notified, &entry, Some(packet.port), now, world, post);
         self.ports.enqueue(packet.port, &cim);
         true
     }

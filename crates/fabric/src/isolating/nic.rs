@@ -6,7 +6,7 @@ use backwater_control::isolation::{Key, Origin};
 use backwater_engine::Post;
 
 use super::Rules;
-use super::entries::{behind, ends_of};
+use super::entries::{behind, ends_of, parts_of};
 use crate::host::{Host, NIC};
 use crate::packet::Packet;
 use crate::pair::Sender;
@@ -142,7 +142,7 @@ impl Host {
             what,
             port: NIC,
             origin: 1 << Origin::Cim as u8,
-            root: Some((root >> 10, (root & 0x3ff) as u16)),
+            root: Some(parts_of(root)),
             used: self.told.entries.len() as u32,
             ..ends_of(rules.key, key, world)
         };

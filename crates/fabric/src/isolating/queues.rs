@@ -5,12 +5,11 @@ use backwater_engine::Post;
 use backwater_units::Time;
 use rand_core::Rng;
 
-use super::entries::{ends_of, root_of};
+use super::entries::root_of;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::Switch;
-use crate::tally::Noted;
 use crate::world::World;
 
 impl Switch {
@@ -53,37 +52,13 @@ impl Switch {
         let at = isolating.at(slot, port);
         let before = std::mem::replace(&mut isolating.refused[at], !admitted);
         isolating.wanting |= !admitted;
-        if isolating.cft.used() > used {
-            self.note_mirror(IsolationEvent::Mirrored, slot, port, now, world, post);
+        let (entry, took) = (isolating.slots[slot], isolating.cft.used() > used);
+        if took {
+            self.note_entry(IsolationEvent::Mirrored, &entry, Some(port), now, world, post);
         } else if !admitted && !before {
-            self.note_mirror(IsolationEvent::MirrorRefused, slot, port, now, world, post);
+            self.note_entry(IsolationEvent::MirrorRefused, &entry, Some(port), now, world, post);
         }
         admitted
-    }
-
-    #[cold]
-    fn note_mirror<P: Post<Packet>>(
-        &mut self,
-        what: IsolationEvent,
-        slot: usize,
-        port: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let isolating = self.isolating();
-        let entry = isolating.slots[slot];
-        let noted = Noted {
-            what,
-            port: entry.egress(),
-            ingress: Some(port),
-            origin: 1 << entry.origin() as u8,
-            root: Some((entry.root() >> 10, (entry.root() & 0x3ff) as u16)),
-            used: isolating.cft.used(),
-            ..ends_of(rules.key, entry.key(), world)
-        };
-        self.ports.note_isolation(now, &noted, world, post);
     }
 
     /// A packet that came in class `came` stands in its ingress queue; its entry counts it.

@@ -8,8 +8,8 @@ use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold
 use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkSpec, PacketSpec,
-    PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkSpec, Overflow,
+    PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -53,11 +53,13 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             segment: None,
         }],
         pair_of: Vec::new(),
+        endpoints: Vec::new(),
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,
             credits: None,
             buffer: Bytes::new(BUFFER),
+            overflow: Overflow::Stop,
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,
             pfc: Some(PfcSpec {

@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hp
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, MarkSpec, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec,
-    SwitchSpec, Switching,
+    AckSpec, Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing,
+    Spec, SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -31,11 +31,13 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             segment: None,
         }],
         pair_of: Vec::new(),
+        endpoints: Vec::new(),
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,
             credits: None,
             buffer: Bytes::new(18_000_000),
+            overflow: Overflow::Stop,
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,
             pfc: Some(PfcSpec {

@@ -54,8 +54,9 @@ pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
-    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkAt, MarkBasis, MarkSpec,
-    PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
+    MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec,
+    Spec, SwitchSpec, Switching,
 };
 pub use violation::Violation;
 

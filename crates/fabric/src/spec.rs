@@ -10,6 +10,10 @@ use backwater_traffic::Flow;
 use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span};
 
+mod endpoint;
+
+pub use endpoint::{DrainSpec, EndpointSpec};
+
 /// A fabric, its traffic and what to observe.
 pub struct Spec {
     /// Seed of every random stream and of the order of ties.
@@ -30,6 +34,8 @@ pub struct Spec {
     pub pairs: Vec<PairSpec>,
     /// The kind of each traffic entry's queue pairs, by [`Flow::group`]; entries beyond the list have the first.
     pub pair_of: Vec<u16>,
+    /// The receive queue of each host, by host index; hosts without one, or beyond the list, take what comes at once.
+    pub endpoints: Vec<Option<EndpointSpec>>,
     /// What is recorded.
     pub probe: ProbeSpec,
     /// Whether a switch may run its ports one after the other through a window in which none can affect another.
@@ -160,6 +166,20 @@ pub enum Switching {
     },
 }
 
+/// What a switch does with a packet for which it has no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// The run stops: a lossless fabric has lost something.
+    #[default]
+    Stop,
+    /// The packet is lost (tail drop). Only with [`Queueing::Output`], without PFC and credits, and if all traffic can repeat what
+    /// was lost.
+    Drop {
+        /// Most bytes that wait at an egress port, of all priorities but the control one; all ports together have the buffer.
+        port: Bytes,
+    },
+}
+
 /// A switch: queueing, switching and flow control can be combined freely.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
@@ -169,6 +189,8 @@ pub struct SwitchSpec {
     pub switching: Switching,
     /// Packet memory, shared by all ports. Not looked at under credits, which divide the memory.
     pub buffer: Bytes,
+    /// What happens to a packet for which there is no room.
+    pub overflow: Overflow,
     /// Scheduling.
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in the ns-3 RoCE simulators).
@@ -299,6 +321,14 @@ pub struct ProbeSpec {
     pub packets: Vec<bool>,
     /// Record what happens to the congested-flow tables.
     pub isolation: bool,
+    /// By traffic entry: record every event of its PUT streams. Entries beyond the list: no.
+    pub puts: Vec<bool>,
+    /// Sum up what PUT streams do over sampling periods.
+    pub streams: bool,
+    /// Sum up what receive queues of hosts do over sampling periods.
+    pub endpoints: bool,
+    /// Record every packet that a switch drops.
+    pub drops: bool,
     /// Record the ground truth of who held back whom ([`crate::record::HoldRecord`], [`crate::record::CrowdRecord`],
     /// [`crate::record::WaitRecord`]); the value is the threshold K of each egress port, `[node][port]` for switches, empty
     /// for hosts.

@@ -171,8 +171,9 @@ fn finish(
 
 /// The tables of a run, with the rows that can be told beforehand.
 fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
-    let ProbeSpec { sample, ports, rates, marks, pauses, states, delivered, packets, isolation, blame } =
-        &spec.probe;
+    let ProbeSpec {
+        sample, ports, rates, marks, pauses, states, delivered, packets, isolation, blame, ..
+    } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
     // At most all eight priorities of a port are in use.
     let of_ports = |count: usize| count as u64 * 8;

@@ -19,7 +19,7 @@ mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{Overflow, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
@@ -142,6 +142,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         switching,
         credits,
         buffer: settings.switch.buffer.0,
+        overflow: Overflow::Stop,
         arbiter,
         control_priority: settings.switch.control_priority,
         pfc,
@@ -159,6 +160,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         packet: packet(settings),
         pairs,
         pair_of,
+        endpoints: Vec::new(),
         switch,
         batching: true,
         probe,

@@ -36,6 +36,7 @@ pub(super) fn probe(
         packets: packets(context),
         isolation: probe.isolation,
         blame,
+        ..ProbeSpec::default()
     }
 }
 

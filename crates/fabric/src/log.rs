@@ -1,7 +1,8 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    ArrivedRecord, CrowdRecord, DeliveredRecord, HoldRecord, InjectedRecord, IsolationRecord, MarkRecord,
-    PauseRecord, RateRecord, SampleRecord, StateRecord, WaitRecord,
+    ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, HoldRecord, InjectedRecord,
+    IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord,
+    WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -31,6 +32,14 @@ pub struct Records {
     pub arrived: Vec<ArrivedRecord>,
     /// What happened to congested-flow tables.
     pub isolation: Vec<IsolationRecord>,
+    /// What happened in followed PUT streams.
+    pub puts: Vec<PutRecord>,
+    /// PUT streams, by end and period.
+    pub streams: Vec<StreamRecord>,
+    /// Receive queues of hosts, by period.
+    pub endpoints: Vec<EndpointRecord>,
+    /// Packets that switches dropped.
+    pub drops: Vec<DropRecord>,
 }
 
 impl Records {
@@ -48,6 +57,10 @@ impl Records {
         self.injected.append(&mut other.injected);
         self.arrived.append(&mut other.arrived);
         self.isolation.append(&mut other.isolation);
+        self.puts.append(&mut other.puts);
+        self.streams.append(&mut other.streams);
+        self.endpoints.append(&mut other.endpoints);
+        self.drops.append(&mut other.drops);
     }
 
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
@@ -65,6 +78,11 @@ impl Records {
         self.injected.sort_by_key(|r| (r.time, r.flow, r.seq));
         self.arrived.sort_by_key(|r| (r.time, r.flow, r.seq));
         self.isolation.sort_by_key(|r| (r.time, r.node));
+        self.puts.sort_by_key(|r| (r.time, r.node()));
+        self.streams
+            .sort_by_key(|r| (r.end, r.stream.src, r.stream.dst, r.stream.priority, r.stream.kind, r.target));
+        self.endpoints.sort_by_key(|r| (r.end, r.node));
+        self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
     }
 
     /// Forgets them, keeping the memory.
@@ -81,5 +99,9 @@ impl Records {
         self.injected.clear();
         self.arrived.clear();
         self.isolation.clear();
+        self.puts.clear();
+        self.streams.clear();
+        self.endpoints.clear();
+        self.drops.clear();
     }
 }

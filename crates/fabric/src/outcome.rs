@@ -77,6 +77,8 @@ impl Simulation {
             ue_packets: u64::from(receiver.ue_packets),
             cnps_ce: u64::from(sender.cnps_ce),
             cnps_ue: u64::from(sender.cnps_ue),
+            resent_packets: 0,
+            dropped_packets: 0,
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
             behind: Span::from_ps(lateness.behind),
             paced: Span::from_ps(lateness.paced),
@@ -142,6 +144,8 @@ fn port_record(
         paused,
         ce_marks: u64::from(gate.ce_marks),
         ue_marks: u64::from(gate.ue_marks),
+        dropped_packets: 0,
+        dropped_bytes: Bytes::new(0),
         in_state,
     }
 }

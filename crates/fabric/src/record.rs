@@ -3,9 +3,11 @@ use backwater_units::{Bytes, Rate, Span, Time};
 
 mod delivery;
 mod isolation;
+mod put;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
+pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
 
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,6 +213,10 @@ pub struct FlowRecord {
     pub cnps_ce: u64,
     /// CNPs the sender got that carried UE.
     pub cnps_ue: u64,
+    /// Packets of the flow that its initiator sent again. 0 for queue pairs of RoCE.
+    pub resent_packets: u64,
+    /// Arrivals of its packets that the target did not accept: no room, or out of order. 0 for queue pairs of RoCE.
+    pub dropped_packets: u64,
     /// Its connection, if it shares a queue pair with other flows.
     pub connection: Option<u32>,
     /// Time at the source, waiting for earlier messages of the connection to leave.
@@ -261,6 +267,10 @@ pub struct PortRecord {
     pub ce_marks: u64,
     /// UE marks set here.
     pub ue_marks: u64,
+    /// Packets of this priority that a switch dropped here for want of room.
+    pub dropped_packets: u64,
+    /// Their bytes on the wire.
+    pub dropped_bytes: Bytes,
     /// Time in non-congestion, congestion, undetermined, and released-being-judged.
     pub in_state: [Span; 4],
 }

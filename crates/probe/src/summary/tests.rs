@@ -25,6 +25,8 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         ue_packets: 1,
         cnps_ce: 2,
         cnps_ue: 1,
+        resent_packets: 0,
+        dropped_packets: 0,
         connection: None,
         behind: Span::ZERO,
         paced: Span::ZERO,
@@ -52,6 +54,8 @@ fn port(node: u32, port: u16, bytes: u64, peak_ingress: u64) -> PortRecord {
         paused: Span::from_us(1),
         ce_marks: 0,
         ue_marks: 0,
+        dropped_packets: 0,
+        dropped_bytes: Bytes::new(0),
         in_state: [1, 2, 3, 4].map(Span::from_us),
     }
 }

@@ -40,6 +40,8 @@ pub(crate) fn flow() -> FlowRecord {
         ue_packets: 2,
         cnps_ce: 1,
         cnps_ue: 0,
+        resent_packets: 0,
+        dropped_packets: 0,
         connection: None,
         behind: Span::ZERO,
         paced: Span::from_us(1),

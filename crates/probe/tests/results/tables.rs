@@ -58,6 +58,8 @@ fn a_port_row_names_its_link_and_splits_its_time_into_the_four_states() {
         paused: Span::from_us(5),
         ce_marks: 3,
         ue_marks: 4,
+        dropped_packets: 0,
+        dropped_bytes: Bytes::new(0),
         in_state: [10, 20, 30, 40].map(Span::from_ps),
     };
     let table = write(dir.path(), &[port]);

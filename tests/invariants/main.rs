@@ -4,6 +4,7 @@ mod circles;
 mod conservation;
 mod credits;
 mod deadlock;
+mod drops;
 mod jams;
 mod mixed;
 mod parts;

@@ -82,6 +82,7 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.injected.extend(&records.injected);
         all.arrived.extend(&records.arrived);
         all.isolation.extend(&records.isolation);
+        all.drops.extend(&records.drops);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

@@ -70,6 +70,16 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
             ));
         }
     }
+    let ports = &switch.ports;
+    let waiting: u64 = (0..ports.queues.len()).map(|at| switch.waiting(at).count() as u64).sum();
+    let sent: u64 = ports.queues.iter().map(|queue| queue.sent_packets).sum();
+    let dropped: u64 = ports.gates.iter().map(|gate| gate.dropped_packets).sum();
+    if ports.packet_hops() != sent + waiting + dropped {
+        return Err(format!(
+            "{} packets came in, {sent} were sent, {dropped} dropped and {waiting} wait",
+            ports.packet_hops()
+        ));
+    }
     if used != switch.memory.used {
         return Err(format!("the memory counts {} B and holds {used} B", switch.memory.used));
     }

@@ -94,6 +94,8 @@ impl Switch {
             if self.ports.egress[usize::from(out)].busy_until <= packet.time {
                 let code = self.depart(out, packet, packet.time, world, post);
                 self.ports.transmit(out, packet, code, packet.time, post);
+            } else if !self.port_takes(out, packet, world) {
+                self.drop_packet(packet, out, world, post);
             } else {
                 self.memory.keep(packet, world.lossless);
                 self.ports.enqueue(out, packet);

@@ -106,7 +106,7 @@ impl Switch {
             self.launch(out, packet, packet.time, world, post);
             return;
         }
-        if self.admit(packet, world, post) {
+        if self.admit(packet, out, world, post) {
             let first = self.line_up(packet, out, world);
             if self.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
                 self.look_at_head(packet, out, world, post);

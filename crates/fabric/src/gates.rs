@@ -21,6 +21,9 @@ pub(crate) struct Gate {
     pub(crate) pauses: u32,
     pub(crate) ce_marks: u32,
     pub(crate) ue_marks: u32,
+    /// What came for this queue and was dropped.
+    pub(crate) dropped_packets: u64,
+    pub(crate) dropped_bytes: u64,
     /// An expiry timer is in the heap.
     armed: bool,
 }

@@ -210,11 +210,15 @@ impl Memory {
         }
     }
 
-    /// Books a packet of a class without flow control.
+    /// Books a packet of a class without flow control; false if it does not fit.
     #[inline]
     pub(crate) fn admit_unpaused(&mut self, size: u32) -> bool {
-        self.used += u64::from(size);
-        self.used <= self.capacity
+        let used = self.used + u64::from(size);
+        if used > self.capacity {
+            return false;
+        }
+        self.used = used;
+        true
     }
 
     #[inline]

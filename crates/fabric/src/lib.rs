@@ -15,6 +15,7 @@ mod credits;
 mod crossbar;
 mod deadlock;
 mod delivered;
+mod dropping;
 mod due;
 mod egress;
 mod explain;

@@ -144,8 +144,8 @@ fn port_record(
         paused,
         ce_marks: u64::from(gate.ce_marks),
         ue_marks: u64::from(gate.ue_marks),
-        dropped_packets: 0,
-        dropped_bytes: Bytes::new(0),
+        dropped_packets: gate.dropped_packets,
+        dropped_bytes: Bytes::new(gate.dropped_bytes),
         in_state,
     }
 }

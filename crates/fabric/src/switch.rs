@@ -207,7 +207,7 @@ impl Switch {
             } else {
                 self.take_in(packet, out, world, post);
             }
-        } else if self.admit(packet, world, post) {
+        } else if self.admit(packet, out, world, post) {
             self.ports.enqueue(out, packet);
             self.stored(packet, out, world, post);
         }
@@ -225,19 +225,25 @@ impl Switch {
         account.held.total() + u64::from(packet.size) <= u64::from(account.calm)
     }
 
-    /// Books a packet that has to wait; false if there is no room for it, which stops the run.
+    /// Books a packet that has to wait for `out`; false if there is no room for it: then it is dropped, or the run stops.
     #[inline]
-    pub(crate) fn admit<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) -> bool {
+    pub(crate) fn admit<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         let fits = if world.lossless & (1 << class) != 0 {
             self.memory.admit(port, class, size)
         } else if self.memory.credited & (1 << class) != 0 {
             self.memory.admit_credited(port, class, size)
         } else {
-            self.memory.admit_unpaused(size)
+            self.port_takes(out, packet, world) && self.memory.admit_unpaused(size)
         };
         if !fits {
-            self.overflow(packet, post);
+            self.no_room(packet, out, world, post);
         }
         fits
     }
@@ -280,7 +286,11 @@ impl Switch {
     }
 
     #[cold]
-    fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+    fn no_room<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        if world.most_at_port.is_some() {
+            self.drop_packet(packet, out, world, post);
+            return;
+        }
         let size = u64::from(packet.size);
         let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
         let what = if self.memory.used + size > self.memory.capacity {

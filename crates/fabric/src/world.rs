@@ -11,7 +11,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::combined::Limits;
 use crate::isolating::Rules;
-use crate::spec::{Arbiter, CreditSpec, MarkSpec, PairSpec, Queueing, Spec, Switching};
+use crate::spec::{Arbiter, CreditSpec, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -142,6 +142,8 @@ pub(crate) struct World {
     pub(crate) cut_through: Option<Bytes>,
     pub(crate) credits: Option<CreditSettings>,
     pub(crate) buffer: u64,
+    /// Most bytes at an egress port of a switch that drops what does not fit; `None`: nothing may be lost.
+    pub(crate) most_at_port: Option<u64>,
     pub(crate) pfc: Option<Pfc>,
     pub(crate) payload: u16,
     pub(crate) header: u16,
@@ -163,6 +165,7 @@ pub(crate) struct World {
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
+    pub(crate) drops: bool,
     /// Traffic entries that have flows: none has a higher number.
     pub(crate) groups: u16,
     /// Whether what hosts get is summed up by period.
@@ -236,6 +239,10 @@ impl World {
             },
             credits: spec.switch.credits.as_ref().map(|credits| credit_settings(credits, classes)),
             buffer: spec.switch.buffer.get(),
+            most_at_port: match spec.switch.overflow {
+                Overflow::Stop => None,
+                Overflow::Drop { port } => Some(port.get()),
+            },
             pfc,
             payload,
             header: spec.packet.header.get() as u16,
@@ -252,6 +259,7 @@ impl World {
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
             states: spec.probe.states,
+            drops: spec.probe.drops,
             delivered: spec.probe.delivered,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             packets_of: if spec.probe.packets.contains(&true) {

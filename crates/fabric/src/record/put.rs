@@ -183,6 +183,8 @@ pub struct DropRecord {
     pub priority: u8,
     /// Flow index.
     pub flow: u32,
-    /// Low 15 bits of the packet's sequence number in its PUT stream.
+    /// Whether it was data; else a control frame of the flow, such as an ACK.
+    pub data: bool,
+    /// Low 15 bits of the packet's sequence number in its PUT stream, or of the one that the frame is about.
     pub seq: u32,
 }

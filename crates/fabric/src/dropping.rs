@@ -1,0 +1,51 @@
+//! Tail drop: a switch without flow control loses a packet for which it has no room, and says so.
+//!
+//! What is asked is the room at the instant of the arrival: of the egress port, for all priorities but the control one, and of
+//! the packet memory, for all. A packet in transmission takes no room, nor does one that finds its port idle.
+use backwater_engine::Post;
+use backwater_units::Time;
+
+use crate::packet::{Kind, Packet};
+use crate::record::DropRecord;
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// Whether an egress port takes one more packet, if ports are limited.
+    #[inline]
+    pub(crate) fn port_takes(&self, out: u16, packet: &Packet, world: &World) -> bool {
+        match world.most_at_port {
+            Some(most) if packet.class != 0 => {
+                u64::from(self.waiting_at(out)) + u64::from(packet.size) <= most
+            }
+            _ => true,
+        }
+    }
+
+    /// There is no room for a packet that is to leave by `out`: it is gone.
+    #[cold]
+    pub(crate) fn drop_packet<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(out, packet.class);
+        let gate = &mut self.ports.gates[at];
+        gate.dropped_packets += 1;
+        gate.dropped_bytes += u64::from(packet.size);
+        if world.drops {
+            self.ports.records.drops.push(DropRecord {
+                time: Time::from_ps(packet.time),
+                node: self.ports.node,
+                port: out,
+                priority: world.classes.priority(packet.class),
+                flow: packet.flow,
+                data: packet.kind == Kind::Data,
+                seq: packet.number(),
+            });
+            post.recorded(1);
+        }
+    }
+}

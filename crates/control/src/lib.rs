@@ -7,8 +7,9 @@
 //! | family | question | files |
 //! |---|---|---|
 //! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton` |
-//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc` |
-//! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`; of PUTs `opt`, `aimd`, `dack` |
+//! | [`transport`] | both ends of a reliable stream: which packet goes next, is this one taken? | `initiator`, `target` |
+//! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
 //! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility` |
 //! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
 //! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history` |
@@ -25,6 +26,7 @@ pub mod flow_control;
 pub mod isolation;
 pub mod notify;
 pub mod reaction;
+pub mod transport;
 
 pub use code::{CodePoint, PortState};
 pub use error::{ConfigError, Value};

@@ -6,16 +6,24 @@ use backwater_units::{Rate, Span, Time};
 
 use crate::{CodePoint, ConfigError};
 
+mod aimd;
+mod dack;
 mod dcqcn;
 mod dcqcn_hpcc;
 mod ib_cc;
+mod opt;
 mod pacer;
+mod policy;
 mod timely;
 
+pub use aimd::{Aimd, AimdConfig};
+pub use dack::{Dack, DackConfig, FreeOne, Grants, Halt};
 pub use dcqcn::{Dcqcn, DcqcnConfig};
 pub use dcqcn_hpcc::{DcqcnHpcc, DcqcnHpccConfig};
 pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
+pub use opt::OptConfig;
 pub use pacer::Pacer;
+pub use policy::{AckFacts, Load, Policy, PolicyConfig, State};
 pub use timely::{Timely, TimelyConfig, TimelyOnUe};
 
 /// What a flow does when a CNP tells it that its packets crossed undetermined ports only (UE).

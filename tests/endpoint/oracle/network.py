@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 WAKE, ARRIVAL, TIMER = 0, 1, 2
 
+# (time, what, source and target of the stream, number, value)
+Event = tuple[int, str, int, int, int, int | None]
+
 
 class Host:
     """A NIC with the streams it sends, and the target behind it."""
@@ -83,7 +86,7 @@ class Host:
         seq, again = f.sent(now)
         self.sort_replays(f)
         w.note(
-            self.name, "resent" if again else "sent", f.peer, seq, f.cwnd if self.s.policy == "aimd" else f.allowance
+            "resent" if again else "sent", self.name, f.peer, seq, f.cwnd if self.s.policy == "aimd" else f.allowance
         )
         w.at(now + self.s.retry, TIMER, lambda: self.expire(f, seq, now))
         frame = Frame("put", self.name, f.peer, self.s.wire, seq)
@@ -107,7 +110,7 @@ class Host:
     def expire(self, f: Sender, seq: int, sent: int) -> None:
         """The timer of one transmission."""
         if f.sent_at.get(seq) == sent and not f.replay:
-            self.w.note(self.name, "timeout", f.peer, seq, 0)
+            self.w.note("timeout", self.name, f.peer, seq)
             f.recovering, f.replay = True, f.acked + 1
             self.sort_replays(f)
             self.pump()
@@ -118,7 +121,7 @@ class Host:
         closed = f.state != OPEN
         name = f.on_ack(seq, frame.marked, alone, self.w.now)
         if name:
-            self.w.note(self.name, name, f.peer, seq, f.state)
+            self.w.note(name, self.name, f.peer, seq)
             self.changed(f, closed)
 
     def on_nack(self, frame: Frame) -> None:
@@ -126,7 +129,7 @@ class Host:
         f = self.stream(frame.src)
         closed = f.state != OPEN
         if f.on_nack(frame.seq, self.w.now):
-            self.w.note(self.name, "nack", f.peer, frame.seq, f.state)
+            self.w.note("nack", self.name, f.peer, frame.seq)
             self.changed(f, closed)
 
     def changed(self, f: Sender, closed: bool) -> None:
@@ -150,7 +153,7 @@ class Host:
         """A PUT has come in."""
         t, idle = self.target, not self.target.queue
         fate = t.on_put(frame, self.w.now)
-        self.w.note(self.name, fate, frame.src, frame.seq, t.occ)
+        self.w.note(fate, frame.src, self.name, frame.seq, t.occ)
         if idle and t.queue:
             self.w.at(t.done_at(), TIMER, self.processed)
         self.pump()
@@ -158,7 +161,7 @@ class Host:
     def processed(self) -> None:
         """The first packet of the queue has been drained."""
         frame = self.target.processed(self.w.now)
-        self.w.note(self.name, "processed", frame.src, frame.seq, self.target.occ)
+        self.w.note("processed", frame.src, self.name, frame.seq, self.target.occ)
         if self.target.queue:
             self.w.at(self.target.done_at(), TIMER, self.processed)
         self.pump()
@@ -167,10 +170,13 @@ class Host:
         """An ACK or NACK goes alone."""
         before = self.target.streams[peer].told
         frame = self.target.answer(self.name, peer, self.w.now)
-        repeat = "" if frame.seq > before or frame.kind == "nack" else " repeat"
-        self.w.note(
-            self.name, ("marked " if frame.marked else "") + frame.kind + repeat, peer, frame.seq, self.target.occ
-        )
+        if frame.kind == "nack":
+            what = "nack_sent"
+        elif frame.seq == before:
+            what = "dack_sent"
+        else:
+            what = "marked_sent" if frame.marked else "iack_sent"
+        self.w.note(what, peer, self.name, frame.seq, self.target.occ)
         self.launch(frame, 0)
 
     def sample(self) -> None:
@@ -186,7 +192,7 @@ class World:
         self.s, self.now, self.made = settings, 0, 0
         self.events: list[tuple[int, int, int, Callable[[], None]]] = []
         self.ports = [0] * hosts
-        self.trace: list[tuple[int, int, str, int, int, int]] = []
+        self.trace: list[Event] = []
         self.hosts = [Host(self, name) for name in range(hosts)]
         if settings.fairness != "none":
             for host in self.hosts:
@@ -197,9 +203,9 @@ class World:
         self.made += 1
         heapq.heappush(self.events, (time, kind, self.made, what))
 
-    def note(self, node: int, event: str, peer: int, seq: int, value: int) -> None:
-        """One line of the trace."""
-        self.trace.append((self.now, node, event, peer, seq, value))
+    def note(self, what: str, src: int, dst: int, seq: int, value: int | None = None) -> None:
+        """One line of the trace; `src` and `dst` are those of the stream."""
+        self.trace.append((self.now, what, src, dst, seq, value))
 
     def switch(self, frame: Frame) -> None:
         """A frame is in the switch: it leaves in turn, one queue per port, no loss."""

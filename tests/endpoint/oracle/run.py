@@ -19,16 +19,16 @@ def measure(s: Settings, senders: int, source: str, warm: int, window: int, seed
     w.run(warm + window)
     counted = [line for line in w.trace if line[0] > warm]
     bits = s.link * window / 8e12
-    accepted = [line[3] for line in counted if line[2] == "accepted"]
+    accepted = [line[2] for line in counted if line[1] == "accepted"]
     rates = [accepted.count(i) * s.payload / bits for i in range(1, senders + 1)]
-    resent = sum(line[2] == "resent" for line in counted)
+    resent = sum(line[1] == "resent" for line in counted)
     return {
         "goodput": sum(rates),
         "resent": resent * s.wire / bits,
         "difference": max(rates) - min(rates),
-        "nacks": sum(line[2] == "nack" and line[1] == 0 for line in counted),
-        "lost": sum(line[2] in ("dropped", "out of order") for line in counted),
-        "peak": max(line[5] for line in w.trace if line[2] == "accepted"),
+        "nacks": sum(line[1] == "nack_sent" for line in counted),
+        "lost": sum(line[1] in ("dropped", "out_of_order") for line in counted),
+        "peak": max(line[5] or 0 for line in w.trace if line[1] == "accepted"),
     }
 
 

@@ -64,7 +64,7 @@ class Target:
                 r.nack = True
                 self.owe(r, now, urgent=True)
             r.episode = True
-            return "dropped" if full else "out of order"
+            return "dropped" if full else "out_of_order"
         r.expected, r.episode, r.nack, r.reserved = frame.seq + 1, False, False, 0
         if not self.queue:
             self.base = now

@@ -35,7 +35,7 @@ fn pacing() -> impl Strategy<Value = Pacing> {
     let drawn =
         prop::option::of((1u16..5, 0u16..5).prop_map(|(of, number)| Drawn { of, number: number % of }));
     let supplied = (5u64..=100, 1u32..40, 1u64..150, drawn).prop_map(|(gbps, backlog, until, drawn)| {
-        Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog, until: us(until), drawn }
+        Pacing::supplied(Rate::from_gbps(gbps), backlog, us(until), drawn)
     });
     prop_oneof![3 => draws::pacing(), 2 => supplied]
 }

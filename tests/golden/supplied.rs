@@ -13,7 +13,7 @@ use crate::{link, table};
 
 /// A flow of packets made at 10 Gbps: one every 800 ns.
 fn made(backlog: u32, until: Time) -> Flow {
-    let pacing = Pacing::Supplied { rate: Rate::from_gbps(10), backlog, until, drawn: None };
+    let pacing = Pacing::supplied(Rate::from_gbps(10), backlog, until, None);
     flow(0, 1, u64::MAX, Time::ZERO, pacing)
 }
 
@@ -90,7 +90,7 @@ fn behind_a_closed_gate_only_the_backlog_is_made() {
 fn the_reaction_point_spaces_what_waits() {
     // As in the scenes of a CNP: it is at the source at 5.8384 us and cuts the rate to 29.9609375 Gbps. Until then a packet is
     // made and leaves every 0.2 us; the gap after the one of 5.8 us stands, the next one is as the new rate says.
-    let pacing = Pacing::Supplied { rate: Rate::from_gbps(40), backlog: 4, until: ns(6400), drawn: None };
+    let pacing = Pacing::supplied(Rate::from_gbps(40), 4, ns(6400), None);
     let flows = vec![flow(0, 1, u64::MAX, Time::ZERO, pacing)];
     let mut spec = ideal(chain(&[link(40), link(20)]), flows);
     let step = Red::new(Bytes::new(1000), Bytes::new(1000), 1.0, Bytes::ZERO).expect("a step");

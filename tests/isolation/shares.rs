@@ -91,8 +91,7 @@ fn a_victim_of_the_same_link_waits_without_isolation_and_not_with_it() {
     // 1, 2 and 3 send to 0 what they can; 1 also sends 50 Gbps to 5, and 4 30 Gbps to 6, which nobody else wants. Without isolation
     // packets to 0 and to 5 leave 1 in turn, and both get the 33 Gbps that the crossbar gives 1 for 0.
     let (rate, delay) = cable();
-    let supply =
-        |gbps| Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog: 16, until: Time::MAX, drawn: None };
+    let supply = |gbps| Pacing::supplied(Rate::from_gbps(gbps), 16, Time::MAX, None);
     let received = |scheme| {
         let network = generate::star(7, rate, delay).expect("a star");
         let flows = [(1, 0, 100), (2, 0, 100), (3, 0, 100), (1, 5, 50), (4, 6, 30)]

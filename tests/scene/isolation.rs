@@ -174,8 +174,7 @@ pub fn burst(sources: &[u32], targets: &[u32], gbps: u64, start: Time, until: Ti
     let of = targets.len() as u16;
     let flow_to = |src, (number, dst): (u16, &u32)| {
         let drawn = (of > 1).then_some(Drawn { of, number });
-        let pacing =
-            Pacing::Supplied { rate: Rate::from_gbps(gbps), backlog: 64 / u32::from(of), until, drawn };
+        let pacing = Pacing::supplied(Rate::from_gbps(gbps), 64 / u32::from(of), until, drawn);
         Flow { group: 1, ..flow(src, *dst, u64::MAX, start, pacing) }
     };
     sources.iter().flat_map(|&src| (0..).zip(targets).map(move |to| flow_to(src, to))).collect()

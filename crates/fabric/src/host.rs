@@ -80,10 +80,15 @@ impl Node for Host {
             Kind::Ack => {
                 let slot = world.sender_slot[packet.flow as usize];
                 let sender = &mut self.senders[slot as usize];
-                if sender.acknowledged(packet.seq, now) {
+                let (done, informs) =
+                    (sender.acknowledged(packet.seq, now), packet.echo.is_marked() || sender.measures());
+                if done {
                     post.complete();
+                    if self.steps.is_some() {
+                        self.happened(Happened::Acked(slot), now);
+                    }
                 }
-                if packet.echo.is_marked() || sender.measures() {
+                if informs {
                     self.informed(slot, packet, world);
                 }
             }

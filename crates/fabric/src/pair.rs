@@ -9,7 +9,7 @@ use crate::packet::LAST;
 use crate::segments::{Next, Segments};
 use crate::spacing::Spacing;
 use crate::spec::SegmentSpec;
-use crate::supply::{Share, Supply};
+use crate::supply::Supply;
 use crate::world::World;
 
 /// When a queue pair may send again.
@@ -61,15 +61,8 @@ impl Special {
             Pacing::Constant { .. } => None,
             _ => segment.map(Segments::new),
         };
-        let supply = match flow.pacing {
-            Pacing::Supplied { rate, backlog, until, drawn } => {
-                let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-                let every = rate.serialize(full).as_ps();
-                let share = drawn.map(|drawn| Share::new(drawn, world.seed, flow.group, flow.src));
-                Some(Supply::new(flow.start.as_ps(), every, backlog, until.as_ps()).of(share))
-            }
-            _ => None,
-        };
+        let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+        let supply = Supply::new(flow, full, world.seed);
         (segments.is_some() || supply.is_some()).then(|| Box::new(Self { segments, supply }))
     }
 }

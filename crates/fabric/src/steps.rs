@@ -14,6 +14,7 @@ pub(crate) struct Steps {
     waiting: Vec<Waiting>,
     /// (slot or step, the step that waits for it), sorted.
     sent: Vec<(u32, u32)>,
+    acked: Vec<(u32, u32)>,
     received: Vec<(u32, u32)>,
     done: Vec<(u32, u32)>,
     /// When each sender began; `u64::MAX`: not yet.
@@ -36,13 +37,14 @@ impl Steps {
         }
         let place = |step: u32| own.binary_search(&step).expect("a dependency is local") as u32;
         let slot = |flow: &u32| world.sender_slot[*flow as usize];
-        let (mut sent, mut received, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sent, mut acked, mut received, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut waiting = Vec::with_capacity(own.len());
         for (number, step) in (0..).zip(own) {
             let step = &steps[*step as usize];
             for event in &step.after {
                 match event {
                     Event::Sent(flow) => sent.push((slot(flow), number)),
+                    Event::Acked(flow) => acked.push((slot(flow), number)),
                     Event::Received(flow) => received.push((world.receiver_slot[*flow as usize], number)),
                     Event::Done(step) => done.push((place(*step), number)),
                 }
@@ -50,10 +52,10 @@ impl Steps {
             let (missing, delay) = (step.after.len() as u32, step.delay.as_ps());
             waiting.push(Waiting { missing, delay, starts: step.starts.iter().map(slot).collect() });
         }
-        for list in [&mut sent, &mut received, &mut done] {
+        for list in [&mut sent, &mut acked, &mut received, &mut done] {
             list.sort_unstable();
         }
-        Some(Box::new(Self { waiting, sent, received, done, begun: vec![u64::MAX; senders] }))
+        Some(Box::new(Self { waiting, sent, acked, received, done, begun: vec![u64::MAX; senders] }))
     }
 
     /// Steps that wait for nothing: when they are carried out.
@@ -66,6 +68,7 @@ impl Steps {
     fn happened(&mut self, which: Happened) -> Vec<(u64, u32)> {
         let (list, key) = match which {
             Happened::Sent(slot) => (&self.sent, slot),
+            Happened::Acked(slot) => (&self.acked, slot),
             Happened::Received(slot) => (&self.received, slot),
             Happened::Done(step) => (&self.done, step),
         };
@@ -87,10 +90,12 @@ impl Steps {
     }
 }
 
-/// What steps wait for: a sender's last bit has left, a receiver has all, a step has been carried out.
+/// What steps wait for: a sender's last bit has left, its last packet has been acknowledged, a receiver has all, a step has been
+/// carried out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Happened {
     Sent(u32),
+    Acked(u32),
     Received(u32),
     Done(u32),
 }

@@ -4,7 +4,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use backwater_scenario::ValidScenario;
-use backwater_traffic::{Flow, Pacing};
+use backwater_traffic::{Flow, Full, Gaps, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use common::{report, says, validate};
 
@@ -53,12 +53,7 @@ fn of(valid: &ValidScenario, entry: u16) -> Vec<Flow> {
 }
 
 fn supplied(gbps: u64, backlog: u32) -> Pacing {
-    Pacing::Supplied {
-        rate: Rate::from_gbps(gbps),
-        backlog,
-        until: Time::from_ps(1_200_000_000),
-        drawn: None,
-    }
+    Pacing::supplied(Rate::from_gbps(gbps), backlog, Time::from_ps(1_200_000_000), None)
 }
 
 #[test]
@@ -85,6 +80,54 @@ fn a_tree_without_end_needs_other_traffic_or_an_end_of_the_run() {
     let network = NETWORK.replace("until = \"2.5ms\"", "");
     says(&report(&(network.clone() + &endless), &[]), &["this run never ends"]);
     assert!(validate(&(network + &endless + GOOGLE), &[]).is_ok());
+}
+
+/// Streams of PUTs as in the EC paper: 8 initiators at an eighth of the link each, 16 packets waiting at most.
+const STREAMS: &str = r#"
+[[traffic]]
+name = "streams"
+kind = "supply"
+from = "h[1-8]"
+to = "h0"
+rate = "12.5Gbps"
+gaps = "exponential"
+full = "wait"
+packets = 16
+"#;
+
+#[test]
+fn the_streams_of_the_ec_paper_are_poisson_processes_that_wait_with_16_packets_each() {
+    let valid = scenario(&[STREAMS], &[]);
+    assert_eq!(valid.flows().len(), 8);
+    let (rate, gaps, full) = (Rate::from_mbps(12_500), Gaps::Exponential, Full::Wait);
+    let stream = Pacing::Supplied { rate, backlog: 16, until: Time::MAX, drawn: None, gaps, full };
+    assert!(valid.flows().iter().all(|flow| flow.pacing == stream));
+}
+
+#[test]
+fn with_exponential_gaps_drawing_destinations_and_a_process_for_each_are_the_same_thing() {
+    let to = "traffic.streams.to=[\"h0\",\"h16\"]";
+    let turns = scenario(&[STREAMS], &[to]);
+    let random = scenario(&[STREAMS], &[to, "traffic.streams.spread=random"]);
+    assert_eq!(turns.flows(), random.flows());
+}
+
+#[test]
+fn a_source_that_waits_for_one_destination_cannot_draw_others() {
+    let even = ["traffic.streams.gaps=even", "traffic.streams.spread=random"];
+    assert!(scenario(&[STREAMS], &even).flows().len() == 8, "a single destination is no draw");
+    says(
+        &refused(&[STREAMS], &[even[0], even[1], "traffic.streams.to=[\"h0\",\"h16\"]"]),
+        &["waits for one destination cannot draw others", "full = \"skip\", gaps = \"exponential\""],
+    );
+    says(
+        &refused(&[STREAMS], &["traffic.streams.backlog=64KiB"]),
+        &["both backlog and packets are given", "remove one of them"],
+    );
+    says(
+        &refused(&[STREAMS], &["traffic.streams.packets=1", "traffic.streams.to=[\"h0\",\"h16\"]"]),
+        &["packets = 1 has no place for a packet of each of 2 destinations", "allowed: at least 2"],
+    );
 }
 
 #[test]

@@ -27,20 +27,46 @@ pub enum Pacing {
         /// line rate. `false`: pacing restarts after the pause and what was not sent then is never sent.
         catch_up: bool,
     },
-    /// The application makes full packets at a fixed rate; the reaction point of the queue pair spaces those that wait. The
+    /// The application makes full packets at a rate of its own; the reaction point of the queue pair spaces those that wait. The
     /// flow has the size [`Bytes::MAX`]: how much it carries is known when it has ended.
     Supplied {
         /// Rate on the wire, headers included, at which the application makes packets: one at the start of the flow, and one
-        /// every time that a full packet takes at this rate.
+        /// every time that a full packet takes at this rate, exactly or in the mean.
         rate: Rate,
-        /// The most packets that wait at the source, at least 1: a packet that would be one more is never made. One that
-        /// leaves at the instant at which another is made makes room for it.
+        /// The most packets that wait at the source, at least 1. One that leaves at the instant at which another is made makes
+        /// room for it.
         backlog: u32,
         /// No packet but the first is made at or after this time; [`Time::MAX`]: the flow never ends.
         until: Time,
-        /// Whether each packet is for this flow, if its source draws that for each.
+        /// Whether each packet is for this flow, if its source draws that for each. Only with even gaps and an application
+        /// that skips: with exponential gaps flows that are drawn and flows of the same mean rate are the same thing.
         drawn: Option<Drawn>,
+        /// The time between packets.
+        gaps: Gaps,
+        /// What the application does when too many packets wait.
+        full: Full,
     },
+}
+
+/// The time from one packet that an application makes to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gaps {
+    /// Always the same.
+    #[default]
+    Even,
+    /// Exponential, from a stream of the run's seed that belongs to the flow's entry, source and destination: a Poisson process.
+    Exponential,
+}
+
+/// What an application does that would make a packet while as many wait as may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Full {
+    /// It does not make this one.
+    #[default]
+    Skip,
+    /// It waits, and makes it when one has left; its next gap began when it wanted to make this one. Such is the blocking PUT
+    /// of the streaming kernel in the public simulator of the EC paper's authors (commit 6ef0eb3).
+    Wait,
 }
 
 /// A source that makes packets for several flows and draws, uniformly, for which one each of them is. `rate` is then that of all of
@@ -55,6 +81,11 @@ pub struct Drawn {
 }
 
 impl Pacing {
+    /// Supplied at even gaps by an application that skips what has no room.
+    pub const fn supplied(rate: Rate, backlog: u32, until: Time, drawn: Option<Drawn>) -> Self {
+        Self::Supplied { rate, backlog, until, drawn, gaps: Gaps::Even, full: Full::Skip }
+    }
+
     /// Whether the reaction point of the queue pair spaces the packets.
     pub fn is_controlled(&self) -> bool {
         matches!(self, Self::Controlled | Self::Supplied { .. })

@@ -15,4 +15,7 @@ pub mod trace;
 
 pub use cdf::{Cdf, CdfError};
 pub use draw::draw;
-pub use flow::{Drawn, Flow, Group, MAX_PACKETS, MAX_SIZE, OWN_CONNECTION, Pacing, connect, pairs, sort};
+pub use flow::{
+    Drawn, Flow, Full, Gaps, Group, MAX_PACKETS, MAX_SIZE, OWN_CONNECTION, Pacing, connect, pairs, sort,
+};
+pub use stream::exponential;

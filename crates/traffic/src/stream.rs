@@ -47,7 +47,7 @@ pub(crate) fn choose(random: &mut Stream, list: &mut [u32], count: usize) {
 }
 
 /// An exponential random number of mean 1, from 53 random bits.
-pub(crate) fn exponential(random: &mut Stream) -> f64 {
+pub fn exponential(random: &mut Stream) -> f64 {
     -libm::log(1.0 - uniform(random))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_traffic::generate::{Poisson, Stop, Supply};
-use backwater_traffic::{Cdf, Group, Pacing, connect, draw, pairs};
+use backwater_traffic::{Cdf, Full, Gaps, Group, Pacing, connect, draw, pairs};
 use backwater_units::{Bytes, Rate, Time};
 use proptest::prelude::*;
 
@@ -71,15 +71,14 @@ proptest! {
 
     #[test]
     fn what_a_source_shares_among_its_destinations_is_no_more_than_it_has(
-        (from, to) in (hosts(), hosts()), mbps in 1u64..200_000, kib in 1u64..1000, payload in 1u64..5000
+        (from, to) in (hosts(), hosts()), mbps in 1u64..200_000, backlog in 1u64..1000
     ) {
-        let (rate, backlog) = (Rate::from_mbps(mbps), Bytes::new(1024 * kib));
-        let payload = Bytes::new(payload);
-        let supply =
-            Supply { pairs: pairs(&from, &to), rate, backlog, payload, until: Time::MAX, drawn: false };
+        let rate = Rate::from_mbps(mbps);
+        let (drawn, gaps, full) = (false, Gaps::Exponential, Full::Wait);
+        let supply = Supply { pairs: pairs(&from, &to), rate, backlog, until: Time::MAX, drawn, gaps, full };
         let Ok(flows) = supply.flows(&GROUP) else {
             // only a backlog can be too small here
-            prop_assert!(backlog.get() / payload.get() < to.len() as u64);
+            prop_assert!(backlog < to.len() as u64);
             return Ok(());
         };
         let mut of_source: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
@@ -91,7 +90,7 @@ proptest! {
         }
         for (bps, packets) in of_source.into_values() {
             prop_assert!(bps <= rate.as_bps() && rate.as_bps() - bps < 40);
-            prop_assert!(packets * payload.get() <= backlog.get());
+            prop_assert!(packets <= backlog);
         }
     }
 

@@ -39,7 +39,7 @@ pub use scheme::Scheme;
 pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
-pub use workload::{Arrivals, LoadCounts, Rack, SizeChoice, Spread, TableName, Workload};
+pub use workload::{Arrivals, Full, Gaps, LoadCounts, Rack, SizeChoice, Spread, TableName, Workload};
 
 /// Which published system the values that the file does not give are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -83,6 +83,28 @@ pub enum Spread {
     Random,
 }
 
+/// The time between the packets that an application makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gaps {
+    /// Always the same.
+    #[default]
+    Even,
+    /// Exponential, so that packets are made at the instants of a Poisson process.
+    Exponential,
+}
+
+/// What an application does while too many packets wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Full {
+    /// A packet that would be one too many is never made.
+    #[default]
+    Skip,
+    /// It waits, and makes the packet as soon as another has left. Its next gap began when it wanted to make this one.
+    Wait,
+}
+
 /// What the flows of an entry are, by its kind. With several sources and destinations there is one flow for each
 /// pair of different hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -200,8 +222,8 @@ pub enum Workload {
         #[schemars(range(min = 1))]
         flows: Option<u32>,
     },
-    /// Sources whose application makes full packets at a fixed rate, which wait at the source for the reaction point of `[cc]`
-    /// (the hot sources of the ICI paper, section 4.2). Each sends to each destination; no packet is made while too many wait.
+    /// Sources whose application makes full packets, which wait at the source for the reaction point of `[cc]` or the policy of
+    /// `[put]` (the hot sources of the ICI paper, section 4.2; the streams of PUTs of the EC paper). Each sends to each destination.
     Supply {
         /// Sources.
         from: Names,
@@ -211,11 +233,24 @@ pub enum Workload {
         #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
         rate: Quantity<Rate>,
         /// The most payload that waits at a source, shared equally among its destinations: at least one packet for each. Default
-        /// 256 KiB (reconstructed: the paper does not say; 64 packets of 4 KiB, so that a tree ends soon after its sources).
-        #[serde(default = "kib_256")]
+        /// 256 KiB (reconstructed: the ICI paper does not say; 64 packets of 4 KiB, so that a tree ends soon after its sources).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
-        backlog: Quantity<Bytes>,
-        /// To which of its destinations a source sends each packet. Default turns.
+        backlog: Option<Quantity<Bytes>>,
+        /// The same in packets, instead of `backlog`. The streams of the EC paper have 16 (the authors' public simulator, commit
+        /// 6ef0eb3).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
+        packets: Option<u32>,
+        /// The time between packets. Default even; the streams of the EC paper have exponential (the authors' public simulator).
+        #[serde(default)]
+        gaps: Gaps,
+        /// What a source does while too many packets wait. Default skip; the streams of the EC paper have wait (the authors' public
+        /// simulator). With several destinations a source waits for each by itself.
+        #[serde(default)]
+        full: Full,
+        /// To which of its destinations a source sends each packet. Default turns. With exponential gaps both are the same: the
+        /// packets for each destination are a Poisson process of their own.
         #[serde(default)]
         spread: Spread,
         /// End of the supply; without it there is none.
@@ -365,10 +400,6 @@ impl Workload {
 
 const fn yes() -> bool {
     true
-}
-
-const fn kib_256() -> Quantity<Bytes> {
-    Quantity(Bytes::new(256 * 1024))
 }
 
 const fn one() -> u32 {

@@ -13,6 +13,9 @@ use crate::settings::{Connection, Control, Rack, Shape, Traffic, Workload};
 /// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
 pub(super) const PRIORITY: u8 = 3;
 
+/// What waits at a source of a supply that gives no limit.
+const BACKLOG: Quantity<Bytes> = Quantity(Bytes::new(256 * 1024));
+
 /// Most flows of one run: 64 B each, 1.3 GB.
 pub(super) const MOST_FLOWS: u64 = 20_000_000;
 
@@ -32,8 +35,14 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
     if entry.workload.repeats() {
         entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
     }
-    if let Workload::MpiIo { rack, .. } = &mut entry.workload {
-        rack.get_or_insert(if fat_tree { Rack::Pod } else { Rack::Edge });
+    match &mut entry.workload {
+        Workload::MpiIo { rack, .. } => {
+            rack.get_or_insert(if fat_tree { Rack::Pod } else { Rack::Edge });
+        }
+        Workload::Supply { backlog, packets: None, .. } => {
+            backlog.get_or_insert(BACKLOG);
+        }
+        _ => {}
     }
 }
 

@@ -1,9 +1,10 @@
-//! Sources whose application makes packet after packet at a fixed rate, with few waiting: the hot sources of a congestion tree.
+//! Sources whose application makes packet after packet, with few waiting: the hot sources of a congestion tree, the streams of
+//! PUTs of the EC paper.
 use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Rate, Time};
 
-use crate::flow::{Drawn, Flow, Group, Pacing};
+use crate::flow::{Drawn, Flow, Full, Gaps, Group, Pacing};
 
 /// One supplied flow per pair. A source shares its rate and its backlog equally among its destinations: in turn, or packet by packet
 /// as it draws.
@@ -13,14 +14,17 @@ pub struct Supply {
     pub pairs: Vec<(u32, u32)>,
     /// Rate on the wire at which a source makes packets.
     pub rate: Rate,
-    /// The most payload that waits at a source.
-    pub backlog: Bytes,
-    /// Payload of a packet.
-    pub payload: Bytes,
+    /// The most packets that wait at a source.
+    pub backlog: u64,
     /// No packet but a flow's first is made from then on; [`Time::MAX`]: there is no end.
     pub until: Time,
-    /// Whether a source draws the destination of each packet.
+    /// Whether a source draws the destination of each packet. With exponential gaps that is the same as giving each destination
+    /// a process of its own. A source that waits for one of its destinations cannot draw.
     pub drawn: bool,
+    /// The time between packets.
+    pub gaps: Gaps,
+    /// What a source does when too many wait for a destination: each destination has an application of its own there.
+    pub full: Full,
 }
 
 /// What a source has too little of for its destinations.
@@ -61,7 +65,7 @@ impl Supply {
     /// What destination `number` of `destinations` gets.
     fn pacing(&self, destinations: u32, number: u32) -> Result<Pacing, Scarce> {
         let share = u64::from(destinations);
-        let packets = self.backlog.get() / share / self.payload.get();
+        let packets = self.backlog / share;
         let each = Rate::from_bps(self.rate.as_bps() / share);
         if each == Rate::ZERO {
             return Err(Scarce::Rate { destinations });
@@ -71,10 +75,10 @@ impl Supply {
         }
         let backlog = u32::try_from(packets).unwrap_or(u32::MAX);
         // No network has as many hosts as would not fit.
-        let drawn = (self.drawn && destinations > 1)
+        let drawn = (self.drawn && destinations > 1 && self.gaps == Gaps::Even)
             .then_some(Drawn { of: destinations as u16, number: number as u16 });
         let rate = if drawn.is_some() { self.rate } else { each };
-        Ok(Pacing::Supplied { rate, backlog, until: self.until, drawn })
+        Ok(Pacing::Supplied { rate, backlog, until: self.until, drawn, gaps: self.gaps, full: self.full })
     }
 }
 
@@ -90,10 +94,11 @@ mod tests {
         Supply {
             pairs: pairs(from, to),
             rate: Rate::from_gbps(100),
-            backlog: Bytes::new(256 * 1024),
-            payload: Bytes::new(4096),
+            backlog: 64,
             until: Time::from_ps(PS_PER_S / 1000),
             drawn: false,
+            gaps: Gaps::Even,
+            full: Full::Skip,
         }
     }
 
@@ -118,12 +123,7 @@ mod tests {
         let from: Vec<u32> = (0..16).map(|i| 4 * i + 3).collect();
         let flows = supply(&from, &[0, 16, 32, 48]).flows(&GROUP).unwrap();
         assert_eq!(flows.len(), 64);
-        let share = Pacing::Supplied {
-            rate: Rate::from_gbps(25),
-            backlog: 16,
-            until: Time::from_ps(PS_PER_S / 1000),
-            drawn: None,
-        };
+        let share = Pacing::supplied(Rate::from_gbps(25), 16, Time::from_ps(PS_PER_S / 1000), None);
         assert!(flows.iter().all(|flow| flow.pacing == share && flow.start == GROUP.start));
         assert!(flows.iter().all(|flow| !flow.is_endless() && flow.known_size().is_none()));
     }

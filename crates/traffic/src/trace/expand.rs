@@ -187,7 +187,7 @@ impl Build {
         let mut waiting: Vec<(bool, u32, u32)> = Vec::new();
         for (number, step) in (0..).zip(steps) {
             waiting.extend(step.after.iter().map(|event| match event {
-                Event::Sent(flow) | Event::Received(flow) => (true, *flow, number),
+                Event::Sent(flow) | Event::Acked(flow) | Event::Received(flow) => (true, *flow, number),
                 Event::Done(step) => (false, *step, number),
             }));
         }
@@ -324,7 +324,7 @@ mod tests {
                     assert!(step.starts.iter().all(|flow| program.flows[*flow as usize].src == step.host));
                     for event in &step.after {
                         let at = match event {
-                            Event::Sent(flow) => program.flows[*flow as usize].src,
+                            Event::Sent(flow) | Event::Acked(flow) => program.flows[*flow as usize].src,
                             Event::Received(flow) => program.flows[*flow as usize].dst,
                             Event::Done(step) => program.steps[*step as usize].host,
                         };

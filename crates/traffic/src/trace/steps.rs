@@ -8,6 +8,8 @@ use crate::flow::Flow;
 pub enum Event {
     /// The last bit of a flow that the host sends has left.
     Sent(u32),
+    /// The last packet of a flow that the host sends has been acknowledged. Needs a transport with acknowledgements.
+    Acked(u32),
     /// A flow that the host receives is complete.
     Received(u32),
     /// A step of the host has been carried out.
@@ -44,7 +46,7 @@ pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step]) {
     *flows = order.iter().map(|number| flows[*number as usize]).collect();
     for step in steps {
         for event in &mut step.after {
-            if let Event::Sent(flow) | Event::Received(flow) = event {
+            if let Event::Sent(flow) | Event::Acked(flow) | Event::Received(flow) = event {
                 *flow = place[*flow as usize];
             }
         }
@@ -62,7 +64,7 @@ pub fn append(steps: &mut Vec<Step>, mut own: Vec<Step>, flows: u32) {
     for step in &mut own {
         for event in &mut step.after {
             match event {
-                Event::Sent(flow) | Event::Received(flow) => *flow += flows,
+                Event::Sent(flow) | Event::Acked(flow) | Event::Received(flow) => *flow += flows,
                 Event::Done(step) => *step += before,
             }
         }
@@ -83,11 +85,13 @@ mod tests {
     fn steps_follow_their_flows_to_new_numbers() {
         let flow = |src, start| GROUP.flow(src, 9, Bytes::new(1), start);
         let mut flows = vec![flow(3, Time::MAX), flow(1, Time::MAX), flow(2, Time::ZERO)];
-        let (after, starts) = (vec![Event::Sent(2), Event::Done(7), Event::Received(0)], vec![0, 1]);
+        let after = vec![Event::Sent(2), Event::Done(7), Event::Received(0), Event::Acked(1)];
+        let starts = vec![0, 1];
         let mut steps = vec![Step { host: 3, after, delay: Span::ZERO, starts }];
         sort_with(&mut flows, &mut steps);
         assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
-        assert_eq!(steps[0].after, [Event::Sent(0), Event::Done(7), Event::Received(2)]);
+        let followed = [Event::Sent(0), Event::Done(7), Event::Received(2), Event::Acked(1)];
+        assert_eq!(steps[0].after, followed);
         assert_eq!(steps[0].starts, [1, 2]);
     }
 

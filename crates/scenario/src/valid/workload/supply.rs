@@ -1,18 +1,21 @@
 //! `kind = "supply"`: a source's rate and backlog suffice for all its destinations.
 use backwater_traffic::generate::{Scarce, Supply};
-use backwater_traffic::{Flow, Group};
+use backwater_traffic::{Flow, Full, Gaps, Group};
 use backwater_units::Time;
 
 use super::Entry;
 use crate::quantity::Quantity;
-use crate::settings::{Control, Spread, Workload};
+use crate::settings::{self, Control, Spread, Workload};
 use crate::valid::packet;
 
 /// The flows; `None` if something is wrong, which is reported.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow>> {
     let settings = entry.context.settings;
     let traffic = &settings.traffic[entry.index];
-    let Workload::Supply { from, to, rate, backlog, spread, until } = &traffic.workload else { return None };
+    let Workload::Supply { from, to, rate, backlog, packets, gaps, full, spread, until } = &traffic.workload
+    else {
+        return None;
+    };
     if traffic.control == Some(Control::LineRate) {
         let message = "the packets of a supply wait for a reaction point";
         let help =
@@ -25,21 +28,45 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
         entry.report("until", message, "too early", "let it end later; until counts from time 0");
         return None;
     }
+    if let (Some(_), Some(_)) = (backlog, packets) {
+        entry.report("packets", "both backlog and packets are given", "one of the two", "remove one of them");
+        return None;
+    }
     let pairs = entry.pairs(from, to)?;
     entry.fits_link(&pairs, rate.0)?;
     let until = until.map_or(Time::MAX, |until| Time::from_ps(until.0.as_ps()));
     let payload = packet(settings).payload;
-    let supply =
-        Supply { pairs, rate: rate.0, backlog: backlog.0, payload, until, drawn: *spread == Spread::Random };
+    let gaps = match gaps {
+        settings::Gaps::Even => Gaps::Even,
+        settings::Gaps::Exponential => Gaps::Exponential,
+    };
+    let full = match full {
+        settings::Full::Skip => Full::Skip,
+        settings::Full::Wait => Full::Wait,
+    };
+    let drawn = *spread == Spread::Random;
+    if drawn && full == Full::Wait && gaps == Gaps::Even && pairs.windows(2).any(|two| two[0].0 == two[1].0) {
+        let message = "a source that waits for one destination cannot draw others meanwhile";
+        let help = "take full = \"skip\", gaps = \"exponential\" (a process for each destination) or spread = \"turns\"";
+        entry.report("spread", message, "not with full = \"wait\"", help);
+        return None;
+    }
+    let most = packets.map_or_else(|| backlog.map_or(0, |most| most.0.get() / payload.get()), u64::from);
+    let supply = Supply { pairs, rate: rate.0, backlog: most, until, drawn, gaps, full };
     match supply.flows(group) {
         Ok(flows) => Some(flows),
         Err(Scarce::Backlog { destinations }) => {
-            let message = format!(
-                "backlog = {backlog} has no place for a packet of each of {destinations} destinations"
-            );
-            let least = Quantity(payload * u64::from(destinations));
-            let label = format!("allowed: at least {least}, {destinations} x packet.payload");
-            entry.report("backlog", message, label, "raise the backlog, or name fewer destinations");
+            let no_place =
+                |what| format!("{what} has no place for a packet of each of {destinations} destinations");
+            let help = "raise it, or name fewer destinations";
+            if let Some(backlog) = backlog {
+                let least = Quantity(payload * u64::from(destinations));
+                let label = format!("allowed: at least {least}, {destinations} x packet.payload");
+                entry.report("backlog", no_place(format!("backlog = {backlog}")), label, help);
+            } else {
+                let label = format!("allowed: at least {destinations}");
+                entry.report("packets", no_place(format!("packets = {most}")), label, help);
+            }
             None
         }
         Err(Scarce::Rate { destinations }) => {

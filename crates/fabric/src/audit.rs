@@ -36,7 +36,7 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
         return Err(format!("{held} packets wait, but {} slots are taken", ports.pool.slots()));
     }
     match node {
-        FabricNode::Host(_) => Ok(()),
+        FabricNode::Host(host) => host.endpoint.as_ref().map_or(Ok(()), |endpoint| endpoint.check(ports)),
         FabricNode::Switch(switch) if switch.combined.is_some() => switch.check_combined(world),
         FabricNode::Switch(switch) => check_memory(switch, world),
     }

@@ -47,6 +47,25 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             arithmetic: headroom_arithmetic(port, world),
         },
         What::Blocks(held, buffer) => Violation::CreditOverflow { time, node: name, from, held, buffer },
+        What::Receive(held, depth, lossless) => Violation::ReceiveOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            depth: Bytes::new(depth),
+            fix: if lossless {
+                format!(
+                    "After PAUSE a host must absorb {} in each lossless priority. Set host.queue to at least host.pfc.xoff and \
+                     that, or lower host.pfc.xoff",
+                    headroom_arithmetic(port, world)
+                )
+            } else {
+                "Nothing holds its priority back: raise host.queue or host.drain, set switch.flow-control, or send PUTs, \
+                 which repeat what is lost"
+                    .into()
+            },
+        },
+        What::Stuck => Violation::NoProgress { time, hosts: Vec::new() },
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }
 }

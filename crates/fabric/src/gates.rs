@@ -34,7 +34,7 @@ impl Ports {
         let egress = &mut self.egress[port as usize];
         let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
         let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
-        let size = world.pfc.as_ref().expect("only switches with PFC send PFC frames").frame;
+        let size = world.pfc.as_ref().expect("only under PFC anybody sends PFC frames").frame;
         self.transmit_whole(port, &Packet::pfc(pause, resume, size), now, post);
     }
 

@@ -9,6 +9,7 @@ use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::delivered::Delivered;
 use crate::due::DueHeap;
+use crate::endpoint::Endpoint;
 use crate::halves;
 use crate::isolating::Told;
 use crate::node::node_of_ports;
@@ -47,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) told: Told,
     /// What starts flows that depend on others.
     pub(crate) steps: Option<Box<Steps>>,
+    /// Where what comes in waits, if the host is slower than its link.
+    pub(crate) endpoint: Option<Box<Endpoint>>,
     /// What came in this period, if that is recorded.
     pub(crate) delivered: Option<Box<Delivered>>,
 }
@@ -59,7 +62,8 @@ impl Node for Host {
         self.sample_until(packet.time, world, post);
         self.ports.note(packet);
         let now = packet.time;
-        if self.ports.credits.is_some() && !packet.is_flow_control() {
+        let at_once = self.endpoint.is_none() || packet.kind != Kind::Data;
+        if self.ports.credits.is_some() && !packet.is_flow_control() && at_once {
             self.ports.consume(packet);
         }
         match packet.kind {
@@ -76,6 +80,7 @@ impl Node for Host {
                     self.rearm(now);
                 }
             }
+            Kind::Data if self.endpoint.is_some() => self.enter(packet, world, post),
             Kind::Data => self.on_data(packet, world, post),
             Kind::Ack => {
                 let slot = world.sender_slot[packet.flow as usize];
@@ -137,9 +142,9 @@ impl Node for Host {
             }
             Purpose::Step => self.carry_out(timer.argument, timer.time, world, post),
             Purpose::Forget => self.forget(timer.time, world, post),
-            Purpose::Poll | Purpose::Crossed | Purpose::Residency => {
-                unreachable!("a host does not pause its switch and has no crossbar")
-            }
+            Purpose::Poll => self.poll(timer.argument as u8, timer.time, world, post),
+            Purpose::Drained => self.drained(timer.time, world, post),
+            Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
         }
     }
 }
@@ -154,7 +159,10 @@ impl Host {
         let watched = (0..senders.len() as u32)
             .filter(|i| ends.watched[senders[*i as usize].flow as usize])
             .collect::<Vec<_>>();
+        let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
+        let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
         let mut this = Self {
+            endpoint,
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
             sending: 0,
             ports,
@@ -247,7 +255,7 @@ impl Host {
     }
 
     #[inline]
-    fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         let slot = world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (now, before) = (packet.time, receiver.received);

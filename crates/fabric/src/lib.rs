@@ -18,6 +18,7 @@ mod delivered;
 mod dropping;
 mod due;
 mod egress;
+mod endpoint;
 mod explain;
 mod forwarding;
 mod gates;
@@ -59,7 +60,7 @@ pub use spec::{
     MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec,
     Spec, SwitchSpec, Switching,
 };
-pub use violation::Violation;
+pub use violation::{Stuck, Violation};
 
 /// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).
 pub const LONGEST_RUN: backwater_units::Span = backwater_units::Span::from_ps(ports::LONGEST_RUN);

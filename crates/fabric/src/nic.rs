@@ -16,6 +16,8 @@ impl Host {
         if self.ports.egress[usize::from(NIC)].busy_until <= now {
             if self.ports.credits.is_some() {
                 self.send_by_credit(now, world, post);
+            } else if self.ports.egress[usize::from(NIC)].owes_frame() {
+                self.ports.transmit_pfc(NIC, now, world, post);
             } else if let Some(class) = self.ports.choose(NIC, world.round_robin) {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);

@@ -39,11 +39,24 @@ impl FabricNode {
         }
     }
 
+    /// Slots for packets that wait, and their bytes.
+    pub(crate) fn slots(&self) -> (usize, usize) {
+        let pool = &self.ports().pool;
+        let (slots, bytes) = match self {
+            Self::Host(host) => host.endpoint.as_ref().map_or((0, 0), |endpoint| endpoint.slots()),
+            Self::Switch(_) => (0, 0),
+        };
+        (pool.slots() + slots, pool.memory() + bytes)
+    }
+
     /// Records per sampling instant.
     pub(crate) fn observed(&self, world: &World) -> u64 {
         let queues = self.ports().sampled.len() as u64 * u64::from(world.classes.count - 1);
         match self {
-            Self::Host(host) => queues + host.watched.len() as u64,
+            Self::Host(host) => {
+                let sums = u64::from(host.endpoint.is_some() && world.endpoints);
+                queues + host.watched.len() as u64 + sums
+            }
             Self::Switch(_) => queues,
         }
     }
@@ -55,7 +68,7 @@ impl FabricNode {
         }
     }
 
-    /// Records the periods of what a host got that are over at `now`, and the open one if the run `ends`.
+    /// Records the periods of what a host got, and of its receive queue, that are over at `now`, and the open one if the run `ends`.
     pub(crate) fn close_periods<P: Post<Packet>>(
         &mut self,
         now: u64,
@@ -63,9 +76,12 @@ impl FabricNode {
         world: &World,
         post: &mut P,
     ) {
-        if let Self::Host(host) = self
-            && let Some(delivered) = &mut host.delivered
-        {
+        let Self::Host(host) = self else { return };
+        host.turn_sums(now, post);
+        if ends {
+            host.close_sums(now, post);
+        }
+        if let Some(delivered) = &mut host.delivered {
             delivered.turn(now, &mut host.ports, world, post);
             if ends {
                 delivered.close(&mut host.ports, post);

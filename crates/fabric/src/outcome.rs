@@ -125,9 +125,15 @@ fn port_record(
     let at = ports.at(number, class);
     let (queue, gate) = (&ports.queues[at], &ports.gates[at]);
     let (paused, in_state) = ports.accounts(number, class, now);
-    let account = match node {
-        FabricNode::Host(_) => None,
-        FabricNode::Switch(switch) => Some(&switch.memory.accounts[at]),
+    let (peak_ingress, pauses_sent) = match node {
+        FabricNode::Host(host) => host
+            .endpoint
+            .as_ref()
+            .map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.memory.accounts[at].pauses_sent)),
+        FabricNode::Switch(switch) => {
+            let account = &switch.memory.accounts[at];
+            (u64::from(account.peak), account.pauses_sent)
+        }
     };
     PortRecord {
         node: ports.node,
@@ -138,9 +144,9 @@ fn port_record(
         packets: queue.sent_packets,
         bytes: Bytes::new(queue.sent_bytes),
         peak_queue: Bytes::new(u64::from(queue.peak)),
-        peak_ingress: Bytes::new(account.map_or(0, |account| u64::from(account.peak))),
+        peak_ingress: Bytes::new(peak_ingress),
         pauses: u64::from(gate.pauses),
-        pauses_sent: account.map_or(0, |account| u64::from(account.pauses_sent)),
+        pauses_sent: u64::from(pauses_sent),
         paused,
         ce_marks: u64::from(gate.ce_marks),
         ue_marks: u64::from(gate.ue_marks),

@@ -52,6 +52,8 @@ pub(crate) enum Purpose {
     Forget,
     /// A host carries out a step; argument: its number.
     Step,
+    /// The first packet of a slow host's receive queue has been drained.
+    Drained,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,6 +8,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use crate::audit;
 use crate::deadlock::{self, Circle};
+use crate::endpoint::{Endpoint, stuck};
 use crate::explain::explain;
 use crate::host::Host;
 use crate::log::Records;
@@ -16,7 +17,7 @@ use crate::packet::Packet;
 use crate::ports::{LONGEST_RUN, Ports};
 use crate::spec::Spec;
 use crate::switch::Switch;
-use crate::violation::Violation;
+use crate::violation::{Violation, What};
 use crate::world::{Ends, World};
 
 /// How a run is watched and ended from outside.
@@ -134,7 +135,10 @@ impl Simulation {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
                 Stop::Records => None,
-                Stop::Goal => Some(End::Finished),
+                Stop::Goal => {
+                    self.look_for_stuck(self.engine.now())?;
+                    Some(End::Finished)
+                }
                 Stop::Until if limits.until < until => {
                     if limits.until == look {
                         self.look_for_deadlock(look, &mut hops)?;
@@ -145,12 +149,18 @@ impl Simulation {
                 }
                 Stop::Until if control.until.is_none() => return Err(self.too_long()),
                 Stop::Until => {
+                    self.look_for_stuck(Time::from_ps(until))?;
                     self.look_for_circle(until)?;
                     Some(End::Until)
                 }
                 Stop::Interrupted => Some(End::Interrupted),
-                Stop::Idle if self.unfinished() == 0 => Some(End::Finished),
-                Stop::Idle => return Err(self.deadlock(self.circle(u64::MAX))),
+                Stop::Idle => {
+                    self.look_for_stuck(self.engine.now())?;
+                    if self.unfinished() > 0 {
+                        return Err(self.deadlock(self.circle(u64::MAX)));
+                    }
+                    Some(End::Finished)
+                }
                 Stop::Failed => return Err(self.failure()),
             };
             self.owed_records(end.is_some());
@@ -179,12 +189,28 @@ impl Simulation {
 
     /// `hops` is what had moved when it was looked for last.
     fn look_for_deadlock(&self, now: u64, hops: &mut u64) -> Result<(), Violation> {
+        self.look_for_stuck(Time::from_ps(now))?;
         self.look_for_circle(now)?;
         let before = std::mem::replace(hops, self.packet_hops());
-        if *hops == before && !self.paused_ports().is_empty() {
+        let drains = || self.endpoints().any(|(_, endpoint)| endpoint.moves());
+        if *hops == before && !self.paused_ports().is_empty() && !drains() {
             return Err(self.deadlock(None));
         }
         Ok(())
+    }
+
+    /// The receive queues of slow hosts, with their hosts.
+    fn endpoints(&self) -> impl Iterator<Item = (&Host, &Endpoint)> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => Some((&**host, host.endpoint.as_deref()?)),
+            FabricNode::Switch(_) => None,
+        })
+    }
+
+    /// Packets in a receive queue that will never be drained are an end without success, even if all else goes on.
+    fn look_for_stuck(&self, time: Time) -> Result<(), Violation> {
+        let hosts = stuck::hosts(self.endpoints(), &self.network, &self.world);
+        if hosts.is_empty() { Ok(()) } else { Err(Violation::NoProgress { time, hosts }) }
     }
 
     /// The nodes and links.
@@ -205,8 +231,8 @@ impl Simulation {
             windows: stats.windows,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
-            packets: nodes.iter().map(|node| node.ports().pool.slots() as u64).sum(),
-            packet_bytes: nodes.iter().map(|node| node.ports().pool.memory() as u64).sum::<u64>()
+            packets: nodes.iter().map(|node| node.slots().0 as u64).sum(),
+            packet_bytes: nodes.iter().map(|node| node.slots().1 as u64).sum::<u64>()
                 + stats.message_bytes as u64,
         }
     }
@@ -269,6 +295,9 @@ impl Simulation {
             .filter_map(|node| node.ports().breach.as_ref())
             .min_by_key(|breach| (breach.time, breach.node))
             .expect("a node that fails keeps the reason");
+        if let (What::Stuck, Err(stuck)) = (&breach.what, self.look_for_stuck(Time::from_ps(breach.time))) {
+            return stuck;
+        }
         explain(breach, &self.network, &self.world, nodes[breach.node as usize])
     }
 

@@ -23,6 +23,10 @@ pub(crate) enum What {
     Blocks(u32, u32),
     /// (flow, expected packet, packet that came)
     Order(u32, u32, u32),
+    /// (bytes that a host's receive queue would hold, its depth, whether the class is lossless)
+    Receive(u64, u64, bool),
+    /// A host that will never drain anything again holds back or refuses what comes.
+    Stuck,
 }
 
 /// A broken invariant: the run stopped at the end of the window in which it happened.
@@ -120,6 +124,32 @@ pub enum Violation {
         /// Packet number received.
         got: u32,
     },
+    /// The receive queue of a slow host is full.
+    #[error(
+        "{time}: the receive queue of host {node} overflows: {held} would be held, {depth} exist. A frame from {from}. {fix}"
+    )]
+    ReceiveOverflow {
+        /// When.
+        time: Time,
+        /// The host.
+        node: String,
+        /// The switch that it came from.
+        from: String,
+        /// Bytes that would be held with the frame.
+        held: Bytes,
+        /// The receive queue.
+        depth: Bytes,
+        /// What to change; under PFC with the headroom arithmetic.
+        fix: String,
+    },
+    /// Hosts whose drain rate is 0 and stays 0 have packets in their receive queues.
+    #[error("{time}: no progress: {}", stuck(hosts))]
+    NoProgress {
+        /// When it was noticed.
+        time: Time,
+        /// The hosts.
+        hosts: Vec<Stuck>,
+    },
     /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.
     #[error("{time}: deadlock: {}", deadlock(circle, blocked, paused, *unfinished))]
     Deadlock {
@@ -160,16 +190,48 @@ pub enum Violation {
     Sink(String),
 }
 
+/// A host that will never drain anything again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Its name.
+    pub host: String,
+    /// Packets in its receive queue.
+    pub packets: u32,
+    /// Bytes in its receive queue.
+    pub held: Bytes,
+    /// The flows that they belong to, with source and destination.
+    pub flows: Vec<String>,
+    /// Flows to this host that have not finished.
+    pub unfinished: u64,
+}
+
 /// So many of a list are named.
 const NAMED: usize = 16;
+
+fn few(names: &[String], join: &str) -> String {
+    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(join);
+    if names.len() > NAMED { format!("{named}{join}… {} more …", names.len() - NAMED) } else { named }
+}
+
+fn stuck(hosts: &[Stuck]) -> String {
+    let one = |stuck: &Stuck| {
+        let Stuck { host, packets, held, flows, unfinished } = stuck;
+        format!(
+            "host {host} has {packets} packets ({held}) in its receive queue and will never drain them, of {}; \
+             {unfinished} flows to it are unfinished",
+            few(flows, ", ")
+        )
+    };
+    let all: Vec<String> = hosts.iter().map(one).collect();
+    format!(
+        "{}. Its drain rate is 0 and stays 0: raise host.drain, let host.pattern end at a rate above 0, or send it nothing",
+        few(&all, "; ")
+    )
+}
 
 fn deadlock(circle: &[String], blocked: &[String], paused: &str, unfinished: u64) -> String {
     let Some(first) = circle.first() else {
         return format!("nothing moves any more, {unfinished} flows are unfinished; paused: {paused}");
-    };
-    let few = |names: &[String], join: &str| {
-        let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(join);
-        if names.len() > NAMED { format!("{named}{join}… {} more …", names.len() - NAMED) } else { named }
     };
     format!(
         "{} waits for {first} again; blocked in this circle: {}; {unfinished} flows are unfinished. \

@@ -170,6 +170,8 @@ pub(crate) struct World {
     pub(crate) groups: u16,
     /// Whether what hosts get is summed up by period.
     pub(crate) delivered: bool,
+    /// Whether receive queues of hosts are summed up by period.
+    pub(crate) endpoints: bool,
     /// Whether anything of what hosts get is recorded.
     pub(crate) deliveries: bool,
     /// By traffic entry: whether its packets are recorded. Empty if none are.
@@ -261,6 +263,7 @@ impl World {
             states: spec.probe.states,
             drops: spec.probe.drops,
             delivered: spec.probe.delivered,
+            endpoints: spec.probe.endpoints && spec.probe.sample.is_some(),
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             packets_of: if spec.probe.packets.contains(&true) {
                 spec.probe.packets.clone()

@@ -92,12 +92,12 @@ class Host:
         frame = Frame("put", self.name, f.peer, self.s.wire, seq)
         if f.peer in self.target.streams:
             frame.ack, frame.marked = self.target.compose(self.target.streams[f.peer], now)
-        self.launch(frame, self.s.staging)
+        self.launch(frame)
 
-    def launch(self, frame: Frame, staging: int) -> None:
+    def launch(self, frame: Frame) -> None:
         """A frame takes its time on the link to the switch."""
         self.free_at = self.w.now + span(frame.size, self.s.link)
-        self.w.at(self.free_at + staging + self.s.delay, ARRIVAL, lambda: self.w.switch(frame))
+        self.w.at(self.free_at + self.s.delay, ARRIVAL, lambda: self.w.switch(frame))
         self.wake(self.free_at)
 
     def sort_replays(self, f: Sender) -> None:
@@ -177,7 +177,7 @@ class Host:
         else:
             what = "marked_sent" if frame.marked else "iack_sent"
         self.w.note(what, peer, self.name, frame.seq, self.target.occ)
-        self.launch(frame, 0)
+        self.launch(frame)
 
     def sample(self) -> None:
         """Periods of fairness."""
@@ -215,7 +215,7 @@ class World:
 
     def arrive(self, frame: Frame) -> None:
         """A frame is in at its host; what it acknowledges takes effect later."""
-        host, late = self.hosts[frame.dst], self.now + self.s.processing
+        host, late = self.hosts[frame.dst], self.now + self.s.processing + self.s.staging
         if frame.kind == "nack":
             self.at(late, TIMER, lambda: host.on_nack(frame))
         elif frame.kind == "ack":
@@ -233,7 +233,7 @@ class World:
             f.backlog += packets
             self.hosts[src].pump()
 
-        self.at(start, TIMER, begin)
+        self.at(start + self.s.staging, TIMER, begin)
 
     def poisson(self, src: int, dst: int, load: float, seed: int) -> None:
         """PUTs one by one with exponential gaps: payload of `load` of a link, through a backlog of few packets."""
@@ -249,7 +249,7 @@ class World:
             if f.backlog < self.s.backlog:
                 f.backlog += 1
                 later()
-                host.pump()
+                self.at(self.now + self.s.staging, TIMER, host.pump)
             elif self.s.full == "wait":
                 waiting = True
             else:

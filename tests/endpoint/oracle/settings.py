@@ -22,7 +22,7 @@ class Settings:
     packets: int = 256
     bytes: int = 128_000
     overhead: int = 95_000
-    staging: int = 95_000
+    staging: int = 95_000  # from a decision to the wire: what decisions wait for comes so much later
     processing: int = 430_000
     ack: int = 32
     every: int = 1

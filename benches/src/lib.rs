@@ -53,6 +53,8 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             segment: None,
         }],
         pair_of: Vec::new(),
+        puts: Vec::new(),
+        put_of: Vec::new(),
         endpoints: Vec::new(),
         switch: SwitchSpec {
             queueing: Queueing::Output,

@@ -1,5 +1,6 @@
 //! For whoever writes a test about a network: fabrics, traffic and settings in few words, and runs of them.
 mod alone;
+mod endpoint;
 mod isolation;
 mod networks;
 mod settings;
@@ -10,6 +11,7 @@ use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violati
 use backwater_units::{Span, Time};
 
 pub use alone::{Hop, arrivals, cut_through, exact, whole_ns};
+pub use endpoint::{DELAY, LINE, POLICIES, lossy, put, slow, star, unicast};
 pub use isolation::{
     CONGESTED, NORMAL, PACKET, Scheme, burst, cable, crossbar, hot_sources, hot_spots, ici, isolating,
     isolation, ramp, tree, uniform_load,
@@ -83,6 +85,9 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.arrived.extend(&records.arrived);
         all.isolation.extend(&records.isolation);
         all.drops.extend(&records.drops);
+        all.puts.extend(&records.puts);
+        all.streams.extend(&records.streams);
+        all.endpoints.extend(&records.endpoints);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

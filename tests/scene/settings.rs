@@ -31,6 +31,8 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             segment: None,
         }],
         pair_of: Vec::new(),
+        puts: Vec::new(),
+        put_of: Vec::new(),
         endpoints: Vec::new(),
         switch: SwitchSpec {
             queueing: Queueing::Output,

@@ -12,7 +12,6 @@ use backwater_units::Span;
 
 use crate::combined::{Combined, NOWHERE};
 use crate::node::FabricNode;
-use crate::packet::Kind;
 use crate::switch::Switch;
 use crate::world::{CreditSettings, World};
 
@@ -177,8 +176,7 @@ fn describe(circle: &[Gated], nodes: &[&FabricNode], network: &Network, world: &
     let mut flows = BTreeSet::new();
     for &(node, port, class) in circle {
         if let FabricNode::Switch(switch) = nodes[node as usize] {
-            let data =
-                switch.waiting(switch.ports.at(port, class)).filter(|packet| packet.kind == Kind::Data);
+            let data = switch.waiting(switch.ports.at(port, class)).filter(|packet| packet.is_data());
             flows.extend(data.map(|packet| packet.flow));
         }
     }

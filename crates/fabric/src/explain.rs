@@ -66,6 +66,12 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             },
         },
         What::Stuck => Violation::NoProgress { time, hosts: Vec::new() },
+        What::NoAck { flow, seq, times } => {
+            let host = |index: u32| names[world.hosts[index as usize] as usize].name.clone();
+            let ends = &world.flows[flow as usize];
+            let (source_host, target) = (host(ends.src), host(ends.dst));
+            Violation::NoAck { time, source_host, target, flow, seq, times }
+        }
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use backwater_topology::{Routes, flow_hash};
 
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 
 /// A cell with this bit names the only port; without it, a group of ports.
 const DIRECT: u16 = 1 << 15;
@@ -42,7 +42,7 @@ impl Forwarding {
         }
         let group = &self.groups[usize::from(cell)];
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        let hash = flow_hash(key, packet.kind != Kind::Data, self.salt);
+        let hash = flow_hash(key, !packet.is_data(), self.salt);
         group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
     }
 }

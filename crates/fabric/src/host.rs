@@ -16,6 +16,7 @@ use crate::node::node_of_ports;
 use crate::packet::{Kind, Packet};
 use crate::pair::{Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
+use crate::put::Puts;
 use crate::record::RateRecord;
 use crate::spacing::Spacing;
 use crate::spec::Spec;
@@ -46,6 +47,8 @@ pub(crate) struct Host {
     pub(crate) watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
     pub(crate) told: Told,
+    /// Its PUT streams.
+    pub(crate) puts: Option<Box<Puts>>,
     /// What starts flows that depend on others.
     pub(crate) steps: Option<Box<Steps>>,
     /// Where what comes in waits, if the host is slower than its link.
@@ -62,7 +65,7 @@ impl Node for Host {
         self.sample_until(packet.time, world, post);
         self.ports.note(packet);
         let now = packet.time;
-        let at_once = self.endpoint.is_none() || packet.kind != Kind::Data;
+        let at_once = self.endpoint.is_none() || !packet.is_data();
         if self.ports.credits.is_some() && !packet.is_flow_control() && at_once {
             self.ports.consume(packet);
         }
@@ -77,11 +80,13 @@ impl Node for Host {
                 if self.ports.obey(packet, world, post) != 0 {
                     self.send_next(now, world, post);
                 } else {
-                    self.rearm(now);
+                    self.rearm(now, world);
                 }
             }
             Kind::Data if self.endpoint.is_some() => self.enter(packet, world, post),
             Kind::Data => self.on_data(packet, world, post),
+            Kind::Put => self.on_put(packet, world, post),
+            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, world, post),
             Kind::Ack => {
                 let slot = world.sender_slot[packet.flow as usize];
                 let sender = &mut self.senders[slot as usize];
@@ -145,6 +150,8 @@ impl Node for Host {
             Purpose::Poll => self.poll(timer.argument as u8, timer.time, world, post),
             Purpose::Drained => self.drained(timer.time, world, post),
             Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
+            Purpose::Effect => self.effect_due(timer.argument, timer.time, world, post),
+            Purpose::Stream => self.stream_due(timer.argument, timer.time, world, post),
         }
     }
 }
@@ -175,6 +182,7 @@ impl Host {
             started: 0,
             watched,
             told: Told::default(),
+            puts: Puts::new(host as u32, world),
             steps,
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
@@ -218,6 +226,10 @@ impl Host {
     /// A sender has something to send from now on.
     pub(crate) fn begin(&mut self, pair: u32, now: u64, world: &World) {
         let sender = &mut self.senders[pair as usize];
+        if self.puts.is_some() && world.is_put(sender.flow) {
+            self.begin_put(pair, now, world);
+            return;
+        }
         let class = self.told.class_of(sender, world);
         sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
         let ready = match sender.connection {

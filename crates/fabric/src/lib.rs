@@ -37,6 +37,7 @@ mod packet;
 mod pair;
 mod pausing;
 mod ports;
+mod put;
 mod queue;
 pub mod record;
 mod segments;
@@ -54,11 +55,12 @@ mod world;
 
 pub use backwater_engine::Kind;
 pub use log::Records;
+pub use put::frame::MOST_BUFFERED;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
-    MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, SegmentSpec,
-    Spec, SwitchSpec, Switching,
+    MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing,
+    SegmentSpec, Spec, SwitchSpec, Switching,
 };
 pub use violation::{Stuck, Violation};
 

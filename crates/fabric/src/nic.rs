@@ -22,11 +22,13 @@ impl Host {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
                 self.ports.transmit(NIC, &packet, packet.code, now, post);
+            } else if self.puts.is_some() {
+                self.send_put_or_pair(now, world, post);
             } else {
                 self.send_first_due(now, world, post);
             }
         }
-        self.rearm(now);
+        self.rearm(now, world);
     }
 
     /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed.
@@ -43,6 +45,8 @@ impl Host {
                     self.count_sent(&packet);
                     self.ports.transmit(NIC, &packet, packet.code, now, post);
                     self.ports.spend_credit(NIC, &packet, None);
+                } else if self.puts.is_some() {
+                    self.send_put_or_pair(now, world, post);
                 } else {
                     self.send_first_due(now, world, post);
                 }
@@ -53,15 +57,23 @@ impl Host {
     }
 
     /// Class and size of the packet that an idle port with open gates sends next, if any is due.
-    fn next_size(&self, now: u64, world: &World) -> Option<(u8, u16)> {
+    fn next_size(&mut self, now: u64, world: &World) -> Option<(u8, u16)> {
         let egress = &self.ports.egress[usize::from(NIC)];
         let ready = egress.waiting & !egress.paused;
         if ready != 0 {
             let class = pick(ready, egress.turn, world.round_robin);
             return Some((class, self.ports.first(NIC, class).size));
         }
-        let (class, _, pair) = self.next_pair().filter(|(_, due, _)| *due <= now)?;
-        Some((class, self.senders[pair as usize].next_packet(world).2))
+        let open = !egress.paused;
+        let pair = self.next_pair().filter(|(_, due, _)| *due <= now);
+        let offer = if self.puts.is_some() { self.next_put(open, now, world).ok() } else { None };
+        match (offer, pair) {
+            (Some(offer), pair) if pair.is_none_or(|(_, due, _)| offer.since < due) => {
+                Some((offer.class, offer.size))
+            }
+            (_, Some((class, _, pair))) => Some((class, self.senders[pair as usize].next_packet(world).2)),
+            _ => None,
+        }
     }
 
     /// New credits of a class have come: its gate opens if they do for what it holds back.
@@ -73,7 +85,8 @@ impl Host {
             let size = if queued {
                 Some(self.ports.first(NIC, class).size)
             } else {
-                due.first().map(|(_, pair)| self.senders[pair as usize].next_packet(world).2)
+                let pair = due.first().map(|(_, pair)| self.senders[pair as usize].next_packet(world).2);
+                pair.or_else(|| self.next_put(1 << class, now, world).ok().map(|offer| offer.size))
             };
             if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
                 self.ports.open_gate(NIC, class, now, false, world, post);
@@ -94,7 +107,7 @@ impl Host {
 
     /// The queue pair that has been due for longest among those whose gate is open.
     #[inline]
-    fn next_pair(&self) -> Option<(u8, u64, u32)> {
+    pub(crate) fn next_pair(&self) -> Option<(u8, u64, u32)> {
         let mut ready = self.sending & !self.ports.egress[usize::from(NIC)].paused;
         let mut first: Option<(u8, u64, u32)> = None;
         while ready != 0 {
@@ -114,7 +127,7 @@ impl Host {
         clippy::inline_always,
         reason = "measured: with two callers it is a call of its own, which costs 4 instructions a hop"
     )]
-    fn send_data<P: Post<Packet>>(
+    pub(crate) fn send_data<P: Post<Packet>>(
         &mut self,
         class: u8,
         due: u64,
@@ -183,7 +196,7 @@ impl Host {
     }
 
     #[inline]
-    fn count_sent(&mut self, packet: &Packet) {
+    pub(crate) fn count_sent(&mut self, packet: &Packet) {
         let queue = &mut self.ports.queues[usize::from(packet.class)];
         queue.sent_bytes += u64::from(packet.size);
         queue.sent_packets += 1;
@@ -191,11 +204,13 @@ impl Host {
 
     /// Sets the wake to the next instant at which the port can send something.
     #[inline]
-    pub(crate) fn rearm(&mut self, now: u64) {
+    pub(crate) fn rearm(&mut self, now: u64, world: &World) {
         let egress = &self.ports.egress[usize::from(NIC)];
         let free = egress.busy_until.max(now);
         if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
             self.ports.set_wake(NIC, free);
+        } else if self.puts.is_some() {
+            self.rearm_with_puts(free, now, world);
         } else if let Some((_, due, _)) = self.next_pair() {
             self.ports.set_wake(NIC, due.max(free));
         } else {

@@ -54,7 +54,8 @@ impl FabricNode {
         let queues = self.ports().sampled.len() as u64 * u64::from(world.classes.count - 1);
         match self {
             Self::Host(host) => {
-                let sums = u64::from(host.endpoint.is_some() && world.endpoints);
+                let sums = u64::from(host.endpoint.is_some() && world.endpoints)
+                    + host.puts.as_ref().map_or(0, |puts| puts.observed());
                 queues + host.watched.len() as u64 + sums
             }
             Self::Switch(_) => queues,
@@ -78,6 +79,7 @@ impl FabricNode {
     ) {
         let Self::Host(host) = self else { return };
         host.turn_sums(now, post);
+        host.turn_stream_sums(now, ends, post);
         if ends {
             host.close_sums(now, post);
         }

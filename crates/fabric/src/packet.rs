@@ -2,6 +2,8 @@
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Message};
 
+use crate::put::frame;
+
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
 pub(crate) const LAST: u32 = 1 << 31;
 
@@ -11,10 +13,17 @@ pub(crate) const LAST: u32 = 1 << 31;
 pub(crate) enum Kind {
     /// Data of a flow; `seq` is the packet's number, and [`LAST`] on the last packet of a supplied flow.
     Data,
+    /// A packet of a PUT stream; `seq` is packed ([`crate::put::frame`]), `echo` says what it acknowledges beside: not capable
+    /// nothing, capable an ACK, congestion a marked one.
+    Put,
     /// Acknowledgement; `seq` is the number of packets received in order.
     Ack,
     /// Congestion notification packet; `echo` says which congestion.
     Cnp,
+    /// Acknowledgement of a PUT stream; `seq` is the last number accepted in order, `echo` congestion if it is marked.
+    PutAck,
+    /// The same, and everything after it is lost.
+    PutNack,
     /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
     Pfc,
     /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
@@ -92,10 +101,19 @@ impl Packet {
         self.kind as u8 >= Kind::Pfc as u8
     }
 
-    /// A data packet's number in its flow.
+    /// Whether it carries data of a flow.
+    #[inline]
+    pub(crate) const fn is_data(&self) -> bool {
+        self.kind as u8 <= Kind::Put as u8
+    }
+
+    /// A data packet's number in its flow; of a PUT, the low 15 bits of that in its stream.
     #[inline]
     pub(crate) const fn number(&self) -> u32 {
-        self.seq & !LAST
+        match self.kind {
+            Kind::Put => frame::number(self.seq),
+            _ => self.seq & !LAST,
+        }
     }
 
     /// What the trajectory notes of its arrival.

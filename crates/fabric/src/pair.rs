@@ -39,6 +39,8 @@ pub(crate) struct Sender {
     last_payload: u16,
     /// Packets acknowledged.
     acked: u32,
+    /// Packets sent again.
+    pub(crate) resent: u32,
     pub(crate) acked_at: u64,
     pub(crate) cnps_ce: u32,
     pub(crate) cnps_ue: u32,
@@ -82,6 +84,7 @@ impl Sender {
             packets: world.packets(flow),
             last_payload: world.last_payload(flow),
             acked: 0,
+            resent: 0,
             acked_at: u64::MAX,
             cnps_ce: 0,
             cnps_ue: 0,
@@ -121,6 +124,24 @@ impl Sender {
         }
         let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
         if last { After::Message(due) } else { After::Due(due.max(made)) }
+    }
+
+    /// A PUT stream sends the next packet `now`: when the one after it is there, if that was not the last.
+    pub(crate) fn put(&mut self, now: u64) -> Option<u64> {
+        self.sent += 1;
+        let mut made = 0;
+        if let Some(supply) = self.special.as_mut().and_then(|special| special.supply.as_mut()) {
+            match supply.on_sent(now) {
+                Some(at) => made = at,
+                None => self.packets = self.sent,
+            }
+        }
+        (self.sent < self.packets).then_some(made)
+    }
+
+    /// The target of a PUT stream has acknowledged one more packet; true if it is the last one.
+    pub(crate) fn put_acknowledged(&mut self, now: u64) -> bool {
+        self.acknowledged(self.acked + 1, now)
     }
 
     /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
@@ -202,6 +223,8 @@ pub(crate) struct Receiver {
     pub(crate) received: u64,
     pub(crate) ce_packets: u32,
     pub(crate) ue_packets: u32,
+    /// Arrivals of PUTs that were not accepted.
+    pub(crate) refused: u32,
     /// Its notification point, if it has one, among those of the host.
     pub(crate) notes: u32,
     echo: AckEcho,
@@ -228,9 +251,24 @@ impl Receiver {
             received: 0,
             ce_packets: 0,
             ue_packets: 0,
+            refused: 0,
             notes,
             echo: AckEcho::default(),
         }
+    }
+
+    /// A PUT has been processed; true if it is the last one of its flow.
+    pub(crate) fn on_put(&mut self, last: bool, size: u16, now: u64, world: &World) -> bool {
+        self.packets += 1;
+        self.received += u64::from(size - world.header);
+        if last {
+            self.finish = now;
+            // What the last packet was padded with does not count.
+            if let Some(size) = world.flows[self.flow as usize].known_size() {
+                self.received = size.get();
+            }
+        }
+        last
     }
 
     #[inline]

@@ -54,6 +54,10 @@ pub(crate) enum Purpose {
     Step,
     /// The first packet of a slow host's receive queue has been drained.
     Drained,
+    /// ACKs and NACKs of PUT streams have been processed; argument: the kind of PUT.
+    Effect,
+    /// A PUT stream may have waited for too long; argument: its slot.
+    Stream,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -98,10 +98,12 @@ impl Simulation {
         let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
         let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
         // A flow is over when its last packet has arrived and its last ACK, if there are any.
-        let steps = |flow: &Flow| {
-            if world.pairs[usize::from(world.pair_of(flow))].ack.is_some() { 2 } else { 1 }
+        let steps = |(index, flow): (u32, &Flow)| {
+            let acked = world.is_put(index) || world.pairs[usize::from(world.pair_of(flow))].ack.is_some();
+            if acked { 2 } else { 1 }
         };
-        let goal = world.flows.iter().filter(|flow| !flow.is_endless()).map(steps).sum();
+        let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
+        let goal = finite.map(steps).sum();
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());

@@ -11,8 +11,10 @@ use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span};
 
 mod endpoint;
+mod put;
 
 pub use endpoint::{DrainSpec, EndpointSpec};
+pub use put::PutSpec;
 
 /// A fabric, its traffic and what to observe.
 pub struct Spec {
@@ -34,6 +36,11 @@ pub struct Spec {
     pub pairs: Vec<PairSpec>,
     /// The kind of each traffic entry's queue pairs, by [`Flow::group`]; entries beyond the list have the first.
     pub pair_of: Vec<u16>,
+    /// The kinds of PUT streams.
+    pub puts: Vec<PutSpec>,
+    /// By traffic entry: the kind of its PUTs; entries without one, or beyond the list, have queue pairs of RoCE. PUTs are spaced by
+    /// their policy only: their flows are not [`backwater_traffic::Pacing::Constant`].
+    pub put_of: Vec<Option<u16>>,
     /// The receive queue of each host, by host index; hosts without one, or beyond the list, take what comes at once.
     pub endpoints: Vec<Option<EndpointSpec>>,
     /// What is recorded.

@@ -101,7 +101,13 @@ impl Node for Switch {
             }
             Purpose::Crossed => self.crossed(port, timer.time, world, post),
             Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
-            Purpose::Notify | Purpose::Start | Purpose::Forget | Purpose::Step | Purpose::Drained => {
+            Purpose::Notify
+            | Purpose::Start
+            | Purpose::Forget
+            | Purpose::Step
+            | Purpose::Drained
+            | Purpose::Effect
+            | Purpose::Stream => {
                 unreachable!("a switch has no queue pairs")
             }
         }

@@ -93,7 +93,7 @@ impl Switch {
         if !crowd.members.is_empty() && (!above || now / PERIOD != crowd.start / PERIOD) {
             post.recorded(self.disperse(out, packet.class, now, world));
         }
-        if above && packet.kind == Kind::Data {
+        if above && packet.is_data() {
             let truth = self.truth.as_mut().expect("seen above");
             truth.crowds[at].add(packet, code, now);
         }
@@ -169,11 +169,12 @@ impl Switch {
 
     #[inline(never)]
     fn follow<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, now: u64, world: &World, post: &mut P) {
-        if packet.kind != Kind::Data || now <= packet.time {
+        if !packet.is_data() || now <= packet.time {
             return;
         }
         let number = packet.number();
-        let last = packet.seq & LAST != 0 || number == world.last_packet[packet.flow as usize];
+        let last = packet.seq & LAST != 0
+            || packet.kind == Kind::Data && number == world.last_packet[packet.flow as usize];
         if last || number.is_multiple_of(FOLLOWED) {
             self.note_wait(packet, out, now, last, world);
             post.recorded(1);

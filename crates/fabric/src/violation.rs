@@ -27,6 +27,8 @@ pub(crate) enum What {
     Receive(u64, u64, bool),
     /// A host that will never drain anything again holds back or refuses what comes.
     Stuck,
+    /// A packet of a PUT stream was sent again too often.
+    NoAck { flow: u32, seq: u32, times: u32 },
 }
 
 /// A broken invariant: the run stopped at the end of the window in which it happened.
@@ -149,6 +151,26 @@ pub enum Violation {
         time: Time,
         /// The hosts.
         hosts: Vec<Stuck>,
+    },
+    /// A PUT was sent again and again, and none of its stream got through.
+    #[error(
+        "{time}: no progress: PUT {seq} of the stream {source_host} -> {target} (flow {flow}) was sent again {times} times, and \
+         nothing of the stream was acknowledged meanwhile. Look at what drops it (probe.puts, probe.drops): raise host.drain, \
+         host.queue or switch.port-buffer, or put.retry if the round trip is longer than that; put.retries is the limit"
+    )]
+    NoAck {
+        /// When.
+        time: Time,
+        /// The initiator.
+        source_host: String,
+        /// The target.
+        target: String,
+        /// Flow index of the packet.
+        flow: u32,
+        /// Its number in the stream.
+        seq: u32,
+        /// How often it was sent again.
+        times: u32,
     },
     /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.
     #[error("{time}: deadlock: {}", deadlock(circle, blocked, paused, *unfinished))]

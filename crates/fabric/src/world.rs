@@ -11,6 +11,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::combined::Limits;
 use crate::isolating::Rules;
+use crate::put::streams::Streams;
 use crate::spec::{Arbiter, CreditSpec, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
@@ -152,6 +153,12 @@ pub(crate) struct World {
     pub(crate) pairs: Vec<PairSpec>,
     /// Index into `pairs` by traffic entry.
     pair_of: Vec<u16>,
+    /// The PUT streams, if there are any.
+    pub(crate) streams: Option<Box<Streams>>,
+    /// By traffic entry: whether every event of its PUTs is recorded. Empty if none are.
+    pub(crate) puts_of: Vec<bool>,
+    /// Whether what PUT streams do is summed up by period.
+    pub(crate) stream_sums: bool,
     pub(crate) routes: Routes,
     /// The detectors in use, each once.
     pub(crate) detectors: Vec<Detector>,
@@ -251,6 +258,14 @@ impl World {
             padded: spec.packet.padded,
             pairs: spec.pairs.clone(),
             pair_of: spec.pair_of.clone(),
+            streams: Streams::new(
+                &spec.puts,
+                &flows,
+                |flow| spec.put_of.get(usize::from(flow.group)).copied().flatten(),
+                |flow| classes.class(flow.priority),
+            ),
+            puts_of: if spec.probe.puts.contains(&true) { spec.probe.puts.clone() } else { Vec::new() },
+            stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
             detectors,
             path_keys: path_keys(&flows),
@@ -288,6 +303,11 @@ impl World {
     #[inline]
     pub(crate) fn class_of(&self, flow: &Flow) -> u8 {
         self.classes.class(flow.priority)
+    }
+
+    /// Whether a flow is one of PUTs.
+    pub(crate) fn is_put(&self, flow: u32) -> bool {
+        self.streams.as_ref().is_some_and(|streams| streams.of(flow).is_some())
     }
 
     /// The kind of a flow's queue pair, as an index into `pairs`.

@@ -48,10 +48,13 @@ impl Host {
 
     /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
     pub(crate) fn refuse<P: Post<Packet>>(&mut self, packet: &Packet, full: bool, post: &mut P) {
+        if self.endpoint.is_none() {
+            return;
+        }
         if self.ports.credits.is_some() {
             self.ports.consume(packet);
         }
-        if full && self.endpoint.is_some() {
+        if full {
             self.turn_sums(packet.time, post);
             let endpoint = self.slow();
             if let Some(sums) = &mut endpoint.sums {
@@ -86,8 +89,8 @@ impl Host {
             self.let_go(&packet, now, world, post);
             packet.time = now;
             match packet.kind {
-                Kind::Data => self.on_data(&packet, world, post),
-                _ => unreachable!("only data stands in a receive queue"),
+                Kind::Put => self.put_processed(&packet, now, world, post),
+                _ => self.on_data(&packet, world, post),
             }
         }
         self.check_progress(now, post);

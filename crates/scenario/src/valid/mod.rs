@@ -160,6 +160,8 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         packet: packet(settings),
         pairs,
         pair_of,
+        puts: Vec::new(),
+        put_of: Vec::new(),
         endpoints: Vec::new(),
         switch,
         batching: true,

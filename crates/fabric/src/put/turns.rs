@@ -1,0 +1,128 @@
+//! Whose turn it is: the PUT streams of a host that may send a new packet, packet by packet in turn.
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Where a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It has nothing to send, or may not.
+    Away,
+    Ready,
+    /// Its next packet is there at that time.
+    Later(u64),
+}
+
+/// Streams by number. One that is ready may have lost its right to send since: whoever serves it looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    /// By class: (since when, stream).
+    ready: Vec<VecDeque<(u64, u32)>>,
+    /// (when, stream, class); out of date if the stream stands elsewhere.
+    later: BinaryHeap<Reverse<(u64, u32, u8)>>,
+    places: Vec<Place>,
+}
+
+impl Turns {
+    pub(crate) fn new(streams: usize, classes: usize) -> Self {
+        Self {
+            ready: vec![VecDeque::new(); classes],
+            later: BinaryHeap::new(),
+            places: vec![Place::Away; streams],
+        }
+    }
+
+    /// A stream may send a packet that is there at `due`. One that waits for its turn keeps it.
+    pub(crate) fn add(&mut self, stream: u32, class: u8, due: u64, now: u64) {
+        let place = &mut self.places[stream as usize];
+        match *place {
+            Place::Ready => {}
+            Place::Later(at) if at <= due => {}
+            _ if due <= now => {
+                *place = Place::Ready;
+                self.ready[usize::from(class)].push_back((now, stream));
+            }
+            _ => {
+                *place = Place::Later(due);
+                self.later.push(Reverse((due, stream, class)));
+            }
+        }
+    }
+
+    /// Streams whose packet is there now get in line, in the order of those times.
+    pub(crate) fn advance(&mut self, now: u64) {
+        while let Some(&Reverse((due, stream, class))) = self.later.peek()
+            && due <= now
+        {
+            self.later.pop();
+            let place = &mut self.places[stream as usize];
+            if *place == Place::Later(due) {
+                *place = Place::Ready;
+                self.ready[usize::from(class)].push_back((due, stream));
+            }
+        }
+    }
+
+    /// The stream of a class whose turn it is, and since when it has waited for it.
+    pub(crate) fn first(&self, class: u8) -> Option<(u64, u32)> {
+        self.ready.get(usize::from(class))?.front().copied()
+    }
+
+    /// The stream whose turn it was is not in line any more.
+    pub(crate) fn leave(&mut self, class: u8) {
+        if let Some((_, stream)) = self.ready[usize::from(class)].pop_front() {
+            self.places[stream as usize] = Place::Away;
+        }
+    }
+
+    /// When the next stream gets in line.
+    pub(crate) fn next(&mut self) -> Option<u64> {
+        while let Some(&Reverse((due, stream, _))) = self.later.peek() {
+            if self.places[stream as usize] == Place::Later(due) {
+                return Some(due);
+            }
+            self.later.pop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(turns: &mut Turns, count: usize) -> Vec<u32> {
+        (0..count)
+            .map(|_| {
+                let (_, stream) = turns.first(1).expect("someone is in line");
+                turns.leave(1);
+                turns.add(stream, 1, 0, 100);
+                stream
+            })
+            .collect()
+    }
+
+    #[test]
+    fn streams_send_packet_by_packet_in_turn() {
+        let mut turns = Turns::new(3, 2);
+        [2, 0, 1].into_iter().for_each(|stream| turns.add(stream, 1, 0, 10));
+        turns.add(0, 1, 5, 10);
+        assert_eq!(served(&mut turns, 7), [2, 0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_stream_gets_in_line_when_its_packet_is_there() {
+        let mut turns = Turns::new(3, 2);
+        turns.add(0, 1, 90, 10);
+        turns.add(1, 1, 40, 10);
+        turns.add(1, 1, 60, 10);
+        assert_eq!((turns.first(1), turns.next()), (None, Some(40)));
+        turns.advance(50);
+        assert_eq!((turns.first(1), turns.next()), (Some((40, 1)), Some(90)));
+        turns.add(0, 1, 0, 55);
+        turns.advance(100);
+        turns.leave(1);
+        assert_eq!((turns.first(1), turns.next()), (Some((55, 0)), None));
+        turns.leave(1);
+        assert_eq!(turns.first(1), None, "not in line twice");
+    }
+}

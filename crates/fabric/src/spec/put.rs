@@ -1,0 +1,35 @@
+//! Streams of PUTs.
+use backwater_control::notify::put::{TargetConfig, Triggers};
+use backwater_control::reaction::PolicyConfig;
+use backwater_control::transport::ReplayMoves;
+use backwater_units::{Bytes, Span};
+
+/// A kind of PUT streams: how both ends work together. All PUTs of a kind between two hosts in one priority are one stream, which
+/// numbers them and delivers them in order; they have the same [`backwater_traffic::Flow::connection`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PutSpec {
+    /// When the initiator may send.
+    pub policy: PolicyConfig,
+    /// When the target acknowledges what.
+    pub target: TargetConfig,
+    /// When a NACK that comes during a replay moves it.
+    pub moves: ReplayMoves,
+    /// When an ACK or NACK is sent without data. One that has been owed for `after` goes before data, others only when no data
+    /// may leave.
+    pub triggers: Triggers,
+    /// Size of an ACK or NACK frame on the wire.
+    pub ack_size: Bytes,
+    /// From the arrival of an ACK or NACK to its effect.
+    pub processing: Span,
+    /// Least time from the start of a new packet to the start of the next one, of all streams of the host.
+    pub overhead: Span,
+    /// From the decision to send a packet to its start. It is added to what decisions wait for: to the start of a flow, to when a
+    /// packet of an application is there, and to `processing`.
+    pub staging: Span,
+    /// Most packets of a stream that are kept to be sent again, whatever the policy; at most [`crate::MOST_BUFFERED`].
+    pub buffer: u32,
+    /// A packet is sent again if it is not acknowledged so long after it was sent.
+    pub retry: Span,
+    /// The run ends if one packet was sent more often than this in a row, without any progress of its stream.
+    pub retries: u32,
+}

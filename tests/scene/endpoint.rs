@@ -1,0 +1,94 @@
+//! The network of the EC paper: hosts on one switch, PUTs that may be lost, one host slower than its link.
+use backwater_control::notify::put::{TargetConfig, Triggers};
+use backwater_control::reaction::{AimdConfig, DackConfig, OptConfig, PolicyConfig};
+use backwater_control::transport::ReplayMoves;
+use backwater_fabric::{DrainSpec, EndpointSpec, Overflow, PacketSpec, ProbeSpec, PutSpec, Spec, SwitchSpec};
+use backwater_topology::{Builder, Network};
+use backwater_traffic::Flow;
+use backwater_units::{Bytes, Rate, Span};
+
+use crate::{flow, ideal};
+use backwater_traffic::Pacing;
+use backwater_units::Time;
+
+/// 32 B in 2.5 ns.
+pub const LINE: Rate = Rate::from_mbps(102_400);
+
+/// Link delay by which a PUT of 2 KB comes to its target, and an ACK of 32 B back, in 8 us less 430 ns and 95 ns: two links each
+/// way, 2112 B twice and 32 B twice at 102.4 Gbps are 335 ns.
+pub const DELAY: Span = Span::from_ps(1_866_250);
+
+/// Hosts `h0`, `h1`, … on one switch.
+///
+/// # Panics
+/// Never: this can be built.
+pub fn star(hosts: u32, rate: Rate, delay: Span) -> Network {
+    let mut builder = Builder::new();
+    let hosts: Vec<u32> = (0..hosts).map(|i| builder.host(format!("h{i}"))).collect();
+    let switch = builder.switch("s0");
+    for host in hosts {
+        builder.link(host, switch, rate, delay);
+    }
+    builder.build().expect("a star")
+}
+
+/// A kind of PUT streams with the defaults.
+pub fn put(policy: PolicyConfig) -> PutSpec {
+    let paced = matches!(policy, PolicyConfig::Dack(_));
+    PutSpec {
+        policy,
+        target: if paced { TargetConfig::standard() } else { TargetConfig::baseline() },
+        moves: if paced { ReplayMoves::AtOnce } else { ReplayMoves::AtEnd },
+        triggers: Triggers::standard(),
+        ack_size: Bytes::new(32),
+        processing: Span::from_ns(430),
+        overhead: Span::from_ns(95),
+        staging: Span::from_ns(95),
+        buffer: 256,
+        retry: Span::from_ms(1),
+        retries: 50,
+    }
+}
+
+/// The three policies with their defaults.
+pub const POLICIES: [PolicyConfig; 3] = [
+    PolicyConfig::Opt(OptConfig::standard()),
+    PolicyConfig::Aimd(AimdConfig::standard()),
+    PolicyConfig::Dack(DackConfig::standard()),
+];
+
+/// A receive queue of 81 KB that is drained at `permille` thousandths of the link.
+pub fn slow(permille: u64) -> EndpointSpec {
+    EndpointSpec {
+        depth: Bytes::new(80_992),
+        drain: DrainSpec::Constant(Rate::from_bps(LINE.as_bps() / 1000 * permille)),
+        pfc: None,
+    }
+}
+
+/// PUTs of 2 KB with headers of 64 B over switches that drop. Flows between two hosts are one stream.
+///
+/// # Panics
+/// If two hosts cannot reach each other.
+pub fn lossy(network: Network, mut flows: Vec<Flow>, policy: PolicyConfig) -> Spec {
+    backwater_traffic::connect(&mut flows, 0);
+    let spec = ideal(network, flows);
+    Spec {
+        packet: PacketSpec { payload: Bytes::new(2048), header: Bytes::new(64), padded: false },
+        puts: vec![put(policy)],
+        put_of: vec![Some(0)],
+        switch: SwitchSpec {
+            pfc: None,
+            overflow: Overflow::Drop { port: Bytes::new(1_048_576) },
+            ..spec.switch
+        },
+        probe: ProbeSpec { puts: vec![true], ..ProbeSpec::default() },
+        ..spec
+    }
+}
+
+/// Host 1 sends to host 0 without an end, over one switch.
+pub fn unicast(policy: PolicyConfig, permille: u64) -> Spec {
+    let flows = vec![flow(1, 0, u64::MAX, Time::ZERO, Pacing::LineRate)];
+    Spec { endpoints: vec![Some(slow(permille))], ..lossy(star(2, LINE, DELAY), flows, policy) }
+}

@@ -11,6 +11,10 @@ A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbp
 ``set`` texts of the others::
 
     def settle(first: Mapping[str, Results]) -> dict[str, str]                   # one seed's first runs by name
+
+Numbers that a reader wants beside the picture are tables of the report; a figure that has some offers::
+
+    def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]  # every seed's runs
 """
 
 from __future__ import annotations
@@ -146,6 +150,8 @@ class Module(Protocol):
 
     def settle(self, first: Mapping[str, Results]) -> dict[str, str]:
         """Values for the other runs, from the runs done first; only asked of figures that have such runs."""
+
+    # A figure may also offer `tables`, which is asked for by name: most have none.
 
 
 @dataclass(frozen=True)

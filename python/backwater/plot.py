@@ -32,7 +32,7 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
 
-#: One colour per way of detecting congestion, alone and with isolation, and per controller with it.
+#: One colour per way of detecting congestion, alone and with isolation, and per controller with it; per policy of PUT streams.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,
@@ -53,6 +53,9 @@ SCHEME_COLOURS = {
     "ECN+ici": BLUE,
     "NP-ECN+ici": SKY,
     "TCD+ici": PURPLE,
+    "opt": ORANGE,
+    "aimd": BLUE,
+    "dack": GREEN,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from backwater.experiment import Figure, RunSpec
+    from backwater.number_tables import NumberTable
     from backwater.running import Outcome, Watcher
 
 
@@ -65,7 +66,8 @@ class Reproduced:
     """One figure under one profile: its verdicts, its picture, and what is missing.
 
     `runs` holds the seeds whose runs are all complete, `asked` is how many seeds there should be, `missing` names the
-    runs that are not complete, and `failure` says why nothing could be measured or drawn.
+    runs that are not complete, and `failure` says why nothing could be measured or drawn. `tables` stand below the
+    picture.
     """
 
     figure: Figure
@@ -77,6 +79,7 @@ class Reproduced:
     cells: tuple[Cell, ...] = ()
     missing: tuple[str, ...] = ()
     failure: str = ""
+    tables: tuple[NumberTable, ...] = ()
 
 
 def plan_first(
@@ -180,6 +183,7 @@ def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Rep
         # A picture of other runs must not stand beside this report.
         file.unlink(missing_ok=True)
     judged = tuple(judge(claim, figure.name, profile, []) for claim in figure.claims)
+    tables: tuple[NumberTable, ...] = ()
     try:
         module = figure.module()
         per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
@@ -188,6 +192,7 @@ def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Rep
             file.parent.mkdir(parents=True, exist_ok=True)
             module.draw(list(by_seed.values()), file)
             picture = file
+            tables = tuple(getattr(module, "tables", _no_tables)(list(by_seed.values())))
     except Exception as error:  # noqa: BLE001
         failure = _told(error)
     return Reproduced(
@@ -200,7 +205,12 @@ def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Rep
         cells=tuple(cells),
         missing=_missing(made, figure.name, profile),
         failure=failure,
+        tables=tables,
     )
+
+
+def _no_tables(_: Sequence[Mapping[str, Results]]) -> tuple[NumberTable, ...]:
+    return ()
 
 
 def _told(error: Exception) -> str:

@@ -149,6 +149,7 @@ def _figure(
         "title": experiment.title,
         "about": experiment.about,
         "pictures": _pictures(profiles),
+        "tables": [(item.profile, table) for item in profiles for table in item.tables],
         "quick": _shrunk(figure),
         "states": [_state(item) for item in profiles],
         "claims": [_claim(claim.id, profiles) | {"anchor": anchors[figure.name, claim.id]} for claim in figure.claims],

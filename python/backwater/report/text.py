@@ -115,6 +115,11 @@ def markdown(figures: Sequence[Reproduced], title: str, held: Sequence[Held] = (
     if held:
         lines += ["", "## Definitions", "", held_by_tests(held), "", _row(_DEFINED), _row("---" for _ in _DEFINED)]
         lines += [_row(_defined(item)) for item in held]
+    for item in figures:
+        for table in item.tables:
+            title = f"## {item.figure.name} under {item.profile}: {table.title}"
+            lines += ["", title, "", _row(table.headings), _row("---" for _ in table.headings)]
+            lines += [_row(cells) for cells in table.rows]
     lacks = missing(figures)
     lacks += [
         f"{i.figure.name} under {i.profile} could not be measured or drawn: {i.failure}" for i in figures if i.failure

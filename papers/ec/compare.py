@@ -1,0 +1,66 @@
+"""What figures compare: goodput with what it could be, policies with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ec.measured import POLICIES, SIZES, Metrics, among, least, most, share, wire_ceiling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from papers.ec.measured import Point, Window
+
+FROM_1K, FROM_2K, TO_4K = SIZES[1:], SIZES[2:], SIZES[:4]
+"""Sizes from 1 KB, from 2 KB, up to 4 KB."""
+
+
+def ideal(found: Mapping[Point, Window], at: Point) -> float:
+    """What goodput could be: r without headers, or what the same source gets to a fast endpoint, if that is less."""
+    policy, size, r = at
+    free = found.get((policy, size, 1.0))
+    own = r * share(size)
+    return own if free is None else min(own, free.goodput)
+
+
+def goodputs(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> Metrics:
+    """The least and the most goodput of a policy over the ideal."""
+    ratios = [one.goodput / ideal(found, at) for at, one in among(found, policy, sizes, most_r).items()]
+    return {f"{policy}_goodput_over_ideal_least": least(ratios), f"{policy}_goodput_over_ideal_most": most(ratios)}
+
+
+def resent(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> list[float]:
+    """Retransmissions of a policy, as shares of the link."""
+    return [one.retransmission for one in among(found, policy, sizes, most_r).values()]
+
+
+def rise(found: Mapping[Point, Window], policy: str) -> float | None:
+    """The largest rise of retransmissions from one r to the next, at any size from 1 KB on."""
+    rises: list[float] = []
+    for size in FROM_1K:
+        line = [one.retransmission for _, one in sorted(among(found, policy, [size]).items())]
+        rises += [after - before for before, after in zip(line, line[1:], strict=False)]
+    return most(rises)
+
+
+def own_waste(at: Point) -> float:
+    """What go-back-N with a window of more than a round trip must send again: what the endpoint leaves of the wire."""
+    _, size, r = at
+    wire = wire_ceiling(size)
+    return (1 - r) * wire if r < wire else 0.0
+
+
+def waste(found: Mapping[Point, Window], points: Iterable[Point]) -> Metrics:
+    """Retransmissions under OPT over what they must be, at these points."""
+    ratios = [found[at].retransmission / own_waste(at) for at in points if at in found and own_waste(at) > 0]
+    return {"opt_resent_over_own_least": least(ratios), "opt_resent_over_own_most": most(ratios)}
+
+
+def told(found: Mapping[Point, Window]) -> Metrics:
+    """Goodput and retransmission of every point, named ``<policy>_<size>_<swept>_<what>``."""
+    values: Metrics = {}
+    for policy in POLICIES:
+        for (_, size, swept), one in among(found, policy, SIZES, float("inf")).items():
+            values[f"{policy}_{size}_{swept:g}_goodput"] = one.goodput
+            values[f"{policy}_{size}_{swept:g}_resent"] = one.retransmission
+    return values

@@ -1,0 +1,95 @@
+"""Figures 4 and 5: one sender, five sizes, six rates of the endpoint, three policies: goodput and retransmissions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ec import reference
+from papers.ec.beside import differences
+from papers.ec.compare import FROM_1K, FROM_2K, goodputs, resent, rise, told
+from papers.ec.measured import POLICIES, SIZES, among, least, most, over, points
+from papers.ec.panels import by_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.number_tables import NumberTable
+    from backwater.results import Results
+
+    from papers.ec.measured import Metrics, Point, Window
+
+WORKLOAD = "unicast"
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    found = points(runs, WORKLOAD)
+    return (
+        told(found)
+        | goodput_metrics(found)
+        | {"greedy_1KiB_goodput": points(runs, "greedy")["dack", 1024, 1.0].goodput}
+        | resent_metrics(found)
+        | reference.off(found, reference.points(WORKLOAD))
+    )
+
+
+def goodput_metrics(found: Mapping[Point, Window]) -> Metrics:
+    """Goodput against the ideal and against what the NIC can do; how busy the endpoint is."""
+    values: Metrics = {}
+    for policy in POLICIES:
+        values |= goodputs(found, policy)
+        busy = [one.use for one in among(found, policy, FROM_2K, 0.9).values()]
+        values[f"{policy}_endpoint_use_least"] = least(busy)
+    smallest = [one.goodput for policy in POLICIES for one in among(found, policy, [512]).values()]
+    second = [one.goodput for policy in POLICIES for one in among(found, policy, [1024]).values()]
+    return values | {
+        "goodput_512B_least": least(smallest),
+        "goodput_512B_most": most(smallest),
+        "goodput_1KiB_most": most(second),
+    }
+
+
+def resent_metrics(found: Mapping[Point, Window]) -> Metrics:
+    """Retransmissions by r, by size and by policy."""
+    half = {(policy, size): found[policy, size, 0.5].retransmission for policy in POLICIES for size in SIZES[:3]}
+    half |= {(policy, 8192): found[policy, 8192, 0.5].retransmission for policy in POLICIES}
+    whole = found.get(("aimd", 4096, 0.5))
+    quarter = None if whole is None else whole.retransmission
+    ratios = [
+        over(one.retransmission, found["opt", size, r].retransmission)
+        for (_, size, r), one in among(found, "aimd", FROM_2K, 0.7).items()
+    ]
+    dack = among(found, "dack", SIZES).values()
+    return {
+        "opt_largest_rise": rise(found, "opt"),
+        "aimd_largest_rise": rise(found, "aimd"),
+        "opt_resent_at_1_most": most(one for one in resent_at_full(found)),
+        "aimd_over_opt_most": most(one for one in ratios if one is not None),
+        "aimd_4KiB_over_2KiB": over(quarter, half["aimd", 2048]),
+        "aimd_8KiB_over_4KiB": over(half["aimd", 8192], quarter),
+        "opt_512B_resent": half["opt", 512],
+        "opt_1KiB_over_2KiB": over(half["opt", 1024], half["opt", 2048]),
+        "dack_dropped": sum(one.lost for one in dack),
+        "dack_resent_packets": sum(one.resent for one in dack),
+        "dack_resent_most": most(resent(found, "dack")),
+    }
+
+
+def resent_at_full(found: Mapping[Point, Window]) -> list[float]:
+    """What OPT sends again to an endpoint that is as fast as the link."""
+    return [one.retransmission for (_, _, r), one in among(found, "opt", SIZES).items() if r == 1]
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    every = [points(runs, WORKLOAD) for runs in seeds]
+    rows = [
+        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 1.0),
+        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
+    ]
+    title = "Figures 4 and 5: one sender"
+    by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    every = [points(runs, WORKLOAD) for runs in seeds]
+    return differences(every, reference.points(WORKLOAD), "r")

@@ -1,0 +1,67 @@
+"""Figures 6 and 7: eight senders to one endpoint, five sizes, six rates, three policies: goodput and retransmissions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ec import reference
+from papers.ec.beside import differences
+from papers.ec.compare import FROM_2K, TO_4K, goodputs, ideal, resent, told
+from papers.ec.measured import POLICIES, SIZES, among, mean, most, over, points
+from papers.ec.panels import by_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.number_tables import NumberTable
+    from backwater.results import Results
+
+    from papers.ec.measured import Metrics, Point, Window
+
+WORKLOAD = "incast"
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    found, alone = points(runs, WORKLOAD), points(runs, "unicast")
+    values = told(found)
+    for policy in POLICIES:
+        values |= goodputs(found, policy, most_r=0.9)
+    apart = [
+        abs(1 - found["aimd", size, r].retransmission / one.retransmission)
+        for (_, size, r), one in among(found, "opt", SIZES, 0.8).items()
+        if one.retransmission > 0
+    ]
+    small = ("dack", 512, 0.9)
+    return (
+        values
+        | {
+            "opt_aimd_difference_mean": mean(apart),
+            "gap_over_that_of_unicast": over(gap(found), gap(alone)),
+            "dack_512B_goodput_over_ideal": found[small].goodput / ideal(found, small),
+            "dack_resent_to_4KiB_most": most(resent(found, "dack", TO_4K)),
+            "dack_resent_8KiB_most": most(resent(found, "dack", SIZES[4:])),
+        }
+        | reference.off(found, reference.points(WORKLOAD))
+    )
+
+
+def gap(found: Mapping[Point, Window]) -> float | None:
+    """How much more OPT retransmits than AIMD, either way: mean from 2 KB on and up to r = 0.7."""
+    pairs = among(found, "opt", FROM_2K, 0.7).items()
+    return mean(abs(one.retransmission - found["aimd", size, r].retransmission) for (_, size, r), one in pairs)
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    every = [points(runs, WORKLOAD) for runs in seeds]
+    rows = [
+        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 1.0),
+        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
+    ]
+    title = "Figures 6 and 7: eight senders to one endpoint"
+    by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    every = [points(runs, WORKLOAD) for runs in seeds]
+    return differences(every, reference.points(WORKLOAD), "r")

@@ -1,0 +1,92 @@
+"""Figures 8 and 9: eight senders, r = 0.7, receive queues from an eighth of a BDP to three."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from papers.ec import reference
+from papers.ec.beside import differences
+from papers.ec.compare import FROM_2K, told
+from papers.ec.measured import SIZES, among, least, mean, most, points, share
+from papers.ec.panels import by_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.number_tables import NumberTable
+    from backwater.results import Results
+
+    from papers.ec.measured import Metrics, Point, Window
+
+WORKLOAD = "depth"
+DRAWN = (512, 2048, 8192)
+R = 0.7
+DEEPEST = 3.0
+
+
+def at_depth(found: Mapping[Point, Window], policy: str, low: float, high: float) -> dict[Point, Window]:
+    """The points of a policy with queues from `low` to `high` BDPs."""
+    return {at: one for at, one in among(found, policy, SIZES, high).items() if at[2] >= low - 1e-9}
+
+
+def ratios(found: Mapping[Point, Window], policy: str, low: float, high: float) -> list[float]:
+    """Goodput over r without headers, at depths from `low` to `high`."""
+    return [one.goodput / (R * share(size)) for (_, size, _), one in at_depth(found, policy, low, high).items()]
+
+
+def off_mean(found: Mapping[Point, Window], policy: str) -> float | None:
+    """How far retransmissions are from their mean over depths from 0.75 BDP on, at most, at any size."""
+    worst: list[float] = []
+    for size in DRAWN:
+        deep = at_depth(found, policy, 0.75, DEEPEST).items()
+        values = [one.retransmission for at, one in deep if at[1] == size]
+        middle = mean(values) or 0.0
+        worst += [abs(value / middle - 1) for value in values if middle]
+    return most(worst)
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    found = points(runs, WORKLOAD)
+    large = {at: one for at, one in found.items() if at[1] in FROM_2K}
+    deep = {at: one for at, one in found.items() if at[2] >= 0.75}
+    last = {policy: at_depth(found, policy, DEEPEST, DEEPEST).values() for policy in ("opt", "aimd", "dack")}
+    return (
+        told(found)
+        | {
+            "dack_goodput_over_ideal_from_half": least(ratios(found, "dack", 0.5, DEEPEST)),
+            "dack_goodput_over_ideal_at_quarter": least(ratios(found, "dack", 0.25, 0.25)),
+            "dack_goodput_over_ideal_at_eighth": least(ratios(found, "dack", 0.125, 0.125)),
+            "opt_goodput_over_ideal_at_eighth": most(ratios(large, "opt", 0.125, 0.125)),
+            "aimd_goodput_over_ideal_at_eighth": most(ratios(large, "aimd", 0.125, 0.125)),
+            "opt_resent_off_mean_most": off_mean(found, "opt"),
+            "aimd_resent_off_mean_most": off_mean(found, "aimd"),
+            "opt_resent_at_3_least": least(one.retransmission for one in last["opt"]),
+            "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
+            "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),
+        }
+        | reference.off(deep, reference.points(WORKLOAD), congested=DEEPEST)
+    )
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    every = [points(runs, WORKLOAD) for runs in seeds]
+    rows = [
+        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 0.75),
+        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.9),
+    ]
+    by_policy(
+        rows,
+        every,
+        reference.points(WORKLOAD),
+        file,
+        title="Figures 8 and 9: depth of the receive queue, eight senders, r = 0.7",
+        xlabel="depth of the queue, BDPs of 96 KB",
+        sizes=DRAWN,
+        diagonal=False,
+        log=True,
+    )
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    return differences([points(runs, WORKLOAD) for runs in seeds], reference.points(WORKLOAD), "depth/BDP")

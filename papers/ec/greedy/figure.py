@@ -1,0 +1,79 @@
+"""A source that never rests against one with random gaps, under the paper's policy: goodput by r and size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+from backwater.number_tables import NumberTable
+
+from papers.ec.beside import number
+from papers.ec.compare import goodputs, resent, told
+from papers.ec.measured import SIZES, among, ceiling, least, most, points
+from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+    from papers.ec.measured import Metrics
+
+#: Workloads and how they are called.
+SOURCES = {"greedy": "never rests", "unicast": "random gaps, load 1"}
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    found = points(runs, "greedy")
+    full = [one.goodput / ceiling(size) for (_, size, r), one in found.items() if r == 1]
+    return (
+        told(found)
+        | goodputs(found, "dack", most_r=0.9)
+        | {
+            "dack_resent_most": most(resent(found, "dack")),
+            "goodput_over_ceiling_least": least(full),
+            "goodput_over_ceiling_most": most(full),
+        }
+    )
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    from matplotlib.lines import Line2D
+
+    with plot.style():
+        made = plot.figure(8.5, 3.8)
+        for axes, (workload, label) in zip(made.subplots(1, 2, sharey=True), SOURCES.items(), strict=True):
+            every = [points(runs, workload) for runs in seeds]
+            for size in SIZES:
+                look = {"colour": SIZE_COLOURS[size], "marker": plot.marker(SIZES.index(size))}
+                line(axes, every, "dack", size, lambda one: one.goodput, **look)
+                axes.plot([1.03], [ceiling(size)], marker="_", ms=9, color=SIZE_COLOURS[size], clip_on=False)
+            axes.axline((0.5, 0.5), slope=1, color=plot.GREY, lw=0.8, ls=":")
+            axes.set(title=f"source: {label}", xlabel="endpoint's rate r, share of the link", xlim=(0.48, 1.04))
+            axes.set_ylim(0.35, 1.02)
+        made.axes[0].set_ylabel("goodput, share of the link")
+        legend = [
+            Line2D([], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size])
+            for size in SIZES
+        ]
+        legend.append(Line2D([], [], color=plot.GREY, marker="_", ls="none", ms=9, label="ceiling of the NIC"))
+        made.legend(handles=legend, loc="outside lower center", ncols=len(legend))
+        made.suptitle("The paper's policy by source, one sender", fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    greedy, random = ([points(runs, workload) for runs in seeds] for workload in SOURCES)
+    ats = sorted({at for one in greedy for at in among(one, "dack", SIZES)}, key=lambda at: at[1:])
+    rows = tuple(
+        (
+            SIZE_LABELS[at[1]],
+            f"{at[2]:g}",
+            number(seen(greedy, at, lambda one: one.goodput)),
+            number(seen(random, at, lambda one: one.goodput)),
+            number(ceiling(at[1])),
+        )
+        for at in ats
+    )
+    return [NumberTable("goodput by source", ("size", "r", *SOURCES.values(), "ceiling of the NIC"), rows)]

@@ -1,0 +1,89 @@
+"""Endpoints slower than the paper's: r = 0.1 to 0.4, 2 KB, one sender and eight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater import plot
+from backwater.number_tables import NumberTable
+
+from papers.ec import reference
+from papers.ec.beside import number
+from papers.ec.compare import goodputs, resent, told, waste
+from papers.ec.measured import POLICIES, least, most, points
+from papers.ec.panels import LABELS, colour, known_line, line, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+    from papers.ec.measured import Metrics
+
+WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
+SIZE = 2048
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    values: Metrics = {}
+    ratios: dict[str, list[float]] = {"least": [], "most": []}
+    for workload in WORKLOADS:
+        found = points(runs, workload)
+        values |= {f"{workload}_{name}": value for name, value in told(found).items()}
+        values[f"{workload}_dack_resent_most"] = most(resent(found, "dack"))
+        own = goodputs(found, "dack")
+        for end, known in ratios.items():
+            value = own[f"dack_goodput_over_ideal_{end}"]
+            known += [float(value)] if value is not None else []
+    alone = points(runs, "unicast")
+    return (
+        values
+        | waste(alone, [at for at in alone if at[0] == "opt"])
+        | {
+            "dack_goodput_over_ideal_least": least(ratios["least"]),
+            "dack_goodput_over_ideal_most": most(ratios["most"]),
+        }
+    )
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    from matplotlib.lines import Line2D
+
+    with plot.style():
+        made = plot.figure(8.5, 6)
+        grid = made.subplots(2, 2, sharex=True)
+        for column, (workload, label) in zip(grid.T, WORKLOADS.items(), strict=True):
+            every, known = [points(runs, workload) for runs in seeds], reference.below(workload)
+            for number_of, policy in enumerate(POLICIES):
+                look = {"colour": colour(policy), "marker": plot.marker(number_of)}
+                line(column[0], every, policy, SIZE, lambda one: one.goodput, **look)
+                line(column[1], every, policy, SIZE, lambda one: one.retransmission, **look)
+                known_line(column[0], known, policy, SIZE, lambda one: one.goodput, **look)
+                known_line(column[1], known, policy, SIZE, lambda one: one.retransmission, **look)
+            column[0].set(title=f"goodput, {label}", ylim=(0, 0.42))
+            column[1].set(title=f"retransmissions, {label}", ylim=(0, 1), xlabel="endpoint's rate r, share of the link")
+        for axes in grid[:, 0]:
+            axes.set_ylabel("share of the link")
+        handles = [
+            Line2D([], [], color=colour(one), marker=plot.marker(place), ms=4, label=LABELS[one])
+            for place, one in enumerate(POLICIES)
+        ]
+        hollow = f"authors' simulator ({reference.COMMIT})"
+        handles.append(Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow))
+        made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        made.suptitle("Below the paper's range: 2 KB", fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    rows = []
+    for workload, label in WORKLOADS.items():
+        every = [points(runs, workload) for runs in seeds]
+        for at, there in reference.below(workload).items():
+            ours = [seen(every, at, lambda one: one.goodput), seen(every, at, lambda one: one.retransmission)]
+            theirs = [number(there.goodput, "aborted"), number(there.retransmission, "aborted")]
+            shown = (number(ours[0]), theirs[0], number(ours[1]), theirs[1])
+            rows.append((label, LABELS[at[0]], f"{at[2]:g}", *shown))
+    headings = ("workload", "policy", "r", "goodput", "reference", "retransmissions", "reference")
+    return [NumberTable("ours and the authors' public simulator, as shares of the link", headings, tuple(rows), words=2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from papers.ec.measured import POLICIES, SIZES, Metrics, among, least, most, share, wire_ceiling
@@ -29,7 +30,9 @@ def goodputs(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = 
     return {f"{policy}_goodput_over_ideal_least": least(ratios), f"{policy}_goodput_over_ideal_most": most(ratios)}
 
 
-def resent(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> list[float]:
+def resent(
+    found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0
+) -> list[float]:
     """Retransmissions of a policy, as shares of the link."""
     return [one.retransmission for one in among(found, policy, sizes, most_r).values()]
 
@@ -39,7 +42,7 @@ def rise(found: Mapping[Point, Window], policy: str) -> float | None:
     rises: list[float] = []
     for size in FROM_1K:
         line = [one.retransmission for _, one in sorted(among(found, policy, [size]).items())]
-        rises += [after - before for before, after in zip(line, line[1:], strict=False)]
+        rises += [after - before for before, after in itertools.pairwise(line)]
     return most(rises)
 
 

@@ -1,4 +1,4 @@
-"""How the figures of the EC paper are drawn: a row of panels, one per policy or per size, with the reference hollow and dashed beside ours.
+"""How the figures of the EC paper are drawn: a row of panels, with the reference hollow and dashed beside ours.
 
 Lines are means over the seeds, with a bar from the least to the most where they differ.
 """
@@ -58,7 +58,9 @@ def known_line(
     """The same of the reference: hollow, dashed."""
     found = sorted((at[2], value(one)) for at, one in known.items() if at[:2] == (policy, size))
     xs, ys = zip(*((x, y) for x, y in found if y is not None), strict=True)
-    axes.plot(xs, ys, color=colour, marker=marker, ms=6.5, lw=0.8, ls=(0, (4, 2)), mfc="none", alpha=0.75, clip_on=False)
+    axes.plot(
+        xs, ys, color=colour, marker=marker, ms=6.5, lw=0.8, ls=(0, (4, 2)), mfc="none", alpha=0.75, clip_on=False
+    )
 
 
 def by_policy(
@@ -73,7 +75,7 @@ def by_policy(
     diagonal: bool = True,
     log: bool = False,
 ) -> None:
-    """A panel per policy with a line per size, in rows of what is shown: label, ours, the reference's, the axis's end."""
+    """A panel per policy, a line per size, in rows of what is shown: label, ours, the reference's, the axis's end."""
     with plot.style():
         made = plot.figure(10.5, 2.9 * len(rows) + 0.9)
         grid = made.subplots(len(rows), len(POLICIES), squeeze=False, sharex=True)

@@ -1,4 +1,4 @@
-"""Tables of numbers that a figure of a paper shows below its pictures: ``tables(seeds)`` of its figure.py returns them."""
+"""Tables that a figure of a paper has below its picture: ``tables(seeds)`` of its figure.py returns them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
 
-#: One colour per way of detecting congestion, alone and with isolation, and per controller with it; per policy of PUT streams.
+#: One colour per way of detecting congestion, alone and with isolation, and per controller with it; per policy of PUTs.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,

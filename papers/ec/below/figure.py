@@ -70,7 +70,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             for place, one in enumerate(POLICIES)
         ]
         hollow = f"authors' simulator ({reference.COMMIT})"
-        handles.append(Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow))
+        handles.append(
+            Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow)
+        )
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
         made.suptitle("Below the paper's range: 2 KB", fontsize=11, fontweight="bold")
         plot.save(made, file)
@@ -86,4 +88,6 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
             shown = (number(ours[0]), theirs[0], number(ours[1]), theirs[1])
             rows.append((label, LABELS[at[0]], f"{at[2]:g}", *shown))
     headings = ("workload", "policy", "r", "goodput", "reference", "retransmissions", "reference")
-    return [NumberTable("ours and the authors' public simulator, as shares of the link", headings, tuple(rows), words=2)]
+    return [
+        NumberTable("ours and the authors' public simulator, as shares of the link", headings, tuple(rows), words=2)
+    ]

@@ -27,7 +27,12 @@ END_US, STEADY_US = 500, 20
 #: How much of each trace is drawn: the paper shows 20 µs of its own policy only.
 SHOWN_US = {"opt": 100, "aimd": 100, "dack": 40}
 #: What the authors' public simulator shows, in µs.
-REFERENCE = {"first sign leaves": "5.15", "initiator halts": "9.31", "peak of the queue [KB]": "67.6", "NACKs under OPT": "28"}
+REFERENCE = {
+    "first sign leaves": "5.15",
+    "initiator halts": "9.31",
+    "peak of the queue [KB]": "67.6",
+    "NACKs under OPT": "28",
+}
 
 
 def metrics(runs: Mapping[str, Results]) -> Metrics:
@@ -61,8 +66,14 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         for axes, policy in zip(made.subplots(1, 3), POLICIES, strict=True):
             draw_trace(axes, Trace.of(seeds[0][f"greedy {policy}"]), policy)
         made.axes[0].set_ylabel("sequence number of the PUT")
-        looks = (("sent", "o", plot.GREY), ("sent again", "s", plot.BLACK), ("dropped: queue full", "x", plot.VERMILLION))
-        handles = [Line2D([], [], color=shade, marker=marker, ls="none", ms=5, label=label) for label, marker, shade in looks]
+        looks = (
+            ("sent", "o", plot.GREY),
+            ("sent again", "s", plot.BLACK),
+            ("dropped: queue full", "x", plot.VERMILLION),
+        )
+        handles = [
+            Line2D([], [], color=shade, marker=marker, ls="none", ms=5, label=label) for label, marker, shade in looks
+        ]
         handles += [Line2D([], [], color=plot.SKY, marker=".", ls="none", ms=6, label="dropped: behind a lost one")]
         handles += [Line2D([], [], color=plot.PURPLE, ls="--", lw=1, label="first sign leaves; halt")]
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
@@ -88,7 +99,9 @@ def draw_trace(axes: Axes, trace: Trace, policy: str) -> None:
         for time in (trace.first_us(*SIGNS), trace.halted_us()):
             if time is not None:
                 axes.axvline(time, color=plot.PURPLE, ls="--", lw=1)
-                axes.text(time, axes.get_ylim()[1], f" {time:.2f} µs", rotation=90, va="top", fontsize=7, color=plot.PURPLE)
+                axes.text(
+                    time, axes.get_ylim()[1], f" {time:.2f} µs", rotation=90, va="top", fontsize=7, color=plot.PURPLE
+                )
     axes.set(title=LABELS[policy], xlabel="time [µs]", xlim=(0, end), ylim=(0, None))
 
 

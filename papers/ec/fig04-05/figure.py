@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from papers.ec import reference
 from papers.ec.beside import differences
-from papers.ec.compare import FROM_1K, FROM_2K, goodputs, resent, rise, told
+from papers.ec.compare import FROM_2K, goodputs, resent, rise, told
 from papers.ec.measured import POLICIES, SIZES, among, least, most, over, points
 from papers.ec.panels import by_policy
 

@@ -1,4 +1,4 @@
-"""Figures 6 and 7: eight senders to one endpoint, five sizes, six rates, three policies: goodput and retransmissions."""
+"""Figures 6 and 7: eight senders to one endpoint, otherwise as Figures 4 and 5: goodput and retransmissions."""
 
 from __future__ import annotations
 

@@ -54,7 +54,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             axes.set_ylim(0.35, 1.02)
         made.axes[0].set_ylabel("goodput, share of the link")
         legend = [
-            Line2D([], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size])
+            Line2D(
+                [], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size]
+            )
             for size in SIZES
         ]
         legend.append(Line2D([], [], color=plot.GREY, marker="_", ls="none", ms=9, label="ceiling of the NIC"))

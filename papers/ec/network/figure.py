@@ -45,7 +45,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             if width > 1:
                 axes.text(begin + width / 2, 0, f"{label}\n{width:.3f} µs", ha="center", va="center", fontsize=8)
             elif label:
-                axes.annotate(f"{label} {1000 * width:.0f} ns", (begin + width, 0.3), (4, 6), textcoords="offset points", size=7)
+                axes.annotate(
+                    f"{label} {1000 * width:.0f} ns", (begin + width, 0.3), (4, 6), textcoords="offset points", size=7
+                )
             begin = found[event]
         axes.set(yticks=[], ylim=(-0.4, 0.75), xlabel="time since the PUT was taken up [µs]")
         axes.grid(visible=True, axis="x")

@@ -49,7 +49,9 @@ def r_of(run: Results) -> float:
 
 def starts(runs: Mapping[str, Results], kind: str) -> dict[float, Results]:
     """The runs of a kind by r."""
-    return dict(sorted((r_of(run), run) for name, run in runs.items() if name.split()[0] == kind and "T36KB" not in name))
+    return dict(
+        sorted((r_of(run), run) for name, run in runs.items() if name.split()[0] == kind and "T36KB" not in name)
+    )
 
 
 def lost(run: Results, *, later: bool) -> int:
@@ -78,17 +80,33 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         made = plot.figure(9, 3.6)
         left, right = made.subplots(1, 2)
         rs = list(cold)
-        left.plot([0.1, 0.9], [peak_bytes(0.1) / 1e3, peak_bytes(0.9) / 1e3], color=plot.GREY, ls="--", label="T + p + (1 − r) C L")
+        left.plot(
+            [0.1, 0.9],
+            [peak_bytes(0.1) / 1e3, peak_bytes(0.9) / 1e3],
+            color=plot.GREY,
+            ls="--",
+            label="T + p + (1 − r) C L",
+        )
         left.axhline(QUEUE / 1e3, color=plot.BLACK, lw=0.8, ls=":", label="the queue, 81 KB")
         peaks = [window(run, 0).peak / 1e3 for run in cold.values()]
         left.plot(rs, peaks, "o", color=plot.SCHEME_COLOURS["dack"], label="peak of the queue")
         left.set(xlabel="endpoint's rate r, share of the link", ylabel="bytes in the queue [KB]", ylim=(0, None))
         left.set_title("how high the queue rises")
         left.legend()
-        for kind, label, marker in (("cold", "one sender that never rests", "o"), ("cold-incast", "eight senders", "s")):
+        for kind, label, marker in (
+            ("cold", "one sender that never rests", "o"),
+            ("cold-incast", "eight senders", "s"),
+        ):
             found = starts(seeds[0], kind)
             values = [lost(run, later=False) for run in found.values()]
-            right.plot(list(found), values, marker, color=plot.SCHEME_COLOURS["dack"], label=label, mfc="none" if marker == "s" else None)
+            right.plot(
+                list(found),
+                values,
+                marker,
+                color=plot.SCHEME_COLOURS["dack"],
+                label=label,
+                mfc="none" if marker == "s" else None,
+            )
         right.set(xlabel="endpoint's rate r, share of the link", ylabel="packets", ylim=(-1, None))
         right.set_title("packets dropped in the first 300 µs")
         right.legend()

@@ -37,7 +37,10 @@ READINGS: dict[str, tuple[str, Callable[[Window, int], float | None]]] = {
         "packets sent again, per cycle of 2.5 ns",
         lambda one, _: one.resent * CYCLE_NS / (one.seconds * 1e9),
     ),
-    "full_of_accepted": ("packets that found the queue full, of those accepted", lambda one, _: over(one.full, one.accepted)),
+    "full_of_accepted": (
+        "packets that found the queue full, of those accepted",
+        lambda one, _: over(one.full, one.accepted),
+    ),
     "episodes_of_accepted": ("NACKs, of packets accepted", lambda one, _: over(one.nacks, one.accepted)),
     "resent_headers": ("headers sent again, of the link", _headers),
 }

@@ -80,14 +80,16 @@ def window(run: Results, start_ps: int = WARM_UP_PS, end_ps: int | None = None) 
 def _window(folder: str, start: int, end: int) -> Window:
     # Figures share runs: each is read once.
     run = Results(folder)
-    within = pl.col("time_ps").is_between(start, end - 1)
+    within = pl.col("start_ps").is_between(start, end - 1)
     streams = run.table("streams").filter(within)
-    ends = streams.group_by("src_index").agg(pl.col("accepted_bytes").sum()).sort("src_index")
+    ends = streams.group_by(pl.col("src").cast(pl.String)).agg(pl.col("accepted_bytes").sum())
     columns = [
         "sent_packets", "sent_bytes", "resent_packets", "resent_bytes", "accepted_packets", "accepted_bytes",
         "dropped_packets", "out_of_order_packets", "timeouts",
     ]  # fmt: skip
-    sums = streams.select(pl.col(columns).sum(), nacks=pl.col("nacks").filter(~pl.col("target")).sum())
+    sums = streams.select(
+        pl.col(columns).sum(), nacks=pl.col("nacks").filter(pl.col("side").cast(pl.String) == "initiator").sum()
+    )
     queue = run.table("endpoints").filter(within).select(pl.col("drained_bytes").sum(), pl.col("peak_bytes").max())
     by_sender, total, drained = pl.collect_all([ends, sums, queue])
     row, ns = total.row(0, named=True), (end - start) / NS

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Signs of congestion, as they leave the target.
 SIGNS = ("marked-sent", "dack-sent")
-HALTED = -1
+HALTED = "H-1"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Trace:
     @classmethod
     def of(cls, run: Results) -> Trace:
         """Read from the table of PUT events."""
-        columns = ["time_ps", "seq", "value", pl.col("event").cast(pl.String)]
+        columns = ["time_ps", "seq", "queue_bytes", pl.col("event", "state").cast(pl.String)]
         return cls(run.table("puts").select(columns).sort("time_ps", maintain_order=True).collect())
 
     def only(self, *events: str) -> pl.DataFrame:
@@ -44,7 +44,7 @@ class Trace:
 
     def halted_us(self) -> float | None:
         """When the stream was first throttled."""
-        first = self.only("state").filter(pl.col("value") == HALTED)["time_ps"].min()
+        first = self.only("state").filter(pl.col("state") == HALTED)["time_ps"].min()
         return None if first is None else float(first) / US  # type: ignore[arg-type]
 
     def sent_between(self, start_us: float, end_us: float) -> int:
@@ -53,4 +53,4 @@ class Trace:
 
     def queue_from(self, start_us: float) -> pl.Series:
         """Bytes in the receive queue as packets come in, from then on."""
-        return self.only("accepted").filter(pl.col("time_ps") >= int(start_us * US))["value"]
+        return self.only("accepted").filter(pl.col("time_ps") >= int(start_us * US))["queue_bytes"]

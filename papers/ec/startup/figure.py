@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 THRESHOLD, QUEUE = 8992, 80_992
 FRAME = 2048 + HEADER
-#: What scenarios/unicast.toml and the profile say: one link, the ACK on a wire, until it takes effect.
+#: What scenarios/unicast.toml and the profile say: one link, an ACK on a wire (it is no longer than what a switch waits
+#: for), until it takes effect.
 DELAY_NS, ACK_NS, PROCESSING_NS = 1865, 2.5, 430
+#: What a switch that cuts through waits for: 32 B.
+CUT_NS = 2.5
 #: The start is over by then, at any r.
 LATER = 300 * US
 
@@ -33,7 +36,7 @@ def blind_ns() -> float:
     """
     frame = FRAME / LINK_BYTES_PER_NS
     back = 2 * (DELAY_NS + ACK_NS) + PROCESSING_NS
-    forth = OVERHEAD_NS + frame + 2 * (DELAY_NS + frame)
+    forth = OVERHEAD_NS + frame + 2 * DELAY_NS + CUT_NS + frame
     return back + forth
 
 

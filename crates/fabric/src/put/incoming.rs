@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 
 use backwater_control::notify::put::{Acks, Fairness, Release, Sample, TargetConfig};
 use backwater_control::transport::Target;
-use backwater_units::Time;
+use backwater_units::{Span, Time};
 
 use crate::put::turns::Turns;
 use crate::spec::PutSpec;
@@ -50,7 +50,7 @@ impl Desk {
         Self {
             release: Release::default(),
             list: VecDeque::new(),
-            judged_at: period.map_or(u64::MAX, |period| period.as_ps()),
+            judged_at: period.map_or(u64::MAX, Span::as_ps),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::packet::{Kind, Packet};
 use crate::pair::Sender;
 use crate::ports::Purpose;
 use crate::put::log::{Note, window};
-use crate::put::outgoing::Kept;
+use crate::put::outgoing::{Kept, Message};
 use crate::put::{Puts, frame, streams};
 use crate::record::PutEvent;
 use crate::steps::Happened;
@@ -50,8 +50,10 @@ impl Puts {
         let outgoing = &self.outgoing[slot as usize];
         let streams = streams(world);
         let stream = &streams.all[outgoing.number as usize];
-        if outgoing.may_send(senders, streams.kind(stream), world).is_some() {
-            self.turns.add(slot, stream.class, outgoing.due, now);
+        if let Some(message) = outgoing.messages.front()
+            && outgoing.may_send(senders, streams.kind(stream), world).is_some()
+        {
+            self.turns.add(slot, stream.class, message.due, now);
         }
     }
 }
@@ -64,11 +66,8 @@ impl Host {
         let streams = streams(world);
         let stream = streams.of(sender.flow).expect("a PUT has a stream");
         sender.lateness.start(now, self.ports.closed_for(NIC, stream.class, now));
-        let outgoing = &mut puts.outgoing[stream.out_slot as usize];
-        if outgoing.messages.is_empty() {
-            outgoing.due = sender.first_due(now).saturating_add(streams.kind(stream).staging.as_ps());
-        }
-        outgoing.messages.push_back(pair);
+        let due = sender.first_due(now).saturating_add(streams.kind(stream).staging.as_ps());
+        puts.outgoing[stream.out_slot as usize].messages.push_back(Message { pair, due });
         puts.line_up(stream.out_slot, &self.senders, now, world);
     }
 
@@ -80,28 +79,25 @@ impl Host {
         let stream = streams.all[outgoing.number as usize];
         let spec = streams.kind(&stream);
         puts.turns.leave(stream.class);
-        let pair = *outgoing.messages.front().expect("it has something to send");
+        let message = outgoing.messages.front_mut().expect("it has something to send");
+        let pair = message.pair;
         let sender = &mut self.senders[pair as usize];
         let (in_flow, _, size) = sender.next_packet(world);
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
         sender.lateness.sent(now, now, wire_time, self.ports.closed_for(NIC, stream.class, now));
         let next = sender.put(now);
+        match next {
+            Some(made) => message.due = made.saturating_add(spec.staging.as_ps()),
+            None => {
+                outgoing.messages.pop_front();
+            }
+        }
         let kept = Kept { flow: sender.flow, at: now, size, last: next.is_none() };
         outgoing.leaves(size, false, spec);
         let seq = outgoing.reliability.sent().seq;
         outgoing.window.push_back(kept);
         outgoing.bytes += u64::from(size);
         puts.spaced_until = now + spec.overhead.as_ps();
-        match next {
-            Some(made) => outgoing.due = made.saturating_add(spec.staging.as_ps()),
-            None => {
-                outgoing.messages.pop_front();
-                if let Some(next) = outgoing.messages.front() {
-                    let first = self.senders[*next as usize].first_due(0);
-                    outgoing.due = first.saturating_add(spec.staging.as_ps());
-                }
-            }
-        }
         puts.line_up(slot, &self.senders, now, world);
         if world.follows(kept.flow) {
             let injected = Packet { flow: kept.flow, seq: in_flow, ..Packet::NONE };
@@ -176,7 +172,7 @@ impl Host {
         }
         self.arm(slot, now, world);
         let policy = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy;
-        let value = window(policy.state(), &policy).map_or(-1, |window| window as i64);
+        let value = window(policy.state(), &policy).map_or(-1, u64::cast_signed);
         let bytes = u64::from(kept.size);
         self.note_put(Note { slot, flow: kept.flow, seq, event, bytes, value }, now, world, post);
     }

@@ -65,7 +65,7 @@ impl Puts {
         if outgoing.is_empty() && incoming.is_empty() {
             return None;
         }
-        let id = |(_, stream): (u32, &streams::Stream)| streams.id(stream, world);
+        let id = |(_, stream): (u32, &streams::Stream)| stream.id(world);
         let sums = world.stream_sums.then(|| {
             let (sent, received): (Vec<StreamId>, Vec<StreamId>) =
                 (sent().map(id).collect(), received().map(id).collect());

@@ -21,6 +21,15 @@ pub(crate) struct Kept {
     pub(crate) last: bool,
 }
 
+/// A flow that is being sent, or waits for the ones before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    /// Slot of its sender.
+    pub(crate) pair: u32,
+    /// When its next packet is there.
+    pub(crate) due: u64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     /// Its number in [`crate::put::streams::Streams`].
@@ -31,10 +40,8 @@ pub(crate) struct Outgoing {
     pub(crate) window: VecDeque<Kept>,
     /// Their bytes.
     pub(crate) bytes: u64,
-    /// Flows that have started and are not sent completely, by the slots of their senders.
-    pub(crate) messages: VecDeque<u32>,
-    /// When the next packet of the first of them is there.
-    pub(crate) due: u64,
+    /// Flows that have started and are not sent completely.
+    pub(crate) messages: VecDeque<Message>,
     /// When packets expired the last time.
     expired: u64,
     /// How often the oldest packet was sent in vain.
@@ -54,7 +61,6 @@ impl Outgoing {
             window: VecDeque::new(),
             bytes: 0,
             messages: VecDeque::new(),
-            due: 0,
             expired: 0,
             futile: 0,
             timer: u64::MAX,
@@ -68,7 +74,7 @@ impl Outgoing {
 
     /// The size of the new packet that it may send as soon as that is there.
     pub(crate) fn may_send(&self, senders: &[Sender], spec: &PutSpec, world: &World) -> Option<u16> {
-        let sender = &senders[*self.messages.front()? as usize];
+        let sender = &senders[self.messages.front()?.pair as usize];
         let size = sender.next_packet(world).2;
         let may = self.reliability.next() == Next::New
             && self.window.len() < spec.buffer as usize

@@ -27,6 +27,18 @@ pub(crate) struct Stream {
     pub(crate) opposite: Option<u32>,
 }
 
+impl Stream {
+    /// What records call it.
+    pub(crate) fn id(&self, world: &World) -> StreamId {
+        StreamId {
+            src: world.hosts[self.src as usize],
+            dst: world.hosts[self.dst as usize],
+            priority: world.classes.priority(self.class),
+            kind: self.kind,
+        }
+    }
+}
+
 /// All PUT streams of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
@@ -98,15 +110,6 @@ impl Streams {
     }
 
     /// What records call a stream.
-    pub(crate) fn id(&self, stream: &Stream, world: &World) -> StreamId {
-        StreamId {
-            src: world.hosts[stream.src as usize],
-            dst: world.hosts[stream.dst as usize],
-            priority: world.classes.priority(stream.class),
-            kind: stream.kind,
-        }
-    }
-
     /// The kind of a stream.
     #[inline]
     pub(crate) fn kind(&self, stream: &Stream) -> &PutSpec {

@@ -70,7 +70,7 @@ impl Host {
             self.refuse(packet, event == PutEvent::Dropped, post);
         }
         let bytes = if verdict == Verdict::Accept { u64::from(packet.size - world.header) } else { 0 };
-        let value = self.receive_queue().0 as i64;
+        let value = self.receive_queue().0.cast_signed();
         let note = Note { slot: stream.in_slot, flow: packet.flow, seq, event, bytes, value };
         self.note_put(note, now, world, post);
         if verdict == Verdict::Accept && self.endpoint.is_none() {
@@ -155,7 +155,7 @@ impl Host {
             let arrived = Packet { time: now, ..*packet };
             self.note_arrival(&arrived, number, bytes, world, post);
         }
-        let (slot, event, value) = (stream.in_slot, PutEvent::Processed, held as i64);
+        let (slot, event, value) = (stream.in_slot, PutEvent::Processed, held.cast_signed());
         self.note_put(Note { slot, flow: packet.flow, seq, event, bytes, value }, now, world, post);
         self.send_next(now, world, post);
     }
@@ -220,7 +220,7 @@ impl Host {
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }
-        let (event, value) = (event_of(&frame), held as i64);
+        let (event, value) = (event_of(&frame), held.cast_signed());
         let note = Note { slot, flow: stream.flow, seq: frame.seq, event, bytes: 0, value };
         self.note_put(note, now, world, post);
     }

@@ -98,6 +98,7 @@ impl Desk {
         let Some(period) = spec.target.fairness.period().filter(|_| self.judged_at <= now) else { return };
         self.judged_at = (now - now % period.as_ps()).saturating_add(period.as_ps());
         let mut sample = Sample::default();
+        let own = |stream: &Incoming| own(stream) && stream.order.accepted() > 0;
         for stream in incoming.iter().filter(|stream| own(stream)) {
             sample.add(stream.acks.packets());
         }

@@ -42,8 +42,8 @@ pub(crate) struct Outgoing {
     pub(crate) bytes: u64,
     /// Flows that have started and are not sent completely.
     pub(crate) messages: VecDeque<Message>,
-    /// When packets expired the last time.
-    expired: u64,
+    /// When packets expired, or a replay began, the last time: those to be sent again have waited in vain since then only.
+    mended: u64,
     /// How often the oldest packet was sent in vain.
     pub(crate) futile: u32,
     /// When the timer that counts goes off; `u64::MAX`: none is set.
@@ -61,7 +61,7 @@ impl Outgoing {
             window: VecDeque::new(),
             bytes: 0,
             messages: VecDeque::new(),
-            expired: 0,
+            mended: 0,
             futile: 0,
             timer: u64::MAX,
             replaying: false,
@@ -105,7 +105,7 @@ impl Outgoing {
         let (first, replaying) = (self.oldest_place(), self.repeats());
         let acked = self.reliability.on_ack(seq);
         let facts = AckFacts {
-            packets: acked.covered,
+            packets: acked.fresh,
             bytes: self.bytes_of(first, acked.covered),
             repeat: acked.repeat,
             replaying,
@@ -121,6 +121,9 @@ impl Outgoing {
     pub(crate) fn on_nack(&mut self, seq: u32, spec: &PutSpec, now: u64) -> u32 {
         let nacked = self.reliability.on_nack(seq);
         self.policy.on_nack(&spec.policy, Time::from_ps(now));
+        if nacked.replay {
+            self.mended = now;
+        }
         self.progress(nacked.covered, false, spec);
         nacked.packets
     }
@@ -167,7 +170,7 @@ impl Outgoing {
         let through = oldest + late.max(1) - 1;
         self.reliability.on_timeout(through);
         self.policy.on_timeout(&spec.policy);
-        self.expired = now;
+        self.mended = now;
         oldest..=through
     }
 
@@ -182,7 +185,7 @@ impl Outgoing {
         if self.reliability.oldest() > self.reliability.newest() {
             return u64::MAX;
         }
-        let since = self.window[self.oldest_place()].at.max(self.expired);
+        let since = self.window[self.oldest_place()].at.max(self.mended);
         since.saturating_add(spec.retry.as_ps())
     }
 }

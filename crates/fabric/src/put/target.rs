@@ -7,6 +7,7 @@ use backwater_units::Time;
 
 use crate::host::{Host, NIC};
 use crate::packet::{Kind, LAST, Packet};
+use crate::put::incoming::Desk;
 use crate::put::log::Note;
 use crate::put::{Puts, frame, streams};
 use crate::record::PutEvent;
@@ -31,7 +32,7 @@ impl Puts {
 
     /// Bytes that other kinds of PUT than this one keep for streams which lost packets.
     fn reserved_by_others(&self, kind: u16) -> u64 {
-        let all: u64 = self.desks.iter().map(|desk| desk.reserved()).sum();
+        let all: u64 = self.desks.iter().map(Desk::reserved).sum();
         all - self.desks[usize::from(kind)].reserved()
     }
 }
@@ -220,14 +221,14 @@ impl Host {
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }
-        let (event, value) = (event_of(&frame), held.cast_signed());
+        let (event, value) = (event_of(frame), held.cast_signed());
         let note = Note { slot, flow: stream.flow, seq: frame.seq, event, bytes: 0, value };
         self.note_put(note, now, world, post);
     }
 }
 
-const fn event_of(frame: &Frame) -> PutEvent {
-    match *frame {
+const fn event_of(frame: Frame) -> PutEvent {
+    match frame {
         Frame { nack: true, .. } => PutEvent::NackSent,
         Frame { repeat: true, .. } => PutEvent::DackSent,
         Frame { marked: true, .. } => PutEvent::MarkedSent,

@@ -32,6 +32,12 @@ pub struct Totals {
     pub ue_packets: u64,
     /// CNPs (BECNs) that reached the senders.
     pub cnps: u64,
+    /// Packets that initiators of PUT streams sent again.
+    pub resent_packets: u64,
+    /// Arrivals that targets of PUT streams did not accept.
+    pub dropped_packets: u64,
+    /// Packets that switches dropped.
+    pub switch_drops: u64,
     /// PAUSEs that took effect.
     pub pauses: u64,
     /// PAUSE frames sent.
@@ -74,6 +80,10 @@ pub struct TrafficSummary {
     pub cnps_ce: u64,
     /// CNPs for UE that reached the senders.
     pub cnps_ue: u64,
+    /// Packets that the initiators of PUT streams sent again.
+    pub resent_packets: u64,
+    /// Arrivals that the targets of PUT streams did not accept.
+    pub dropped_packets: u64,
     /// Mean over flows of payload received per time from a flow's start to its end (or the run's); flows that
     /// had no time to send do not count. `None` if no flow had.
     pub mean_throughput_bps: Option<f64>,
@@ -194,6 +204,8 @@ impl Entry {
         sums.ue_packets += flow.ue_packets;
         sums.cnps_ce += flow.cnps_ce;
         sums.cnps_ue += flow.cnps_ue;
+        sums.resent_packets += flow.resent_packets;
+        sums.dropped_packets += flow.dropped_packets;
         let active = Span::from_ps(flow.finish.min(end).as_ps().saturating_sub(flow.start.as_ps()));
         self.throughputs.extend(throughput_bps(flow.received, active).map(|bps| bps as f64));
         self.fcts.extend(fct(flow).map(|fct| fct.as_ps() as f64));
@@ -249,6 +261,9 @@ fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Re
         ce_packets: sum(|t| t.ce_packets),
         ue_packets: sum(|t| t.ue_packets),
         cnps: sum(|t| t.cnps_ce + t.cnps_ue),
+        resent_packets: sum(|t| t.resent_packets),
+        dropped_packets: sum(|t| t.dropped_packets),
+        switch_drops: ports.iter().map(|p| p.dropped_packets).sum(),
         pauses: ports.iter().map(|p| p.pauses).sum(),
         pauses_sent: ports.iter().map(|p| p.pauses_sent).sum(),
         peak_ingress: fullest.map(peak).transpose()?,

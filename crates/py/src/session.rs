@@ -150,7 +150,11 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.delivered)?;
     sink.append(&records.injected)?;
     sink.append(&records.arrived)?;
-    sink.append(&records.isolation)
+    sink.append(&records.isolation)?;
+    sink.append(&records.puts)?;
+    sink.append(&records.streams)?;
+    sink.append(&records.endpoints)?;
+    sink.append(&records.drops)
 }
 
 fn finish(
@@ -172,7 +176,20 @@ fn finish(
 /// The tables of a run, with the rows that can be told beforehand.
 fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
     let ProbeSpec {
-        sample, ports, rates, marks, pauses, states, delivered, packets, isolation, blame, ..
+        sample,
+        ports,
+        rates,
+        marks,
+        pauses,
+        states,
+        delivered,
+        packets,
+        isolation,
+        puts,
+        streams,
+        endpoints,
+        drops,
+        blame,
     } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
     // At most all eight priorities of a port are in use.
@@ -197,6 +214,10 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Arrived, packets),
         (TableId::Isolation, *isolation),
         (TableId::Delivered, *delivered),
+        (TableId::Puts, puts.contains(&true)),
+        (TableId::Streams, *streams),
+        (TableId::Endpoints, *endpoints),
+        (TableId::Drops, *drops),
     ];
     demands
         .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));

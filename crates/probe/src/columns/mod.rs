@@ -6,10 +6,12 @@ mod common;
 mod delivery;
 mod events;
 mod isolation;
+mod put;
 mod series;
 mod totals;
 
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
+pub use put::{HALT_WORDS, PUT_WORDS};
 pub(crate) use totals::{fct, slowdown, throughput_bps};
 
 use crate::column::Column;
@@ -50,11 +52,19 @@ pub enum TableId {
     Isolation,
     /// Totals of each switch with combined queueing.
     Switches,
+    /// What happened in PUT streams, packet by packet.
+    Puts,
+    /// What the ends of PUT streams did, by sampling period.
+    Streams,
+    /// Receive queues of hosts, by sampling period.
+    Endpoints,
+    /// Packets that switches dropped.
+    Drops,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -70,6 +80,10 @@ impl TableId {
         Self::Arrived,
         Self::Isolation,
         Self::Switches,
+        Self::Puts,
+        Self::Streams,
+        Self::Endpoints,
+        Self::Drops,
     ];
 
     /// Name in TOML, Python and file names.
@@ -90,6 +104,10 @@ impl TableId {
             Self::Arrived => "arrived",
             Self::Isolation => "isolation",
             Self::Switches => "switches",
+            Self::Puts => "puts",
+            Self::Streams => "streams",
+            Self::Endpoints => "endpoints",
+            Self::Drops => "drops",
         }
     }
 
@@ -161,6 +179,22 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Switches => {
                 type $Record = backwater_fabric::record::SwitchRecord;
+                $body
+            }
+            $crate::columns::TableId::Puts => {
+                type $Record = backwater_fabric::record::PutRecord;
+                $body
+            }
+            $crate::columns::TableId::Streams => {
+                type $Record = backwater_fabric::record::StreamRecord;
+                $body
+            }
+            $crate::columns::TableId::Endpoints => {
+                type $Record = backwater_fabric::record::EndpointRecord;
+                $body
+            }
+            $crate::columns::TableId::Drops => {
+                type $Record = backwater_fabric::record::DropRecord;
                 $body
             }
         }

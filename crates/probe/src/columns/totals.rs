@@ -64,7 +64,7 @@ impl Table for FlowRecord {
         column(
             "finish_ps",
             "ps",
-            "When its last byte reached the receiver; null if it did not finish.",
+            "When its last byte reached the receiver, and was processed there if the host has a drain; null if it did not finish.",
             Take::MaybeU64(|r| known(r.finish)),
         ),
         column(
@@ -110,6 +110,19 @@ impl Table for FlowRecord {
         column("ue_packets", "count", "Packets that arrived with UE.", Take::U64(|r| r.ue_packets)),
         column("cnps_ce", "count", "CNPs for CE that the sender got.", Take::U64(|r| r.cnps_ce)),
         column("cnps_ue", "count", "CNPs for UE that the sender got.", Take::U64(|r| r.cnps_ue)),
+        column(
+            "resent_packets",
+            "count",
+            "Packets that the initiator of a PUT stream sent again; 0 for queue pairs of RoCE.",
+            Take::U64(|r| r.resent_packets),
+        ),
+        column(
+            "dropped_packets",
+            "count",
+            "Arrivals that the target of a PUT stream did not accept: no room, out of order, or accepted before; 0 for queue \
+             pairs of RoCE.",
+            Take::U64(|r| r.dropped_packets),
+        ),
         column(
             "connection_wait_ps",
             "ps",
@@ -190,6 +203,13 @@ impl Table for PortRecord {
         column("paused_ps", "ps", "Time for which the gate was closed.", Take::U64(|r| r.paused.as_ps())),
         column("ce_marks", "count", "Packets marked CE here.", Take::U64(|r| r.ce_marks)),
         column("ue_marks", "count", "Packets marked UE here.", Take::U64(|r| r.ue_marks)),
+        column(
+            "dropped_packets",
+            "count",
+            "Packets that the switch dropped here for want of room.",
+            Take::U64(|r| r.dropped_packets),
+        ),
+        column("dropped_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.dropped_bytes.get())),
         column(
             "non_congestion_ps",
             "ps",

@@ -2,4 +2,5 @@
 mod budget;
 mod columns_page;
 mod common;
+mod puts;
 mod tables;

@@ -13,7 +13,7 @@ use std::path::Path;
 
 const BUDGET: Bytes = Bytes::from_mb(100);
 
-fn write<R: Table>(dir: &Path, rows: &[R]) -> Vec<arrow_array::RecordBatch> {
+pub(crate) fn write<R: Table>(dir: &Path, rows: &[R]) -> Vec<arrow_array::RecordBatch> {
     let mut sink = Sink::create(dir, names(), &plan(R::ID, BUDGET)).unwrap();
     sink.append(rows).unwrap();
     let written = sink.finish().unwrap();

@@ -31,7 +31,7 @@
 //! | free packet | | once | reconstructed: in the authors' simulator an idle stream may send without limit until its next ACK |
 //! | halt after a replay | | no | the authors' public simulator; the paper, section II-F: "returns to the H(−1) state" |
 //!
-//! Known deviations: the authors' escape also waits for an empty allowance if `escape_needs_none` is set only. An ACK is one step of
+//! Known deviations: the authors' escape waits for an empty allowance too; here that is an option (`escape_needs_none`). An ACK is one step of
 //! the state machine however many packets it covers. A timeout frees one packet (neither source says what it does).
 use backwater_units::{Span, Time};
 
@@ -104,9 +104,9 @@ impl DackConfig {
         }
     }
 
-    /// By the paper's words alone: no escape, H(−1) after a replay.
+    /// By the paper's words alone: one or two packets per IACK, no escape, H(−1) after a replay.
     pub const fn paper() -> Self {
-        Self { escape: Span::MAX, halt_after_replay: true, ..Self::standard() }
+        Self { escape: Span::MAX, grants: Grants::PerAck, halt_after_replay: true, ..Self::standard() }
     }
 
     /// Refuses parameters outside the ranges in which the algorithm is defined. `largest`: see [`OptConfig::validate`].

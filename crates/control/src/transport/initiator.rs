@@ -58,7 +58,7 @@ pub struct Acked {
     /// Packets that neither an ACK nor a NACK has covered before, also if this one is only remembered: those from
     /// [`Initiator::oldest`] before the call.
     pub covered: u32,
-    /// Packets that no ACK has covered before.
+    /// `covered`, or where a NACK has covered them all, those that no ACK has.
     pub fresh: u32,
     /// Whether there are none: a duplicate.
     pub repeat: bool,
@@ -151,9 +151,10 @@ impl Initiator {
     /// An ACK of everything up to `seq` takes effect.
     #[inline]
     pub fn on_ack(&mut self, seq: u32) -> Acked {
-        let fresh = seq.min(self.newest).saturating_sub(self.seen);
-        self.seen += fresh;
+        let more = seq.min(self.newest).saturating_sub(self.seen);
+        self.seen += more;
         let covered = self.cover(seq);
+        let fresh = if covered > 0 { covered } else { more };
         Acked { packets: self.end_of_replay(), covered, fresh, repeat: fresh == 0 }
     }
 

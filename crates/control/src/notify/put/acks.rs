@@ -7,7 +7,7 @@
 //!   released ─────▶ owed ── every-th, or after a while, or on any data packet ──▶ IACK(told + 1), marked if congested
 //!   accepted while congested ── at once ──▶ DACK(told), marked                       │  as a frame: DACK(told) before it
 //!   lost ── at once, or as an ACK ──▶ NACK(accepted)                                 ▼
-//!   duplicate ──▶ owed: ACK(told) again                                          told + 1 ≤ released
+//!   duplicate ──▶ owed: any ACK                                                  told + 1 ≤ released
 //!   suppress: no DACK and no mark until so many IACKs have gone without; skip: two IACKs become one, of the second
 //! ```
 //! | symbol | unit | default | source |
@@ -43,11 +43,12 @@ pub struct Frame {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not one state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acks {
-    /// The latest that may be acknowledged, and the latest that was.
+    /// The latest that may be acknowledged, the latest that was, and the one that the latest ACK named: a NACK names some too.
     released: u32,
     told: u32,
-    /// ACKs to be sent once more: of duplicates, or DACKs after a NACK.
-    again: u32,
+    named: u32,
+    /// DACKs owed for packets that a NACK has reported.
+    dacks: u32,
     /// Packets accepted, and bytes released, in this period.
     packets: u32,
     bytes: u64,
@@ -57,7 +58,10 @@ pub struct Acks {
     since: Time,
     /// When the first unsent IACK was released.
     first: Time,
+    /// A DACK is owed because a packet was accepted while congested.
     dack: bool,
+    /// Any ACK is owed: a packet was old, or has come after the one that a NACK would have named.
+    repeat: bool,
     nack: bool,
     /// A trigger has fired, and not all has been sent.
     flush: bool,
@@ -77,7 +81,8 @@ impl Acks {
         Self {
             released: 0,
             told: 0,
-            again: 0,
+            named: 0,
+            dacks: 0,
             packets: 0,
             bytes: 0,
             suppress: 0,
@@ -85,6 +90,7 @@ impl Acks {
             since: Time::MAX,
             first: Time::MAX,
             dack: false,
+            repeat: false,
             nack: false,
             flush: false,
             dacked: false,
@@ -97,10 +103,10 @@ impl Acks {
         self.packets = self.packets.saturating_add(1);
         if self.nack {
             self.nack = false;
-            self.again += 1;
+            self.repeat = true;
         }
-        self.dack |= config.pacing && congested && self.suppress == 0;
-        if self.dack || self.again > 0 {
+        if config.pacing && congested && self.suppress == 0 {
+            self.dack = true;
             self.owe(now);
         }
     }
@@ -110,7 +116,7 @@ impl Acks {
     pub fn on_released(&mut self, seq: u32, size: u64, now: Time) {
         self.bytes += size;
         if seq <= self.told {
-            self.again += 1;
+            self.dacks += 1;
         } else if self.released == self.told {
             self.first = now;
         }
@@ -120,7 +126,7 @@ impl Acks {
 
     /// An old packet came in.
     pub fn on_duplicate(&mut self, now: Time) {
-        self.again += 1;
+        self.repeat = true;
         self.owe(now);
     }
 
@@ -139,7 +145,7 @@ impl Acks {
     pub fn due(&self, config: &TargetConfig, triggers: &Triggers) -> Option<Time> {
         let ready = self.released - self.told;
         let held = self.held(config, ready);
-        let owed = self.again + if held.is_some() { 0 } else { ready };
+        let owed = u32::from(self.repeat) + self.dacks + if held.is_some() { 0 } else { ready };
         if self.dack || (self.nack && triggers.nack_at_once) || owed >= triggers.every.max(1) {
             return Some(self.since);
         }
@@ -172,7 +178,9 @@ impl Acks {
     /// What a data packet to the initiator carries.
     pub fn piggyback(&mut self, config: &TargetConfig, congested: bool, now: Time) -> Frame {
         let frame = self.acknowledge(config, congested, now);
-        self.sent(now);
+        if !self.owes() {
+            (self.flush, self.since) = (false, Time::MAX);
+        }
         frame
     }
 
@@ -181,7 +189,7 @@ impl Acks {
         if !config.pacing || config.after_nack == AfterNack::Dack {
             // What was released and not told is told by this.
             if config.pacing {
-                self.again += self.released.saturating_sub(self.told);
+                self.dacks += self.released - self.told;
             }
             self.told = self.told.max(accepted);
             self.released = self.released.max(self.told);
@@ -194,7 +202,7 @@ impl Acks {
         let ready = self.released - self.told;
         if !config.pacing {
             self.told = self.released;
-            self.again = 0;
+            (self.repeat, self.named) = (false, self.told);
             return Frame { seq: self.told, marked: false, nack: false, repeat: ready == 0 };
         }
         let mut marked = congested;
@@ -217,11 +225,16 @@ impl Acks {
             self.told += step;
             self.first = now;
         } else {
-            self.again -= u32::from(self.again > 0);
+            self.dacks -= u32::from(self.dacks > 0);
         }
+        let before = self.named;
+        if step > 0 || self.repeat {
+            self.named = self.told;
+        }
+        self.repeat = false;
         // Any ACK will do, but while congested it must say so.
         self.dack &= congested && !marked && step > 0 && self.suppress == 0;
-        Frame { seq: self.told, marked, nack: false, repeat: step == 0 }
+        Frame { seq: self.named, marked, nack: false, repeat: self.named == before }
     }
 
     /// Packets that the next IACK covers; 0 if there is none to be sent.
@@ -234,8 +247,12 @@ impl Acks {
 
     /// After a frame: whatever is still owed is due at once, behind the other streams.
     fn sent(&mut self, now: Time) {
-        self.flush = self.nack || self.again > 0 || self.released > self.told;
-        self.since = if self.flush || self.dack { now } else { Time::MAX };
+        self.flush = self.owes();
+        self.since = if self.flush { now } else { Time::MAX };
+    }
+
+    fn owes(&self) -> bool {
+        self.nack || self.dack || self.repeat || self.dacks > 0 || self.released > self.told
     }
 
     /// A period is over: what the verbs are to do in the next one.
@@ -258,7 +275,7 @@ impl Acks {
         self.bytes
     }
 
-    /// The latest packet that was acknowledged.
+    /// The latest packet that an ACK or, for good, a NACK has acknowledged.
     #[inline]
     pub const fn told(&self) -> u32 {
         self.told

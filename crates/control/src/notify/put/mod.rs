@@ -69,7 +69,7 @@ pub enum Reservation {
 pub enum AfterNack {
     /// They are sent one by one, as ever.
     Iack,
-    /// Each is a DACK, with the number of the NACK.
+    /// Each is a DACK; the next IACK is that of the packet that was lost.
     Dack,
 }
 

@@ -6,7 +6,7 @@
 //! ```text
 //!   ACK,  cwnd < ssthresh:  cwnd += min(acknowledged bytes, MSS)     slow start
 //!   ACK,  cwnd ≥ ssthresh:  cwnd += MSS · MSS / cwnd                 congestion avoidance
-//!   NACK:                   cwnd = ssthresh = cwnd / 2               also one that comes during a replay
+//!   NACK:                   cwnd = ssthresh = max(cwnd / 2, floor)   also one that comes during a replay
 //!   new packet:    bytes + size ≤ cwnd, or nothing is outstanding
 //!   resent packet: always, or, if replays are gated, resent bytes that no ACK has covered + size ≤ cwnd, or there are none
 //! ```
@@ -15,11 +15,13 @@
 //! | MSS | B | 8,992 | EC paper, section III-A: 9 KB; 281 flits |
 //! | initial | B | 8,992 | the authors' public simulator: one MSS |
 //! | ssthresh | B | 128,000 | the authors' public simulator: its limit of outstanding bytes |
+//! | floor | B | 0 | the authors' public simulator; RFC 5681, which the paper cites: two MSS |
 //! | replays gated | | no | the authors' public simulator; the paper says that the window governs all outstanding data |
 //!
 //! The window is the only limit: that of OPT does not apply, in the authors' simulator either.
 //!
-//! Known deviations: windows are bytes, not flits of 32 B. One packet may be outstanding however small the window is, as nothing
+//! Known deviations: windows are bytes, not flits of 32 B, but no divisor is below one flit. Without a floor a window below one MSS
+//! grows by more than one MSS per ACK; RFC 5681 never has one. One packet may be outstanding however small the window is, as nothing
 //! else would ever open it again. An ACK that covers nothing new opens nothing. A timeout leaves the window as it is; so does the
 //! authors' simulator, other than RFC 5681.
 use backwater_units::Bytes;
@@ -27,6 +29,9 @@ use backwater_units::Bytes;
 use super::{AckFacts, Load};
 use crate::ConfigError;
 use crate::error::require;
+
+/// Least divisor of the growth: a flit of the authors' simulator, whose windows are whole flits.
+const FLIT: u64 = 32;
 
 /// Parameters of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub struct AimdConfig {
     pub initial: u64,
     /// Slow start ends at this window, in bytes.
     pub ssthresh: u64,
+    /// Least window after a NACK, in bytes.
+    pub floor: u64,
     /// Whether the window holds back resent packets too.
     pub gates_replay: bool,
 }
@@ -44,7 +51,12 @@ pub struct AimdConfig {
 impl AimdConfig {
     /// MSS of 9 KB (EC paper, section III-A), the rest as in the authors' public simulator (commit 6ef0eb3).
     pub const fn standard() -> Self {
-        Self { mss: 8_992, initial: 8_992, ssthresh: 128_000, gates_replay: false }
+        Self { mss: 8_992, initial: 8_992, ssthresh: 128_000, floor: 0, gates_replay: false }
+    }
+
+    /// By RFC 5681, which the paper cites: the window gates replays too, and does not fall below two segments.
+    pub const fn rfc5681() -> Self {
+        Self { floor: 2 * 8_992, gates_replay: true, ..Self::standard() }
     }
 
     /// Refuses a window that could not grow.
@@ -112,14 +124,14 @@ impl Aimd {
         let step = if self.cwnd < self.ssthresh {
             facts.bytes.min(config.mss)
         } else {
-            config.mss * config.mss / self.cwnd.max(1)
+            config.mss * config.mss / self.cwnd.max(FLIT)
         };
         self.cwnd = self.cwnd.saturating_add(step);
     }
 
     /// A NACK took effect.
-    pub const fn on_nack(&mut self) {
-        self.cwnd /= 2;
+    pub fn on_nack(&mut self, config: &AimdConfig) {
+        self.cwnd = (self.cwnd / 2).max(config.floor);
         self.ssthresh = self.cwnd;
         self.resent = 0;
     }

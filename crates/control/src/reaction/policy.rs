@@ -133,11 +133,11 @@ impl Policy {
     }
 
     /// A NACK takes effect, also one that starts no replay.
-    pub const fn on_nack(&mut self, _: &PolicyConfig, now: Time) {
-        match self {
-            Self::Opt => {}
-            Self::Aimd(aimd) => aimd.on_nack(),
-            Self::Dack(dack) => dack.on_nack(now),
+    pub fn on_nack(&mut self, config: &PolicyConfig, now: Time) {
+        match (self, config) {
+            (Self::Aimd(aimd), PolicyConfig::Aimd(config)) => aimd.on_nack(config),
+            (Self::Dack(dack), _) => dack.on_nack(now),
+            _ => {}
         }
     }
 

@@ -14,9 +14,9 @@ fn limits() -> impl Strategy<Value = OptConfig> {
 }
 
 fn policy() -> impl Strategy<Value = PolicyConfig> {
-    let aimd = (100..9_000_u64, 100..9_000_u64, 100..64_000_u64, any::<bool>()).prop_map(
-        |(mss, initial, ssthresh, gates_replay)| {
-            PolicyConfig::Aimd(AimdConfig { mss, initial, ssthresh, gates_replay })
+    let aimd = (100..9_000_u64, 100..9_000_u64, 100..64_000_u64, 0..3_000_u64, any::<bool>()).prop_map(
+        |(mss, initial, ssthresh, floor, gates_replay)| {
+            PolicyConfig::Aimd(AimdConfig { mss, initial, ssthresh, floor, gates_replay })
         },
     );
     let escape = prop::sample::select(vec![Span::MAX, Span::from_us(40), Span::from_us(5)]);

@@ -13,6 +13,7 @@
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
+//! | which | | ordered | the authors' public simulator: the paper gives neither period nor trigger for its verbs |
 //! | period | time | 250 µs | reconstructed: the paper does not say; the period of the authors' ordered list |
 //! | difference | ppm | 25,000 | reconstructed: 2.5 %, a parameter that the authors' simulator reads |
 //! | hold | time | 25 µs | reconstructed: a time limit for coalescing that the authors' simulator reads |

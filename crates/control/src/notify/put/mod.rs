@@ -123,7 +123,7 @@ impl Triggers {
 impl TargetConfig {
     /// The target of the paper's baselines: every PUT is acknowledged as it is accepted.
     pub const fn baseline() -> Self {
-        Self { pacing: false, reservation: Reservation::None, ..Self::standard() }
+        Self { pacing: false, reservation: Reservation::None, fairness: Fairness::None, ..Self::standard() }
     }
 
     /// The defaults of the proposed policy.
@@ -137,7 +137,7 @@ impl TargetConfig {
             reservation: Reservation::Packet,
             reserved_counts: false,
             after_nack: AfterNack::Iack,
-            fairness: Fairness::None,
+            fairness: Fairness::Ordered { period: Span::from_us(250) },
         }
     }
 
@@ -147,7 +147,6 @@ impl TargetConfig {
             rule: ReleaseRule::Below,
             reservation: Reservation::Bytes(8_992),
             reserved_counts: true,
-            fairness: Fairness::Ordered { period: Span::from_us(250) },
             ..Self::standard()
         }
     }

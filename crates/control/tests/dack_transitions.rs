@@ -109,7 +109,9 @@ fn stream_in(halt: Halt) -> Dack {
         Zero => &[MarkedIack],
         One(count) => &[MarkedIack, Iack, Iack, Iack, Iack, Iack, Iack][..=count as usize],
     };
-    path.iter().for_each(|&on| step(&mut dack, &CONFIG, on, false));
+    for &on in path {
+        step(&mut dack, &CONFIG, on, false);
+    }
     spend(&mut dack, &CONFIG);
     assert_eq!(dack.halt(), halt);
     dack

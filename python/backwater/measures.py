@@ -52,6 +52,11 @@ def of_kind(scenario: Mapping[str, Any], kind: str) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == kind]
 
 
+def has_puts(scenario: Mapping[str, Any]) -> bool:
+    """Whether a resolved scenario has traffic of PUTs."""
+    return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
+
+
 def end_ps(results: Results) -> int:
     """When the run ended."""
     return int(results.meta["sim_time_ps"])
@@ -64,9 +69,10 @@ def by_traffic(results: Results) -> pl.DataFrame:
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
     finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
     sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Computed
-    once for each `Results`.
+    once for each `Results`. Of a run with PUTs there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """
     end = end_ps(results)
+    of_puts = ("resent_packets", "dropped_packets") if has_puts(results.meta["scenario"]) else ()
     sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(results.meta["scenario"]))
     slowdown = pl.col("slowdown").drop_nulls()
     span = pl.col("finish_ps").fill_null(end).max() - pl.col("start_ps").min()
@@ -85,6 +91,7 @@ def by_traffic(results: Results) -> pl.DataFrame:
             throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
             mean_fct_ps=pl.when(sized).then(pl.col("fct_ps").mean()),
             p99_slowdown=nearest_rank(slowdown, 99),
+            **{name: pl.col(name).sum() for name in of_puts},
         )
         .sort("traffic_index")
         .collect()

@@ -1,4 +1,4 @@
-"""How the outcomes of several schemes are shown: two tables for the terminal, and a picture."""
+"""How the outcomes of several schemes are shown: tables for the terminal, and a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def tables(found: Outcomes) -> list[Table]:
-    """Per traffic entry and scheme, and per scheme: mean over the seeds ± half of the 95 % confidence interval."""
+    """Per traffic entry and scheme, and per scheme: mean over the seeds ± half of the 95 % confidence interval.
+
+    The last one, of PUT streams and receive queues, is there if there are some.
+    """
     from rich.table import Table
 
     over = f"mean of {found.seeds} seeds ± 95 % confidence interval" if found.seeds > 1 else "one seed"
@@ -49,7 +52,36 @@ def tables(found: Outcomes) -> list[Table]:
         notes.append("isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream")
     notes += _twins(found)
     network.caption, network.caption_justify = "\n".join(notes), "left"
-    return [traffic, network]
+    return [traffic, network, *([_puts(found, over)] if found.puts else [])]
+
+
+def _puts(found: Outcomes, over: str) -> Table:
+    """Goodput, what was sent again and dropped, ACKs, fairness, receive queues."""
+    from rich.table import Table
+
+    names = {one.name for one in found.puts}
+    title = "PUTs and receive queues" if "target_drops" in names else "Receive queues"
+    made = Table(title=f"{title} under each scheme, {over}", title_justify="left", header_style="bold")
+    made.add_column("scheme")
+    for one in found.puts:
+        made.add_column(one.heading, justify="right")
+    for scheme, values in found.network.items():
+        made.add_row(scheme, *_cells(found.puts, values))
+    notes = [text for name, text in _NOTES.items() if name in names]
+    if found.window is not None:
+        notes.append(f"all of it from {' to '.join(map(quantity.time, found.window))}")
+    made.caption, made.caption_justify = "\n".join(notes), "left"
+    return made
+
+
+#: What a column of the table of PUTs means.
+_NOTES = {
+    "goodput_bps": "goodput: payload that targets accepted; of the link: of the links to the targets",
+    "target_drops": "dropped by hosts: arrivals for which there was no room, or out of order",
+    "dacks": "NACKs, DACKs: those that took effect; a marked IACK is a DACK, too",
+    "difference_percent": "largest difference of two initiators of a host: of what it accepted, as a share of its link",
+    "holding_ps": "switch held: time for which slow hosts held ports of switches by flow control",
+}
 
 
 def _twins(found: Outcomes) -> list[str]:
@@ -115,26 +147,29 @@ def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:
-    """A row of panels per traffic entry and one for the network, each with a bar per scheme.
+    """A row of panels per traffic entry, one for the network and one for PUTs, each with a bar per scheme.
 
     Panels with nothing but zeros are named below the title and not drawn.
     """
-    every = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()] + [_of_network(found)]
-    *rows, network = [[panel for panel in row if not _is_zero(panel)] for row in every]
+    every = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()]
+    every += [_of_network(found), _of_puts(found)]
+    # A row of PUTs, or of a network without PAUSEs, may have nothing to show; that of an entry keeps its place.
+    rows = [[panel for panel in row if not _is_zero(panel)] for row in every]
+    rows = [row for number, row in enumerate(rows) if row or number < len(found.traffic)]
     zeros = ", ".join(panel[0] for row in every for panel in row if _is_zero(panel))
     schemes = list(found.network)
-    columns = max(len(row) for row in (*rows, network))
+    columns = max(len(row) for row in rows)
     with plot.style():
-        made = plot.figure(2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * (len(rows) + 1) + 0.4)
-        grid: Any = made.subplots(len(rows) + 1, columns, squeeze=False)
-        for panels, row in zip(grid, (*rows, network), strict=True):
+        made = plot.figure(2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4)
+        grid: Any = made.subplots(len(rows), columns, squeeze=False)
+        for panels, row in zip(grid, rows, strict=True):
             for index, axes in enumerate(panels):
                 if index >= len(row):
                     axes.set_axis_off()
                     continue
                 heading, parts, unit, scale = row[index]
                 _bars(axes, schemes, parts, scale, quantity.count if unit in _COUNTS else quantity.three_digits)
-                if unit == "%":
+                if unit.startswith("%"):
                     axes.set_xlim(0, min(axes.get_xlim()[1], 128))
                     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= 100])
                 axes.set_title(heading, fontsize=8.5)
@@ -149,7 +184,7 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.
-_COUNTS = ("BECNs", "PAUSEs", "entries")
+_COUNTS = ("BECNs", "PAUSEs", "entries", "packets")
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -200,6 +235,26 @@ def _of_network(found: Outcomes) -> list[_Panel]:
     names = {one.name for one in found.quantities}
     headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}
     return panels + [(text, [of(name)], "entries", 1) for name, text in headings.items() if name in names]
+
+
+def _of_puts(found: Outcomes) -> list[_Panel]:
+    names = {one.name for one in found.puts}
+    return [
+        (text, [{scheme: values.get(name) for scheme, values in found.network.items()}], unit, scale)
+        for name, (text, unit, scale) in _PUT_PANELS.items()
+        if name in names
+    ]
+
+
+#: Of a quantity of PUTs its panel's heading, unit, and what a value is divided by.
+_PUT_PANELS = {
+    "goodput_percent": ("PUT goodput", "% of the link", 1.0),
+    "resent_percent": ("PUTs sent again", "% of all sent", 1.0),
+    "target_drops": ("dropped by hosts", "packets", 1.0),
+    "switch_drops": ("dropped by switches", "packets", 1.0),
+    "difference_percent": ("largest difference", "% of the link", 1.0),
+    "receive_peak_bytes": ("peak receive queue", "KB", 1e3),
+}
 
 
 def _scale(values: ByScheme, units: Sequence[tuple[float, str]]) -> tuple[float, str]:

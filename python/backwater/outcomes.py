@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import measures, quantity
+from backwater import measures, puts, quantity
 from backwater.errors import UsageError
 from backwater.stats import Estimate, estimate
 
@@ -61,6 +61,22 @@ OF_ISOLATION = (
     Quantity("peak_slots", "most slots", quantity.count),
     Quantity("cims", "CIMs", quantity.count),
 )
+#: Of PUT streams and the receive queues of hosts.
+OF_PUTS = (
+    Quantity("goodput_bps", "goodput", quantity.rate),
+    Quantity("goodput_percent", "of the link", _percent),
+    Quantity("resent_packets", "resent", quantity.count),
+    Quantity("resent_percent", "of all sent", _percent),
+    Quantity("target_drops", "dropped by hosts", quantity.count),
+    Quantity("switch_drops", "by switches", quantity.count),
+    Quantity("nacks", "NACKs", quantity.count),
+    Quantity("dacks", "DACKs", quantity.count),
+    Quantity("timeouts", "timeouts", quantity.count),
+    Quantity("difference_percent", "largest difference", _percent),
+    Quantity("jain", "Jain", quantity.three_digits),
+    Quantity("receive_peak_bytes", "peak receive queue", quantity.size),
+    Quantity("holding_ps", "switch held", quantity.time),
+)
 
 
 def pauses(priority: int) -> Quantity:
@@ -76,6 +92,8 @@ class Outcomes:
     network: Mapping[str, Mapping[str, Estimate]]
     #: What there is of the network, in the order in which it is shown.
     quantities: Sequence[Quantity]
+    #: What there is of PUT streams and receive queues.
+    puts: Sequence[Quantity]
     seeds: int
     window: Window | None = None
     #: The schemes whose switches isolate as ICI+ does.
@@ -92,7 +110,8 @@ class Outcomes:
 
     def totals(self) -> pl.DataFrame:
         """One row per scheme: each of the quantities with the ends of its 95 % interval."""
-        rows = [{"scheme": scheme} | _columns(self.quantities, values) for scheme, values in self.network.items()]
+        shown = (*self.quantities, *self.puts)
+        rows = [{"scheme": scheme} | _columns(shown, values) for scheme, values in self.network.items()]
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -109,10 +128,10 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     """Measure runs of several schemes.
 
     Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what
-    arrived within it. Raises UsageError for a window that cannot be measured.
+    arrived within it; so are all numbers of PUT streams. Raises UsageError for a window that cannot be measured.
     """
     entries = {scheme: [_entries(run, window) for run in seeds] for scheme, seeds in runs.items()}
-    totals = {scheme: [_totals(run) for run in seeds] for scheme, seeds in runs.items()}
+    totals = {scheme: [_totals(run, window) for run in seeds] for scheme, seeds in runs.items()}
     names = list(dict.fromkeys(name for seeds in entries.values() for seed in seeds for name in seed))
     known = {key for seeds in totals.values() for seed in seeds for key, value in seed.items() if value is not None}
     lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
@@ -126,6 +145,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         },
         {scheme: _over_seeds(seeds) for scheme, seeds in totals.items()},
         [one for one in shown if one.name in known],
+        [one for one in OF_PUTS if one.name in known],
         len(next(iter(runs.values()))),
         window,
         [scheme for scheme, seeds in runs.items() if _isolation(seeds[0].meta["scenario"]) == "ici+"],
@@ -164,36 +184,34 @@ def _entries(run: Results, window: Window | None) -> dict[str, Values]:
         .collect()
     )
     if window is None:
-        rates = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
+        rates: dict[str, float] | None = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
     else:
         rates = _within(run, window)
     return {
         row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
-        | {"throughput_bps": rates.get(row["traffic"], 0.0)}
+        | {"throughput_bps": rates.get(row["traffic"], 0.0) if rates is not None else None}
         for row in rows.to_dicts()
     }
 
 
-def _within(run: Results, window: Window) -> dict[str, float]:
-    """Payload that arrived in a window over its length, by traffic entry, in bit/s."""
+def _within(run: Results, window: Window) -> dict[str, float] | None:
+    """Payload that arrived in a window over its length, by traffic entry, in bit/s; None if only PUT streams tell."""
     start, end = window
-    period = run.meta["scenario"].get("probe", {}).get("sample")
-    if not run.has("delivered") or period is None:
+    if not (run.has("delivered") or run.has("streams")):
         raise UsageError(
-            '--window needs probe.delivered: run with --set probe.delivered=true --set probe.sample="10us"'
+            "--window needs probe.delivered, or of PUTs probe.streams: run with --set probe.delivered=true "
+            '--set probe.sample="10us"'
         )
-    if end > measures.end_ps(run):
-        raise UsageError(f"--window ends after the runs do, at {quantity.time(measures.end_ps(run))}")
-    step = quantity.parse_time(period)
-    if start % step or end % step:
-        raise UsageError(f"--window must begin and end at multiples of probe.sample, {period}")
+    puts.check_window(run, window)
+    if not run.has("delivered"):
+        return None
     inside = pl.col("time_ps").is_between(start, end, closed="left")
     rate = pl.col("received_bytes").sum() * 8e12 / (end - start)
     found = run.table("delivered").filter(inside).group_by(pl.col("traffic").cast(pl.String)).agg(rate).collect()
     return {str(name): float(value) for name, value in found.rows()}
 
 
-def _totals(run: Results) -> Values:
+def _totals(run: Results, window: Window | None) -> Values:
     ports = run.ports.select(pl.col("ce_marks", "ue_marks", "paused_ps").sum()).collect().to_dicts()[0]
     lanes = run.ports.group_by("priority").agg(pl.col("pauses").sum()).filter(pl.col("pauses") > 0).collect()
     found: Values = {
@@ -206,7 +224,7 @@ def _totals(run: Results) -> Values:
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
         found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
-    return found
+    return found | puts.numbers(run, window)
 
 
 def _isolation(scenario: Mapping[str, Any]) -> str:

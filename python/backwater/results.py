@@ -178,6 +178,26 @@ class Results:
         return self.table("switches")
 
     @property
+    def puts(self) -> pl.LazyFrame:
+        """One row per event of the PUT streams of the entries in `probe.puts`."""
+        return self.table("puts")
+
+    @property
+    def streams(self) -> pl.LazyFrame:
+        """What each end of each PUT stream did, by sampling period."""
+        return self.table("streams")
+
+    @property
+    def endpoints(self) -> pl.LazyFrame:
+        """Receive queues of hosts, by sampling period."""
+        return self.table("endpoints")
+
+    @property
+    def drops(self) -> pl.LazyFrame:
+        """One row per packet that a switch dropped."""
+        return self.table("drops")
+
+    @property
     def packets(self) -> pl.LazyFrame:
         """One row per packet of the entries in `probe.packets`, from the tables `injected` and `arrived`.
 

@@ -9,7 +9,7 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
-from backwater import measures, quantity
+from backwater import measures, put_lines, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,26 +19,37 @@ if TYPE_CHECKING:
 
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
-    """Per traffic entry and run: flows, packets, CE, UE, throughput."""
+    """Per traffic entry and run: flows, packets, CE, UE, throughput; of PUTs what was sent again and dropped."""
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("traffic")
     if len(runs) > 1:
         table.add_column("run")
-    for heading in ("flows", "finished", "packets", "CE", "UE", "throughput", "mean FCT", "p99 slowdown"):
+    of_puts = any(measures.has_puts(run.meta["scenario"]) for run in runs.values())
+    counts = ("flows", "finished", "packets", *(("resent", "dropped") if of_puts else ()), "CE", "UE")
+    for heading in (*counts, "throughput", "mean FCT", "p99 slowdown"):
         table.add_column(heading, justify="right")
     frames = {name: measures.by_traffic(run).to_dicts() for name, run in runs.items()}
     for rows in zip(*frames.values(), strict=True):
         for name, row in zip(frames, rows, strict=True):
             label = [name] if len(runs) > 1 else []
-            table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row))
+            table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row, of_puts))
     supplied = sorted({name for run in runs.values() for name in measures.supplied(run.meta["scenario"])})
     _footnote(
-        table, [_THROUGHPUT, _of_supplies(supplied), *(_of_the_finished(rows, name) for name, rows in frames.items())]
+        table,
+        [
+            _THROUGHPUT,
+            _DROPPED if of_puts else "",
+            _of_supplies(supplied),
+            *(_of_the_finished(rows, name) for name, rows in frames.items()),
+        ],
     )
     return table
 
 
 _THROUGHPUT = "throughput: payload from an entry's first start to its last finish, or to the end of the run"
+_DROPPED = (
+    "resent: packets that initiators sent again; dropped: arrivals that targets did not accept, no room or out of order"
+)
 _IN_STATE = (
     "the verdict of a TCD port changes only at a dequeue: a port that falls idle keeps its last one, "
     "and its time counts there"
@@ -68,8 +79,9 @@ def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
     return f"{run + ': ' if run else ''}FCT and slowdown of the {finished} of {finite} flows that finished"
 
 
-def _traffic_cells(row: Mapping[str, Any]) -> list[str]:
-    counts = (row[key] for key in ("flows", "finished", "packets", "ce_packets", "ue_packets"))
+def _traffic_cells(row: Mapping[str, Any], of_puts: bool) -> list[str]:
+    more = ("resent_packets", "dropped_packets") if of_puts else ()
+    counts = (row.get(key) for key in ("flows", "finished", "packets", *more, "ce_packets", "ue_packets"))
     return [
         *(_or_dash(count, quantity.count) for count in counts),
         _or_dash(row["throughput_bps"], quantity.rate),
@@ -316,6 +328,7 @@ def run_lines(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _applications(results)
+    lines += put_lines.of(results)
     lines += _cut_short(results)
     return lines + _never_off(meta)
 

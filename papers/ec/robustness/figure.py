@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from backwater import plot
 from backwater.number_tables import NumberTable
@@ -26,8 +25,7 @@ _KNOWN = {"code": "dack-code", "one": "dack-one", "none": "dack-none"}
 COLOURS = {"code": plot.VERMILLION, "one": plot.SCHEME_COLOURS["dack"], "none": plot.BLACK}
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """What is hard, how it is called in the reference, and what goodput could be."""
 
     name: str

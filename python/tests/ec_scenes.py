@@ -1,4 +1,4 @@
-"""Results of a run as the figures of the EC paper want them, small and made up: streams to one host, in periods of 50 µs."""
+"""Results of a run as the figures of the EC paper want them, small and made up: streams to one host, by period."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PERIOD = 50 * US
 END = 2500 * US
 FRAME = 2112
 COUNTS = (
-    "sent_packets", "sent_bytes", "resent_packets", "resent_bytes", "accepted_packets", "accepted_bytes", "dropped_packets",
-    "out_of_order_packets", "duplicate_packets", "nacks", "timeouts",
+    "sent_packets", "sent_bytes", "resent_packets", "resent_bytes", "accepted_packets", "accepted_bytes",
+    "dropped_packets", "out_of_order_packets", "duplicate_packets", "nacks", "timeouts",
 )  # fmt: skip
 #: Periods of the start, and of the window after the warm-up.
 STARTS = (0, 50, 400, 2250, 2300, 2450)

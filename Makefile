@@ -33,11 +33,12 @@ demo: build ## one congestion point under ECN and under TCD: a table, a picture,
 reproduce-quick: build ## a quick look at every figure of the papers: does everything run, has every claim a verdict
 	$(BIN)/backwater reproduce tcd --quick
 	$(BIN)/backwater reproduce ici --quick
+	$(BIN)/backwater reproduce ec --quick
 
 # The report's own version and date stand beside the link in README.md; a test compares them.
 report: build ## reproduce the papers at their own size, vary what they leave open, put the reports into docs/reports
 	@mkdir -p docs/reports
-	for paper in tcd ici; do \
+	for paper in tcd ici ec; do \
 	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && \
 	  $(BIN)/backwater report results/reproduce/$$paper && \
 	  cp results/reproduce/$$paper/report.html docs/reports/$$paper.html || exit; \

@@ -41,7 +41,7 @@ def sensitivity(
     Parameters
     ----------
     system
-        Which paper: tcd or ici.
+        Which paper: tcd, ici or ec.
     parameter
         Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
     seeds

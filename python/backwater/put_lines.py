@@ -56,9 +56,9 @@ def _still(results: Results) -> list[str]:
     lines = []
     for row in found.head(_NAMED).to_dicts():
         when = f"after {quantity.time(row['since'])}" if row["since"] else "at all"
-        sent = quantity.count(row["sent"])
+        packets = quantity.count(row["sent"])
         lines.append(
-            f"no progress: {row['dst']} accepted no PUT of {row['src']} {when}, though {sent} packets were sent"
+            f"no progress: {row['dst']} accepted no PUT of {row['src']} {when}, though {packets} packets were sent"
         )
     more = found.height - len(lines)
     return lines + ([f"no progress: {more} more streams like these"] if more > 0 else [])

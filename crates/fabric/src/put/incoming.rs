@@ -16,7 +16,7 @@ pub(crate) struct Incoming {
     pub(crate) acks: Acks,
     /// Bytes of the receive queue that are kept for it.
     pub(crate) own: u64,
-    /// Size of the packet that it lost last.
+    /// Size of the packet that was missed, or that told of it.
     pub(crate) lost: u16,
 }
 
@@ -98,8 +98,10 @@ impl Desk {
         let Some(period) = spec.target.fairness.period().filter(|_| self.judged_at <= now) else { return };
         self.judged_at = (now - now % period.as_ps()).saturating_add(period.as_ps());
         let mut sample = Sample::default();
-        let own = |stream: &Incoming| own(stream) && stream.order.accepted() > 0;
-        for stream in incoming.iter().filter(|stream| own(stream)) {
+        // A stream that has nothing to send is not one that gets less than its share.
+        let active =
+            |stream: &&Incoming| own(stream) && (stream.acks.packets() > 0 || stream.order.in_episode());
+        for stream in incoming.iter().filter(active) {
             sample.add(stream.acks.packets());
         }
         for stream in incoming.iter_mut().filter(|stream| own(stream)) {

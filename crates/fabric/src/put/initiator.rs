@@ -117,6 +117,7 @@ impl Host {
         let spec = streams.kind(&streams.all[outgoing.number as usize]);
         let Some((seq, mut kept)) = outgoing.may_repeat(spec) else { return };
         kept.at = now;
+        puts.replayed_at = now;
         let place = outgoing.place(seq);
         outgoing.window[place] = kept;
         outgoing.leaves(kept.size, true, spec);
@@ -234,6 +235,7 @@ impl Host {
         let stream = &streams.all[outgoing.number as usize];
         let spec = streams.kind(stream);
         let before = outgoing.policy.state();
+        let mut quiet = false;
         let (freed, event) = if effect.nack {
             (outgoing.on_nack(seq, spec, now), PutEvent::Nack)
         } else {
@@ -244,13 +246,14 @@ impl Host {
                 (false, false) => PutEvent::Iack,
             };
             // Every packet of the other stream carries the latest ACK: one that says nothing new is no event.
-            if acked.repeat && effect.aboard && !marked {
-                return;
-            }
+            quiet = acked.repeat && effect.aboard && !marked;
             (acked.packets, event)
         };
         self.free(slot, freed, now, world, post);
         self.after_change(slot, now, world);
+        if quiet {
+            return;
+        }
         self.note_put(Note { slot, flow: stream.flow, seq, event, bytes: 0, value: -1 }, now, world, post);
         self.note_policy(slot, before, now, world, post);
     }

@@ -39,6 +39,8 @@ pub(crate) struct Puts {
     turns: Turns,
     /// Outgoing streams that have packets to send again, in the order of their NACKs.
     replays: VecDeque<u32>,
+    /// When a packet was sent again the last time.
+    replayed_at: u64,
     /// No new packet starts before this: the initiator's overhead.
     spaced_until: u64,
     /// ACKs and NACKs that have come in and take effect later, by kind of PUT.
@@ -80,6 +82,7 @@ impl Puts {
             outgoing,
             incoming,
             replays: VecDeque::new(),
+            replayed_at: 0,
             spaced_until: 0,
             sums,
         }))

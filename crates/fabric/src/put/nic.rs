@@ -1,5 +1,5 @@
-//! What the PUT streams of a host send next. Before all else what must not wait: overdue ACKs, then replays. New packets take
-//! turns, also with the queue pairs of RoCE; other ACKs fill the gaps.
+//! What the PUT streams of a host send next: overdue ACKs, then replays, then new packets in turn; other ACKs fill the gaps. Replays
+//! and new packets take turns with the queue pairs of RoCE.
 use backwater_engine::Post;
 
 use crate::host::{Host, NIC};
@@ -65,7 +65,9 @@ impl Puts {
             let outgoing = &self.outgoing[*slot as usize];
             let stream = &streams.all[outgoing.number as usize];
             let (_, kept) = outgoing.may_repeat(streams.kind(stream))?;
-            let offer = Offer { since: 0, class: stream.class, size: kept.size, what: What::Again(*slot) };
+            // After one of its packets a replay lets those go first that were due before it.
+            let since = self.replayed_at;
+            let offer = Offer { since, class: stream.class, size: kept.size, what: What::Again(*slot) };
             (open & (1 << stream.class) != 0).then_some(offer)
         })
     }

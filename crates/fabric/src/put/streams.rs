@@ -109,7 +109,6 @@ impl Streams {
         self.of[flow as usize]
     }
 
-    /// What records call a stream.
     /// The kind of a stream.
     #[inline]
     pub(crate) fn kind(&self, stream: &Stream) -> &PutSpec {

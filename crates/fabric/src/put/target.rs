@@ -97,14 +97,11 @@ impl Host {
         match verdict {
             Verdict::Accept => desk.release.give_back(std::mem::take(&mut incoming.own)),
             Verdict::Duplicate => incoming.acks.on_duplicate(now),
-            Verdict::Drop { nack, gap } => {
-                if !gap {
-                    incoming.lost = packet.size;
-                }
-                if nack {
-                    incoming.acks.on_lost(now);
-                }
+            Verdict::Drop { nack: true, .. } => {
+                incoming.lost = packet.size;
+                incoming.acks.on_lost(now);
             }
+            Verdict::Drop { nack: false, .. } => {}
         }
         incoming.line_up(stream.in_slot, stream.class, spec, &mut puts.owed, packet.time);
         (verdict, seq)

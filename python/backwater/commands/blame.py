@@ -55,7 +55,7 @@ def blame(
     if bin_ps <= 0:
         raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
     if plot is not None:
-        _check(plot)
+        check_picture(plot)
     run = Results(results)
     if out is not None:
         require_folder(out, "--out")
@@ -74,7 +74,8 @@ def blame(
             print(f"written: {file}")
 
 
-def _check(plot: Path) -> None:
+def check_picture(plot: Path) -> None:
+    """Raise UsageError for a `--plot` that no picture can be written to."""
     from backwater.errors import UsageError
 
     if plot.suffix not in (".png", ".pdf", ".svg"):

@@ -40,16 +40,25 @@ pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
     }
 }
 
-/// Fills into the `cc` of every traffic entry that has one what it does not say from the scenario's own.
+/// The tables that a traffic entry may have for itself.
+const OWN: [&str; 2] = ["cc", "put"];
+
+/// Fills into the tables of every traffic entry's own what they do not say from the scenario's.
 pub(crate) fn fill_entries(root: &mut Node) {
-    let Some(common) = root.get("cc").cloned() else { return };
+    for table in OWN {
+        fill_own(root, table);
+    }
+}
+
+fn fill_own(root: &mut Node, table: &str) {
+    let Some(common) = root.get(table).cloned() else { return };
     let Value::Table(entries) = &mut root.value else { return };
     let traffic = entries.iter_mut().find(|entry| entry.key == "traffic");
     let Some(Value::List(items)) = traffic.map(|entry| &mut entry.node.value) else { return };
     for item in items {
         let Value::Table(keys) = &mut item.value else { continue };
-        if let Some(own) = keys.iter_mut().find(|entry| entry.key == "cc") {
-            fill(&mut own.node, &common, "cc");
+        if let Some(own) = keys.iter_mut().find(|entry| entry.key == table) {
+            fill(&mut own.node, &common, table);
         }
     }
 }

@@ -9,10 +9,12 @@ use crate::document::Node;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 17] = [
+const FILLED: [&str; 23] = [
     "Run",
     "Packet",
     "Ack",
+    "Host",
+    "HostPfc",
     "Switch",
     "Pfc",
     "Credits",
@@ -26,6 +28,10 @@ const FILLED: [&str; 17] = [
     "Cc",
     "Timely",
     "Ib",
+    "Put",
+    "PutAck",
+    "Aimd",
+    "Dack",
     "Probe",
 ];
 
@@ -177,6 +183,10 @@ fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::M
         "Cim" => &defaults["switch"]["isolation"]["cim"],
         "Ici" => &defaults["switch"]["isolation"]["ici"],
         "Detector" => &defaults["switch"]["detector"],
+        "HostPfc" => &defaults["host"]["pfc"],
+        "PutAck" => &defaults["put"]["ack"],
+        "Aimd" => &defaults["put"]["aimd"],
+        "Dack" => &defaults["put"]["dack"],
         "Timely" => &defaults["cc"]["timely"],
         "Ib" => &defaults["cc"]["ib"],
         name => &defaults[name.to_lowercase()],

@@ -55,7 +55,10 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
     let (source, name) = (sources.len(), format!("profile {} (built in)", profile.name()));
     sources.push(Source { name, text: profile.defaults().to_owned() });
     match Node::parse(profile.defaults(), source) {
-        Ok(defaults) => layers::fill(&mut root, &defaults, ""),
+        Ok(defaults) => {
+            layers::fill(&mut root, &defaults, "");
+            layers::fill_entries(&mut root);
+        }
         Err(broken) => problems.extend(broken),
     }
     problems.extend(check::check(&root, rules));

@@ -120,7 +120,7 @@ pub struct Timely {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
-    /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc.
+    /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc; endpoint: none (the rest as in ideal).
     pub kind: CcKind,
     /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3: decrease-check.
     pub variant: Variant,

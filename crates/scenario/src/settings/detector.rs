@@ -79,7 +79,8 @@ pub struct ByRate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Detector {
-    /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation: red.
+    /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation: red; endpoint: none (PUTs cannot be
+    /// marked).
     pub kind: DetectorKind,
     /// red: when a packet is judged. isolation: enqueue (reconstructed: the ICI paper does not say; its signal is the occupancy of the
     /// egress); the other profiles: dequeue (DCQCN paper; both ns-3 simulators).

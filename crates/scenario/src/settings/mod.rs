@@ -6,16 +6,19 @@ mod cc;
 mod combined;
 mod credits;
 mod detector;
+mod host;
 mod ib;
 mod isolation;
 mod packet;
 mod pfc;
 mod probe;
+mod put;
 mod run;
 mod scheme;
 mod switch;
 mod topology;
 mod traffic;
+mod word_or;
 mod workload;
 
 use schemars::JsonSchema;
@@ -27,6 +30,7 @@ pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
 pub use combined::{Combined, Crossbar};
 pub use credits::{Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
+pub use host::{Host, HostPfc, Pattern, Transport};
 pub use ib::{Cct, Ib, IbOnUe};
 pub use isolation::{
     Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
@@ -34,11 +38,16 @@ pub use isolation::{
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Pfc, ThresholdKind};
 pub use probe::Probe;
+pub use put::{
+    AfterNack, Aimd, Dack, Fairness, FreeOne, Grants, Iack, NackWhen, Put, PutAck, PutPolicy, Release,
+    ReplayMoves, Reservation, Signal,
+};
 pub use run::{Engine, Run};
 pub use scheme::Scheme;
-pub use switch::{Arbiter, FlowControl, Queueing, Switch, Switching};
+pub use switch::{Arbiter, FlowControl, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
+pub use word_or::{Never, NoLimit, Word, WordOr};
 pub use workload::{Arrivals, Full, Gaps, LoadCounts, Rack, SizeChoice, Spread, TableName, Workload};
 
 /// Which published system the values that the file does not give are taken from.
@@ -58,11 +67,15 @@ pub enum Profile {
     /// The network of the ICI paper: switches with ingress and egress regions and a speedup of 2, packets of 4 KiB, DCQCN as of
     /// SIGCOMM 2015. Isolation itself is off: `switch.isolation.kind` chooses one. Its links have 100 Gbps and 25 ns.
     Isolation,
+    /// The network of the EC paper: PUTs in a lossy fabric, packets of 2 KiB and 64 B of header, receive queues of 81 KB. Hosts are as
+    /// fast as their links until `host.drain` says otherwise. Its links have 102.4 Gbps and a round trip takes 8 µs.
+    Endpoint,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband, Self::Isolation];
+    pub const ALL: [Self; 6] =
+        [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband, Self::Isolation, Self::Endpoint];
 
     /// The name in scenario files.
     pub const fn name(self) -> &'static str {
@@ -72,6 +85,7 @@ impl Profile {
             Self::HpccNs3 => "hpcc-ns3",
             Self::Infiniband => "infiniband",
             Self::Isolation => "isolation",
+            Self::Endpoint => "endpoint",
         }
     }
 
@@ -83,6 +97,7 @@ impl Profile {
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
             Self::Infiniband => include_str!("../profiles/infiniband.toml"),
             Self::Isolation => include_str!("../profiles/isolation.toml"),
+            Self::Endpoint => include_str!("../profiles/endpoint.toml"),
         }
     }
 }
@@ -104,10 +119,14 @@ pub struct Settings {
     pub packet: Packet,
     /// Acknowledgements.
     pub ack: Ack,
+    /// Hosts as receivers.
+    pub host: Host,
     /// All switches alike.
     pub switch: Switch,
     /// The default reaction point (congestion control).
     pub cc: Cc,
+    /// The default protocol of PUTs.
+    pub put: Put,
     /// Who sends what to whom.
     pub traffic: Vec<Traffic>,
     /// What is recorded. It never changes the run.

@@ -34,6 +34,17 @@ pub struct Probe {
     /// Whether what isolation does is recorded: entries of congested-flow tables that come, go and are refused, and congestion
     /// isolation messages. Default false.
     pub isolation: bool,
+    /// Whether what PUT streams do is summed up for every period of `sample`. Default: whether there are PUTs and `sample` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<bool>,
+    /// Whether what receive queues of hosts do is summed up for every period of `sample`. Default: whether there are slow hosts and
+    /// `sample` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<bool>,
+    /// Traffic entries, by name, of whose PUT streams every packet, ACK and change of state is recorded. Default none.
+    pub puts: Vec<String>,
+    /// Whether every packet that a switch drops is recorded. Default true.
+    pub drops: bool,
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave
     /// long queues, where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,

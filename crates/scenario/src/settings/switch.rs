@@ -37,8 +37,18 @@ pub enum FlowControl {
     Pfc,
     /// Credits (InfiniBand), as `[switch.credits]` says. Hosts take part.
     Credits,
-    /// Nothing: a full buffer stops the run.
+    /// Nothing: `overflow` says what a full buffer does.
     None,
+}
+
+/// What a switch does with a packet for which it has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnOverflow {
+    /// The run stops: a fabric that should be lossless has lost something.
+    Stop,
+    /// The packet is lost (tail drop). With queueing = output, flow-control = none and traffic that is sent again: PUTs.
+    Drop,
 }
 
 /// Which queue of an egress port sends next. The control priority always goes first.
@@ -63,22 +73,31 @@ pub struct Switch {
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control
     /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
-    /// (`run.py` at 100 Gbps).
+    /// (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
+    /// What happens to a packet for which there is no room. endpoint: drop (EC paper, section III-B: "a lossy fabric with packet drops
+    /// at switches"); the other profiles: stop. Flow control and other queueing have no room for drop.
+    pub overflow: OnOverflow,
+    /// overflow = drop: most bytes that wait at an egress port, of all priorities but the control priority. All profiles: 1024 KB
+    /// (the authors' public simulator, commit 6ef0eb3; the EC paper does not say).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub port_buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); infiniband: voq (TCD authors' flit-level
-    /// model); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts).
+    /// model); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint: output (the EC authors' public
+    /// simulator, commit 6ef0eb3).
     pub queueing: Queueing,
     /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3: store-and-forward (both ns-3 simulators);
     /// infiniband: cut-through (TCD authors' flit-level model); isolation: store-and-forward (reconstructed: the ICI paper does not
-    /// say).
+    /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3).
     pub switching: Switching,
-    /// cut-through: bytes that must have come in before a packet goes on. All profiles: 20 B (local route header 8 B and
-    /// base transport header 12 B, InfiniBand specification).
+    /// cut-through: bytes that must have come in before a packet goes on. endpoint: 32 B (one flit of the EC authors' public
+    /// simulator, commit 6ef0eb3); the other profiles: 20 B (local route header 8 B and base transport header 12 B, InfiniBand
+    /// specification).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub header: Quantity<Bytes>,
     /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); infiniband: credits
-    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1).
+    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric).
     pub flow_control: FlowControl,
     /// Which queue of a port sends next. isolation: deficit (reconstructed: the ICI paper speaks of traffic class weights); the
     /// other profiles: round-robin (authors' release; the HPCC simulator; TCD authors' flit-level model).

@@ -3,7 +3,7 @@ use backwater_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cc, Workload};
+use super::{Cc, Put, Transport, Workload};
 use crate::quantity::Quantity;
 
 /// What spaces the packets of an entry's flows.
@@ -104,17 +104,25 @@ pub struct Traffic {
     #[serde(default = "zero_span")]
     #[schemars(extend("x-maximum" = "18014s"))]
     pub start: Quantity<Span>,
-    /// What spaces the packets. Default cc. Not for constant sources, which have their own rate.
+    /// What spaces the packets. Default cc. Not for constant sources, which have their own rate, nor for PUTs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Which messages share a queue pair. Default message; of mpi-io pair ("multiple I/O messages are sending in one
-    /// connection", TCD paper §5.2.2). Only for kinds with several messages from one source to one destination.
+    /// connection", TCD paper §5.2.2). Only for kinds with several messages from one source to one destination. Not for PUTs: those
+    /// of one source, destination and priority are one stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
     /// A reaction point of the entry's own: what is not written here is that of `[cc]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cc")]
     pub cc: Option<Cc>,
+    /// What carries its bytes. Default `host.transport`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// A protocol of the entry's own PUTs: what is not written here is that of `[put]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Put")]
+    pub put: Option<Put>,
     /// What the flows are.
     #[serde(flatten)]
     pub workload: Workload,

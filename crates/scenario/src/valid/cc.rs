@@ -12,7 +12,7 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
-use super::Context;
+use super::{Context, is_put};
 use crate::document::{Step, at};
 use crate::settings::{
     self, AutoOr, Cc, CcKind, Cct, DetectorKind, Ib, IbOnUe, Np, Pacing, Settings, Variant,
@@ -25,11 +25,16 @@ const NP_ECN_FRACTION: f64 = 0.95;
 pub(super) struct Pairs {
     pub(super) kinds: Vec<PairSpec>,
     pub(super) of_entry: Vec<u16>,
+    /// By traffic entry: whether it has no queue pairs, but PUTs.
+    puts: Vec<bool>,
 }
 
 impl Pairs {
-    /// The priority of a flow's ACKs, if it has any. TIMELY has them whatever `ack.every` says.
+    /// The priority of a flow's ACKs, if it has any. TIMELY has them whatever `ack.every` says; those of PUTs have their own.
     pub(super) fn ack_priority(&self, flow: &Flow) -> Option<u8> {
+        if self.puts.get(usize::from(flow.group)) == Some(&true) {
+            return Some(flow.priority);
+        }
         let kind = self.of_entry.get(usize::from(flow.group)).copied().unwrap_or_default();
         self.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(flow.priority))
     }
@@ -56,10 +61,11 @@ pub(super) fn pairs(
 ) -> Option<Pairs> {
     let settings = context.settings;
     let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows });
-    let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new() };
+    let puts = (0..settings.traffic.len()).map(|entry| is_put(settings, entry)).collect();
+    let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };
     let mut whole = !pairs.kinds.is_empty();
     for (index, entry) in settings.traffic.iter().enumerate() {
-        let Some(cc) = &entry.cc else {
+        let Some(cc) = entry.cc.as_ref().filter(|_| !is_put(settings, index)) else {
             pairs.of_entry.push(0);
             continue;
         };
@@ -264,12 +270,12 @@ fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<N
 }
 
 /// A key in a table; one with dots leads through further tables.
-fn below(place: &[Step], key: &'static str) -> Vec<Step> {
+pub(super) fn below(place: &[Step], key: &'static str) -> Vec<Step> {
     place.iter().cloned().chain(key.split('.').map(Step::from)).collect()
 }
 
 /// The place as messages call it: `traffic.2.cc`.
-fn name(place: &[Step]) -> String {
+pub(super) fn name(place: &[Step]) -> String {
     let word = |step: &Step| match step {
         Step::Key(key) => (*key).to_owned(),
         Step::Index(index) => index.to_string(),

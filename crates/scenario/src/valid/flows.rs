@@ -4,11 +4,11 @@ use backwater_topology::Network;
 use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, trace};
 use backwater_units::{Bytes, Time};
 
-use super::Context;
-use super::workload;
+use super::put::{Puts, is_put, streams};
+use super::{Context, workload};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{Connection, Control, Rack, Shape, Traffic, Workload};
+use crate::settings::{Connection, Control, Rack, Shape, Traffic, Transport, Workload};
 
 /// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
 pub(super) const PRIORITY: u8 = 3;
@@ -28,11 +28,12 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
     if !matches!(entry.workload, Workload::HpccFlows { .. }) {
         entry.priority.get_or_insert(PRIORITY);
     }
-    if !matches!(entry.workload, Workload::Constant { .. }) {
+    let put = entry.transport == Some(Transport::Put);
+    if !matches!(entry.workload, Workload::Constant { .. }) && !put {
         entry.control.get_or_insert(Control::Cc);
     }
     let mixed = matches!(entry.workload, Workload::MpiIo { .. });
-    if entry.workload.repeats() {
+    if entry.workload.repeats() && !put {
         entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
     }
     match &mut entry.workload {
@@ -47,7 +48,7 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
 }
 
 /// All flows, in the order in which the run numbers them.
-pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
+pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -> Vec<Flow> {
     let settings = context.settings;
     names(context);
     let (mut flows, mut steps) = (Vec::new(), Vec::new());
@@ -91,6 +92,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
     }
     trace::sort_with(&mut flows, &mut steps);
     context.steps = steps;
+    streams::connect(context, &mut flows, &puts.of_entry, connections);
     end(context, &flows);
     flows
 }
@@ -98,6 +100,9 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network) -> Vec<Flow> {
 /// Whether the messages of an entry share connections; refused where there is but one for each.
 fn connects(context: &mut Context<'_>, index: usize) -> bool {
     let entry = &context.settings.traffic[index];
+    if is_put(context.settings, index) {
+        return false;
+    }
     if let (Some(_), false) = (entry.connection, entry.workload.repeats()) {
         let (name, kind) = (&entry.name, entry.workload.kind());
         let message = format!("traffic.{name}: kind = \"{kind}\" has one flow per source and destination");

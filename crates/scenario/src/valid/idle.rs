@@ -1,9 +1,11 @@
 //! Keys that the user wrote but that have no effect next to what else was chosen. They are no mistakes (a file is
 //! often run with several detectors), but the results say so.
+mod hosts;
+mod puts;
 mod reactions;
 mod switch;
 
-use super::Context;
+use super::{Context, is_put, put};
 use crate::document::Node;
 use crate::settings::CcKind;
 
@@ -13,26 +15,40 @@ type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
 /// Notes a caveat for each group of such keys.
 pub(super) fn report(context: &mut Context<'_>) {
     let settings = context.settings;
-    let kinds = || settings.traffic.iter().map(|entry| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
+    let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
+    let kinds = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
     let timely = kinds().any(|kind| kind == CcKind::Timely);
-    let all_timely = kinds().all(|kind| kind == CcKind::Timely);
-    let others: [Case<'_>; 3] = [
-        (settings.ack.every == 0 && !timely, &["ack"], &["size", "priority"], "ack.every = 0".to_owned()),
+    let puts = put::all(settings);
+    let all_timely = !puts && kinds().all(|kind| kind == CcKind::Timely);
+    let others: [Case<'_>; 4] = [
+        (
+            puts,
+            &["ack"],
+            &["every", "size", "priority"],
+            "traffic of PUTs alone, which have [put.ack]".to_owned(),
+        ),
+        (
+            !puts && settings.ack.every == 0 && !timely,
+            &["ack"],
+            &["size", "priority"],
+            "ack.every = 0".to_owned(),
+        ),
         (all_timely, &["ack"], &["every"], "TIMELY, which has one ACK for each segment".to_owned()),
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample".to_owned()),
     ];
     let mut caveats = Vec::new();
-    for (idle, table, keys, why) in switch::cases(settings).into_iter().chain(others) {
+    let cases = switch::cases(settings).into_iter().chain(hosts::cases(settings)).chain(others);
+    for (idle, table, keys, why) in cases {
         let table = Written { name: table.join("."), node: context.wrote(table) };
         caveat(&mut caveats, &table, keys, idle, &why);
     }
     context.caveats.extend(caveats);
-    let reactions = reactions::report(context);
-    context.caveats.extend(reactions);
+    let own = [reactions::report(context), puts::report(context)].concat();
+    context.caveats.extend(own);
 }
 
 /// `key = "word"`, as the user would write it.
-fn is(key: &str, word: impl serde::Serialize) -> String {
+pub(super) fn is(key: &str, word: impl serde::Serialize) -> String {
     let word = serde_json::to_value(word).expect("a kind is a word");
     format!("{key} = {word}")
 }

@@ -8,23 +8,27 @@ mod deadlock;
 mod detector;
 mod files;
 mod flows;
+mod host;
 mod idle;
 mod isolation;
 mod lanes;
 mod names;
+mod overflow;
 mod pattern;
 mod pfc;
 mod probe;
+mod put;
 mod topology;
 mod workload;
 
 use backwater_engine::Kind;
-use backwater_fabric::{Overflow, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
 
 use self::lanes::Lanes;
+use self::put::{Puts, is_put};
 use crate::diagnostic::{Problem, ScenarioError};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
@@ -87,6 +91,8 @@ impl Scenario {
 
 /// Writes out the defaults that depend on other values.
 fn fill(settings: &mut Settings, written: &Node) {
+    put::fill(settings);
+    overflow::fill(settings, written);
     combined::fill(settings, written);
     detector::fill(settings, written);
     cc::fill(settings);
@@ -101,6 +107,7 @@ fn fill(settings: &mut Settings, written: &Node) {
         flows::fill(entry, &settings.topology.shape);
     }
     isolation::fill(settings);
+    probe::fill(settings);
 }
 
 /// Everything the fabric needs, as far as it can be made; what cannot has been reported.
@@ -108,9 +115,14 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let settings = context.settings;
     let network = topology::network(context);
     let routes = network.as_ref().and_then(|network| topology::routes(context, network));
-    let flows = network.as_ref().map(|network| flows::flows(context, network));
+    let puts = Puts::new(settings);
+    let flows = network.as_ref().map(|network| flows::flows(context, network, &puts));
     let pairs = match (&network, &routes, &flows) {
         (Some(network), Some(routes), Some(flows)) => cc::pairs(context, network, routes, flows),
+        _ => None,
+    };
+    let put_kinds = match (&network, &routes, &flows) {
+        (Some(network), Some(routes), Some(flows)) => puts.specs(context, (network, routes), flows),
         _ => None,
     };
     let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
@@ -127,8 +139,13 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         (Some(network), Some(routes)) => isolation::isolation(context, (network, routes), &lanes),
         _ => None,
     };
+    let endpoints = match (&network, &flows) {
+        (Some(network), Some(flows)) => host::endpoints(context, network, flows, &lanes),
+        _ => None,
+    };
     let mark = combined::mark(context);
     let switching = switching(context);
+    let overflow = overflow::overflow(context);
     let arbiter = arbitration::arbiter(context, &lanes);
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
@@ -142,7 +159,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         switching,
         credits,
         buffer: settings.switch.buffer.0,
-        overflow: Overflow::Stop,
+        overflow,
         arbiter,
         control_priority: settings.switch.control_priority,
         pfc,
@@ -150,7 +167,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         mark,
         isolation,
     };
-    let cc::Pairs { kinds: pairs, of_entry: pair_of } = pairs?;
+    let cc::Pairs { kinds: pairs, of_entry: pair_of, .. } = pairs?;
     Some(Spec {
         seed: settings.run.seed,
         network,
@@ -160,9 +177,9 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         packet: packet(settings),
         pairs,
         pair_of,
-        puts: Vec::new(),
-        put_of: Vec::new(),
-        endpoints: Vec::new(),
+        puts: put_kinds?,
+        put_of: puts.of_entry,
+        endpoints: endpoints?,
         switch,
         batching: true,
         probe,

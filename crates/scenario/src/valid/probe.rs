@@ -1,13 +1,15 @@
 //! Which ports and flows are sampled.
 mod long;
+mod puts;
 
 use backwater_fabric::ProbeSpec;
 use backwater_topology::{Network, Port};
 use backwater_traffic::Flow;
 
-use super::Context;
+pub(super) use self::puts::fill;
 use super::lanes::Lanes;
 use super::pattern::Pattern;
+use super::{Context, is_put};
 use crate::document::at;
 use crate::nearest::nearest;
 
@@ -35,8 +37,11 @@ pub(super) fn probe(
         delivered: delivered(context),
         packets: packets(context),
         isolation: probe.isolation,
+        puts: puts::followed(context),
+        streams: puts::sums(context, "streams", probe.streams),
+        endpoints: puts::sums(context, "endpoints", probe.endpoints),
+        drops: probe.drops,
         blame,
-        ..ProbeSpec::default()
     }
 }
 
@@ -150,7 +155,11 @@ fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
     for (index, name) in settings.probe.rates.iter().enumerate() {
         let Some(group) = entry(context, "rates", index, name) else { continue };
         let own = flows.iter().filter(|flow| usize::from(flow.group) == group);
-        if own.clone().next().is_some() && own.clone().all(|flow| !flow.pacing.is_controlled()) {
+        if is_put(settings, group) {
+            let message = format!("{name:?} has PUTs, whose windows are no rates");
+            let help = "take it out of probe.rates; probe.puts = [\"…\"] follows streams, probe.streams sums them up";
+            context.report(&at!["probe", "rates", index], message, "no controlled rate", help);
+        } else if own.clone().next().is_some() && own.clone().all(|flow| !flow.pacing.is_controlled()) {
             let message =
                 format!("the flows of {name:?} are not under congestion control and have no rate to sample");
             context.report(

@@ -1,5 +1,5 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
-use super::{Context, Written, caveat, is};
+use super::{Context, Written, caveat, is, is_put, put};
 use crate::document::{Node, Value};
 use crate::settings::{Cc, CcKind, Control, DetectorKind, Np, Traffic, Variant, Workload};
 
@@ -10,7 +10,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
     let mut users = Vec::new();
     for (index, entry) in settings.traffic.iter().enumerate() {
         let table = own(context, index, entry);
-        match (&entry.cc, controlled(entry)) {
+        match (&entry.cc, controlled(entry) && !is_put(settings, index)) {
             (None, true) => users.push((&settings.cc, None)),
             (None, false) => {}
             (Some(_), false) => {
@@ -37,8 +37,9 @@ fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Optio
         let says_itself = !matches!(key, "timely" | "ib") && own.is_some_and(|own| own.get(key).is_some());
         !says_itself && !is_idle(cc, key)
     };
-    // `kind` chooses what the others mean; it is judged by them.
-    let keys = entries.iter().map(|entry| entry.key.as_str()).filter(|key| *key != "kind");
+    // `kind` chooses what the others mean; it is judged by them, unless nobody has a reaction point.
+    let nobody = put::all(context.settings);
+    let keys = entries.iter().map(|entry| entry.key.as_str()).filter(|key| *key != "kind" || nobody);
     let keys: Vec<&str> = keys.filter(|key| !users.iter().any(|user| reads(key, user))).collect();
     unread(caveats, &table, cc, |key| keys.contains(&key));
     let by_users: Vec<&str> = keys.iter().copied().filter(|key| !is_idle(cc, key)).collect();

@@ -1,8 +1,8 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, FlowControl, Form, IsolationKind, NotifyOn, Queueing, Returned, Settings,
-    Switching, ThresholdKind,
+    Arbiter, DetectorKind, FlowControl, Form, IsolationKind, NotifyOn, OnOverflow, Queueing, Returned,
+    Settings, Switching, ThresholdKind,
 };
 
 const SWITCH: &[&str] = &["switch"];
@@ -73,6 +73,13 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (threshold(ThresholdKind::Static), PFC, DYNAMIC, is("switch.pfc.threshold", ThresholdKind::Static)),
         (!credits, CREDITS, ALL_CREDITS, because.clone()),
         (at_once, CREDITS, &["period", "unchanged"], is("switch.credits.returned", Returned::AtOnce)),
+        (
+            switch.overflow != OnOverflow::Drop,
+            SWITCH,
+            &["port-buffer"],
+            is("switch.overflow", switch.overflow),
+        ),
+        (switch.overflow != OnOverflow::Drop, &["probe"], &["drops"], is("switch.overflow", switch.overflow)),
         (!credits, &["topology"], &["allow-cycles"], because),
         (
             switch.switching != Switching::CutThrough,

@@ -1,0 +1,92 @@
+//! `[host]`
+use backwater_units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::word_or::{NoLimit, WordOr};
+use super::{AutoOr, Names};
+use crate::quantity::Quantity;
+
+/// How the bytes of a traffic entry get to their destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// Queue pairs with the reaction point of `[cc]`. Nothing is sent twice: the fabric must be lossless.
+    Roce,
+    /// PUTs (RDMA writes), numbered, acknowledged and repeated as `[put]` says. They may be lost.
+    Put,
+}
+
+/// How the speed of a slow host changes, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// Not at all: always `drain`.
+    Constant {},
+    /// `drain` and `low` in turn, `drain` first.
+    OnOff {
+        /// The lower rate; 0 is allowed.
+        #[schemars(extend("x-maximum" = "100Tbps"))]
+        low: Quantity<Rate>,
+        /// How long it is `drain`; with `sigma` on average. Default 25 µs (the authors' public simulator, commit 6ef0eb3).
+        #[serde(default = "us_25")]
+        #[schemars(extend("x-minimum" = "100ns", "x-maximum" = "18014s"))]
+        high_for: Quantity<Span>,
+        /// How long it is `low`; with `sigma` on average. Default 25 µs (the authors' public simulator, commit 6ef0eb3).
+        #[serde(default = "us_25")]
+        #[schemars(extend("x-minimum" = "100ns", "x-maximum" = "18014s"))]
+        low_for: Quantity<Span>,
+        /// Standard deviation of the logarithm of each length, drawn from log-normal distributions for every host by itself; 0:
+        /// always the same lengths, all hosts together. Default 0.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 3.0))]
+        sigma: f64,
+    },
+    /// As a file says, instead of `drain`.
+    Trace {
+        /// A file of `time,rate` lines such as `20us,51.2Gbps`, times rising, relative to the folder of the scenario file. From
+        /// each time on its rate holds, before the first one that of the first.
+        #[schemars(length(min = 1))]
+        file: String,
+    },
+}
+
+/// When a slow host pauses its switch, by priority. In effect with switch.flow-control = pfc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HostPfc {
+    /// PAUSE above this many bytes of one priority. auto: an equal share of `host.queue` for each lossless priority with traffic,
+    /// less what still arrives after a PAUSE (IEEE 802.1Qbb, Annex O).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub xoff: AutoOr<Bytes>,
+    /// RESUME at or below this. auto: two packets below `xoff` (TCD paper §5.1: 318 KB and 320 KB, packets of 1000 B).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub xon: AutoOr<Bytes>,
+}
+
+/// Hosts as receivers, and what they send with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Host {
+    /// What carries the traffic entries that do not say it themselves. endpoint: put (EC paper, section III-B); the other
+    /// profiles: roce.
+    pub transport: Transport,
+    /// The hosts that `drain`, `queue`, `pattern` and `pfc` are for; the others process what comes at once. All profiles: all.
+    pub of: Names,
+    /// How fast they process what they receive, headers included. All profiles: unlimited. The EC paper has 50 to 100 % of the link.
+    #[schemars(extend("x-maximum" = "100Tbps"))]
+    pub drain: WordOr<NoLimit, Rate>,
+    /// Most bytes that wait there, of all traffic together, headers included; what is being processed counts until it is done.
+    /// endpoint: 80,992 B ("81 KB", EC paper, section III-B; 2531 flits of 32 B); the other profiles: 256 KiB (reconstructed: the
+    /// published systems have no such queue; the region of a port in profile isolation).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub queue: Quantity<Bytes>,
+    /// How their speed changes. All profiles: constant (EC paper, section III-B).
+    pub pattern: Pattern,
+    /// When they pause their switch.
+    pub pfc: HostPfc,
+}
+
+const fn us_25() -> Quantity<Span> {
+    Quantity(Span::from_us(25))
+}

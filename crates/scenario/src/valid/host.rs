@@ -1,0 +1,123 @@
+//! Hosts that are slower than their links: which they are, how fast they drain their receive queues, when they pause their switch.
+mod pause;
+mod trace;
+
+use backwater_fabric::{DrainSpec, EndpointSpec};
+use backwater_topology::Network;
+use backwater_traffic::Flow;
+use backwater_units::{Bytes, Rate};
+
+use super::lanes::Lanes;
+use super::{Context, is_put, mtu};
+use crate::document::at;
+use crate::quantity::Quantity;
+use crate::settings::{FlowControl, Pattern, Settings};
+
+/// Whether there are slow hosts.
+pub(super) fn is_slow(settings: &Settings) -> bool {
+    let host = &settings.host;
+    host.drain.given().is_some() || matches!(host.pattern, Pattern::Trace { .. })
+}
+
+/// The receive queue of each host, by host index; what is wrong with them is reported.
+pub(super) fn endpoints(
+    context: &mut Context<'_>,
+    network: &Network,
+    flows: &[Flow],
+    lanes: &Lanes,
+) -> Option<Vec<Option<EndpointSpec>>> {
+    let settings = context.settings;
+    let (host, before) = (&settings.host, context.problems.len());
+    let slow = context.hosts(network, &at!["host", "of"], &host.of);
+    let drain = drain(context);
+    if !is_slow(settings) {
+        return (context.problems.len() == before).then(Vec::new);
+    }
+    let slow = slow?.list;
+    let queue_pairs = queue_pairs(settings, network, flows);
+    let busy: Vec<u32> = slow.iter().copied().filter(|&host| queue_pairs[host as usize]).collect();
+    holds_a_packet(context);
+    unguarded(context, network, &busy);
+    let mut specs = vec![None; network.hosts().len()];
+    let pauses = pause::thresholds(context, network, &slow, &busy, lanes);
+    for (index, pfc) in slow.into_iter().zip(pauses) {
+        specs[index as usize] = Some(EndpointSpec { depth: host.queue.0, drain: drain.clone()?, pfc });
+    }
+    (context.problems.len() == before).then_some(specs)
+}
+
+/// How fast; `None` if hosts are not slow, or if something is wrong, which is reported.
+fn drain(context: &mut Context<'_>) -> Option<DrainSpec> {
+    let host = &context.settings.host;
+    let given = host.drain.given();
+    match &host.pattern {
+        Pattern::Constant {} => given.map(|rate| DrainSpec::Constant(rate.0)),
+        Pattern::Trace { file } => trace::read(context, file).map(DrainSpec::Trace),
+        Pattern::OnOff { low, high_for, low_for, sigma } => {
+            let Some(high) = given else {
+                let message = "host.pattern.kind = \"on-off\" needs a rate to go down from, and host.drain is unlimited";
+                let help =
+                    "write host.drain = \"102.4Gbps\", or whatever the hosts drain while they are fast";
+                context.report(&at!["host", "pattern"], message.to_owned(), "host.drain is missing", help);
+                return None;
+            };
+            if low.0 >= high.0 {
+                let message =
+                    format!("host.pattern.low = {low} is not below host.drain = {high}, the higher rate");
+                let help = "lower host.pattern.low, or raise host.drain";
+                let label = format!("allowed: 0bps up to less than {high}");
+                context.report(&at!["host", "pattern", "low"], message, label, help);
+            }
+            let sigma = Some(*sigma).filter(|&sigma| sigma > 0.0);
+            let (high_for, low_for) = (high_for.0, low_for.0);
+            Some(DrainSpec::OnOff { high: high.0, low: low.0, high_for, low_for, sigma })
+        }
+    }
+}
+
+/// Whether queue pairs, which must not lose anything, end at each host.
+fn queue_pairs(settings: &Settings, network: &Network, flows: &[Flow]) -> Vec<bool> {
+    let mut found = vec![false; network.hosts().len()];
+    for flow in flows.iter().filter(|flow| !is_put(settings, usize::from(flow.group))) {
+        found[flow.dst as usize] = true;
+    }
+    found
+}
+
+/// A queue that is shorter than a packet takes none.
+fn holds_a_packet(context: &mut Context<'_>) {
+    let settings = context.settings;
+    let (queue, packet) = (settings.host.queue, Quantity(mtu(settings)));
+    if settings.switch.flow_control != FlowControl::Credits && queue < packet {
+        let message = format!(
+            "host.queue = {queue} holds no packet: one has {packet} on the wire, and would never be accepted"
+        );
+        let help =
+            "raise host.queue, or lower packet.payload; the EC paper has 81 KB for packets of up to 8 KB";
+        context.report(&at!["host", "queue"], message, format!("at least {packet}"), help);
+    }
+}
+
+/// What keeps the receive queues of queue pairs from overflowing.
+fn unguarded(context: &mut Context<'_>, network: &Network, busy: &[u32]) {
+    let (None | Some(FlowControl::None), Some(&host)) =
+        (Some(context.settings.switch.flow_control), busy.first())
+    else {
+        return;
+    };
+    let name = network.name(network.hosts()[host as usize]);
+    context.caveats.push(format!(
+        "switch.flow-control = \"none\": nothing keeps the receive queue of {name} from overflowing, and what queue pairs send is not \
+         sent again; a full queue stops the run"
+    ));
+}
+
+/// The slowest rate that is not 0, and the queue at it: how long a packet may stand there.
+pub(super) fn longest_wait(settings: &Settings, above: Bytes) -> Option<backwater_units::Span> {
+    let host = &settings.host;
+    let rate = match &host.pattern {
+        Pattern::Constant {} => host.drain.given()?.0,
+        Pattern::OnOff { .. } | Pattern::Trace { .. } => return None,
+    };
+    (rate > Rate::ZERO).then(|| rate.serialize(host.queue.0.saturating_sub(above)))
+}

@@ -1,0 +1,113 @@
+//! When slow hosts pause their switch, so that what still arrives fits their receive queue.
+use backwater_control::flow_control::{Threshold, headroom};
+use backwater_topology::{Network, Port};
+use backwater_units::{Bytes, Span};
+
+use crate::document::at;
+use crate::quantity::Quantity;
+use crate::settings::{AutoOr, FlowControl};
+use crate::valid::lanes::Lanes;
+use crate::valid::{Context, mtu};
+
+/// The thresholds of the hosts `slow`, in their order; `None` where there is no PFC. At the hosts `busy` queue pairs end: there nothing
+/// may be lost, and thresholds that leave too little room are reported.
+pub(super) fn thresholds(
+    context: &mut Context<'_>,
+    network: &Network,
+    slow: &[u32],
+    busy: &[u32],
+    lanes: &Lanes,
+) -> Vec<Option<Threshold>> {
+    let settings = context.settings;
+    if settings.switch.flow_control != FlowControl::Pfc {
+        return vec![None; slow.len()];
+    }
+    let lossless = settings.switch.pfc.priorities.iter().fold(0u8, |set, priority| set | 1 << priority);
+    let classes = u64::from((lanes.used & lossless).count_ones()).max(1);
+    let link = |host: u32| network.ports(network.hosts()[host as usize]).first();
+    if let Some((name, need)) = worst(context, network, if busy.is_empty() { slow } else { busy }) {
+        fits(context, &name, need, classes, !busy.is_empty());
+    }
+    let threshold = |&host: &u32| {
+        let need = link(host).map_or(Bytes::ZERO, |port| needed(context, port));
+        Some(threshold(context, need, classes))
+    };
+    slow.iter().map(threshold).collect()
+}
+
+/// What arrives at a host after its PAUSE was decided.
+fn needed(context: &Context<'_>, port: &Port) -> Bytes {
+    let frame = context.settings.switch.pfc.frame.0;
+    headroom(port.rate, port.delay, mtu(context.settings), frame, Span::ZERO).bytes
+}
+
+/// The host at which the most arrives, and how much.
+fn worst(context: &Context<'_>, network: &Network, hosts: &[u32]) -> Option<(String, Bytes)> {
+    let node = |host: &u32| network.hosts()[*host as usize];
+    let need = |host: &u32| network.ports(node(host)).first().map(|port| (node(host), needed(context, port)));
+    let worst =
+        hosts.iter().filter_map(need).reduce(|worst, other| if other.1 > worst.1 { other } else { worst });
+    worst.map(|(node, need)| (network.name(node).to_owned(), need))
+}
+
+/// Xoff and Xon of a host at which `need` arrives after a PAUSE.
+fn levels(context: &Context<'_>, need: Bytes, classes: u64) -> (Bytes, Bytes) {
+    let host = &context.settings.host;
+    let share = Bytes::new(host.queue.0.get() / classes);
+    let xoff = match host.pfc.xoff {
+        AutoOr::Given(given) => given.0,
+        // Where PUTs may be lost a queue without room for headroom is paused when it is half full.
+        AutoOr::Auto => share.saturating_sub(need).max(Bytes::new(share.get() / 2)),
+    };
+    let xon = match host.pfc.xon {
+        AutoOr::Given(given) => given.0,
+        AutoOr::Auto => xoff.saturating_sub(mtu(context.settings) * 2),
+    };
+    (xoff, xon)
+}
+
+fn threshold(context: &Context<'_>, need: Bytes, classes: u64) -> Threshold {
+    let (xoff, xon) = levels(context, need, classes);
+    Threshold::Static {
+        xoff: xoff.get(),
+        xon: xon.get(),
+        port_xoff: u64::MAX,
+        port_xon: u64::MAX,
+        buffer: context.settings.host.queue.0.get(),
+    }
+}
+
+/// The queue holds Xoff and what still arrives, of every class.
+fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64, strict: bool) {
+    let (host, (xoff, xon)) = (&context.settings.host, levels(context, need, classes));
+    if xon > xoff {
+        let (xoff, xon) = (Quantity(xoff), Quantity(xon));
+        let message = format!("host.pfc.xon = {xon} is above host.pfc.xoff = {xoff}");
+        let label = format!("allowed: at most {xoff}");
+        context.report(&at!["host", "pfc", "xon"], message, label, "lower xon or raise xoff");
+    }
+    let auto = matches!(host.pfc.xoff, AutoOr::Auto);
+    // With Xoff = auto there must be something to pause at: two packets, so that RESUME lies below.
+    let least = if auto { mtu(context.settings) * 2 } else { xoff };
+    let whole = (least + need) * classes;
+    if whole <= host.queue.0 {
+        return;
+    }
+    let (queue, need, whole) = (host.queue, Quantity(need), Quantity(whole));
+    let message = format!(
+        "the receive queue of {name} has no headroom: it may have to hold {whole}, and host.queue is {queue}"
+    );
+    if !strict {
+        context
+            .caveats
+            .push(format!("{message}; PUTs that arrive after a PAUSE may be dropped and sent again"));
+        return;
+    }
+    let what = if auto { "two packets".to_owned() } else { format!("xoff {}", Quantity(xoff)) };
+    let instead = if auto { "shorten the link (the delay of the topology)" } else { "lower host.pfc.xoff" };
+    let help = format!(
+        "{classes} (priorities in use) · ({what} + {need} that arrives after PAUSE) = {whole}; raise host.queue, or {instead}"
+    );
+    let key = if auto { at!["host", "queue"].to_vec() } else { at!["host", "pfc", "xoff"].to_vec() };
+    context.report(&key, message, format!("host.queue must be at least {whole}"), help);
+}

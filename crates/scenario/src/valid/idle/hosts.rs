@@ -1,0 +1,30 @@
+//! Keys of `[host]`, and of what is recorded about hosts and PUTs, that have no effect beside others.
+use super::{Case, is};
+use crate::settings::{FlowControl, Pattern, Settings};
+use crate::valid::{host, put};
+
+const HOST: &[&str] = &["host"];
+
+/// All groups of keys, each with whether it is idle and why.
+pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
+    let slow = host::is_slow(settings);
+    let trace = matches!(settings.host.pattern, Pattern::Trace { .. });
+    let flow_control = settings.switch.flow_control;
+    let by_flow_control = is("switch.flow-control", flow_control);
+    let credits = slow && flow_control == FlowControl::Credits;
+    let unlimited = "host.drain = \"unlimited\"".to_owned();
+    let puts = put::any(settings);
+    vec![
+        (!slow, HOST, &["of", "queue", "pfc"], unlimited.clone()),
+        (!slow, &["probe"], &["endpoints"], unlimited),
+        (trace, HOST, &["drain"], is("host.pattern.kind", "trace")),
+        (slow && flow_control != FlowControl::Pfc, HOST, &["pfc"], by_flow_control.clone()),
+        (
+            credits,
+            HOST,
+            &["queue"],
+            format!("{by_flow_control}, whose switch.credits.buffer hosts have, too"),
+        ),
+        (!puts, &["probe"], &["streams", "puts"], "traffic without PUTs".to_owned()),
+    ]
+}

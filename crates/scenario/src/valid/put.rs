@@ -1,0 +1,117 @@
+//! PUTs: which traffic entries are made of them, and by which of several protocols.
+mod config;
+mod fits;
+pub(super) mod streams;
+
+use backwater_fabric::PutSpec;
+use backwater_topology::{Network, Routes};
+use backwater_traffic::Flow;
+
+use super::Context;
+use crate::document::{Step, at};
+use crate::settings::{Put, PutPolicy, ReplayMoves, Settings, Transport, Workload};
+
+/// Whether a traffic entry is made of PUTs.
+pub(super) fn is_put(settings: &Settings, entry: usize) -> bool {
+    settings.traffic.get(entry).is_some_and(|entry| entry.transport == Some(Transport::Put))
+}
+
+/// Whether any is.
+pub(super) fn any(settings: &Settings) -> bool {
+    (0..settings.traffic.len()).any(|entry| is_put(settings, entry))
+}
+
+/// Whether all are.
+pub(super) fn all(settings: &Settings) -> bool {
+    (0..settings.traffic.len()).all(|entry| is_put(settings, entry))
+}
+
+/// Writes out the defaults that depend on other values.
+pub(super) fn fill(settings: &mut Settings) {
+    for entry in &mut settings.traffic {
+        entry.transport.get_or_insert(settings.host.transport);
+    }
+    let own = settings.traffic.iter_mut().filter_map(|entry| entry.put.as_mut());
+    for put in own.chain([&mut settings.put]) {
+        let moves = if put.policy == PutPolicy::Dack { ReplayMoves::AtOnce } else { ReplayMoves::AtEnd };
+        put.replay_moves.get_or_insert(moves);
+    }
+}
+
+/// The kinds of PUTs, and which of them each traffic entry has.
+pub(super) struct Puts {
+    kinds: Vec<(Put, Vec<Step>)>,
+    /// None: queue pairs.
+    pub(super) of_entry: Vec<Option<u16>>,
+}
+
+impl Puts {
+    /// Entries with the same protocol have the same kind.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let mut puts = Self { kinds: Vec::new(), of_entry: Vec::new() };
+        for (index, entry) in settings.traffic.iter().enumerate() {
+            let (put, place) = match entry.put {
+                Some(own) => (own, at!["traffic", index, "put"].to_vec()),
+                None => (settings.put, at!["put"].to_vec()),
+            };
+            let kind = is_put(settings, index).then(|| puts.kind(put, place));
+            puts.of_entry.push(kind);
+        }
+        puts
+    }
+
+    fn kind(&mut self, put: Put, place: Vec<Step>) -> u16 {
+        let known = self.kinds.iter().position(|(kind, _)| *kind == put).unwrap_or(self.kinds.len());
+        if known == self.kinds.len() {
+            self.kinds.push((put, place));
+        }
+        known as u16
+    }
+
+    /// The kinds as the fabric needs them; `None` if something is wrong, which is reported.
+    pub(super) fn specs(
+        &self,
+        context: &mut Context<'_>,
+        (network, routes): (&Network, &Routes),
+        flows: &[Flow],
+    ) -> Option<Vec<PutSpec>> {
+        let before = context.problems.len();
+        traffic(context);
+        let mut specs = Vec::new();
+        for (number, (put, place)) in (0..).zip(&self.kinds) {
+            let own = |flow: &&Flow| self.of_entry[usize::from(flow.group)] == Some(number);
+            fits::check(context, put, place);
+            fits::retry(context, put, place, (network, routes), flows.iter().filter(own));
+            specs.push(config::spec(put));
+        }
+        (context.problems.len() == before).then_some(specs)
+    }
+}
+
+/// What entries say that PUTs have no use for.
+fn traffic(context: &mut Context<'_>) {
+    for (index, entry) in context.settings.traffic.iter().enumerate() {
+        if !is_put(context.settings, index) {
+            continue;
+        }
+        let name = &entry.name;
+        if matches!(entry.workload, Workload::Constant { .. }) {
+            let message = format!(
+                "traffic.{name}: PUTs are spaced by put.policy, and constant sources have a rate of their own"
+            );
+            let help =
+                "write kind = \"supply\", whose application makes PUTs at a rate, or transport = \"roce\"";
+            context.report(&at!["traffic", index, "kind"], message, "not for PUTs", help);
+        } else if entry.control.is_some() {
+            let message =
+                format!("traffic.{name}: PUTs are spaced by put.policy, not by a reaction point or the link");
+            let help = "remove this line; put = { policy = \"opt\" } has the largest windows";
+            context.report(&at!["traffic", index, "control"], message, "not for PUTs", help);
+        }
+        if entry.connection.is_some() {
+            let message =
+                format!("traffic.{name}: all PUTs of one source, destination and priority are one stream");
+            context.report(&at!["traffic", index, "connection"], message, "not for PUTs", "remove this line");
+        }
+    }
+}

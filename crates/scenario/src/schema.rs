@@ -141,7 +141,8 @@ impl<'a> View<'a> {
         match self.get("type") {
             Some(Json::String(one)) => one == json_type,
             Some(Json::Array(several)) => several.iter().any(|one| one == json_type),
-            _ => false,
+            // A table that is one of several kinds has its type in each of them.
+            _ => json_type == "object" && !Rules::kinds(self).is_empty(),
         }
     }
 

@@ -71,6 +71,10 @@ pub struct Aimd {
     /// From this window on it grows by one `mss` per window. All profiles: 128,000 B (the authors' public simulator, commit 6ef0eb3).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub ssthresh: Quantity<Bytes>,
+    /// No NACK makes the window smaller than this. All profiles: 0 B (the authors' public simulator, commit 6ef0eb3; RFC 5681, which the
+    /// EC paper cites: two segments).
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub floor: Quantity<Bytes>,
     /// Whether packets that are sent again must fit the window, too. All profiles: false (the authors' public simulator, commit
     /// 6ef0eb3; the EC paper, section III-A: the window governs "the amount of outstanding data allowed").
     pub gates_replay: bool,

@@ -43,6 +43,7 @@ pub(super) fn policy(put: &Put) -> PolicyConfig {
             mss: aimd.mss.0.get(),
             initial: aimd.initial.0.get(),
             ssthresh: aimd.ssthresh.0.get(),
+            floor: aimd.floor.0.get(),
             gates_replay: aimd.gates_replay,
         }),
         PutPolicy::Dack => PolicyConfig::Dack(DackConfig {

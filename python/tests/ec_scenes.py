@@ -44,7 +44,12 @@ def results(folder: Path, drain: str, end: int = END, **tables: pl.DataFrame) ->
         table.write_parquet(folder / f"{name}.parquet")
     meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0)
     listed = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
-    meta |= {"scenario": {"host": {"drain": drain}}, "status": "complete", "sim_time_ps": end, "tables": listed}
+    meta |= {
+        "scenario": {"host": {"drain": drain}, "put": {"policy": "opt"}},
+        "status": "complete",
+        "sim_time_ps": end,
+        "tables": listed,
+    }
     (folder / "run.json").write_text(json.dumps(meta))
     return Results(folder)
 
@@ -80,4 +85,6 @@ def puts(random: np.random.Generator) -> pl.DataFrame:
             rows.append((at + 9 * US, seq, "resent", None, None))
     rows += [(5 * US, 9, "iack-sent", 9000, None), (5_150_000, 10, "marked-sent", 9000, None)]
     rows += [(9_310_000, 0, "state", None, "H-1"), (8 * US, 1, "iack", None, None)]
-    return pl.DataFrame(rows, schema=EVENT, orient="row")
+    found = pl.DataFrame(rows, schema=EVENT, orient="row")
+    node = pl.when(pl.col("queue_bytes").is_null()).then(pl.lit("h1")).otherwise(pl.lit("h0"))
+    return found.with_columns(src=pl.lit("h1"), dst=pl.lit("h0"), traffic=pl.lit("put"), node=node)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import claims, experiment, schemes, sensitivity
+from backwater import claims, experiment, put_trace, schemes, sensitivity
 from backwater.number_tables import NumberTable
 from backwater.results import Results
 from backwater.running import Scenario
@@ -148,13 +148,12 @@ def test_the_reference_s_own_policy_loses_nothing_with_one_sender() -> None:
 
 
 def test_a_trace_tells_when_the_first_sign_left_and_when_it_acted(tmp_path: Path) -> None:
-    trace = traces.Trace.of(write(tmp_path / "one", "greedy dack", "51.2Gbps"))
-    assert trace.first_us(*traces.SIGNS) == pytest.approx(5.15)
-    assert trace.halted_us() == pytest.approx(9.31)
+    trace = put_trace.of(write(tmp_path / "one", "greedy dack", "51.2Gbps"))
+    assert traces.first_us(trace, *traces.SIGNS) == pytest.approx(5.15)
+    assert traces.halted_us(trace) == pytest.approx(9.31)
     # One packet each 0.33 µs.
-    assert trace.sent_between(3.3, 6.6) == 11
-    assert int(trace.events["time_ps"].min()) == 330_000 * 1  # type: ignore[call-overload]
-    assert trace.first_us("timeout") is None
+    assert traces.sent_between(trace, 3.3, 6.6) == 11
+    assert traces.first_us(trace, "timeout") is None
 
 
 def test_every_reading_of_what_the_paper_leaves_open_names_figures_that_there_are() -> None:

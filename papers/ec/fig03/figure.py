@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from backwater import plot
+from backwater import plot, put_picture, put_trace
 from backwater.number_tables import NumberTable
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
-from papers.ec.panels import LABELS, colour
-from papers.ec.traces import SIGNS, Trace
+from papers.ec.panels import LABELS
+from papers.ec.traces import SIGNS, count, first_us, halted_us, peaks, sent_between
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from backwater.put_trace import Trace
     from backwater.results import Results
     from matplotlib.axes import Axes
 
@@ -25,33 +26,38 @@ R = 0.5
 #: The run, and from when on the paper's policy is steady, in µs.
 END_US, STEADY_US = 500, 20
 #: How much of each trace is drawn: the paper shows 20 µs of its own policy only.
-SHOWN_US = {"opt": 100, "aimd": 100, "dack": 40}
-#: What the authors' public simulator shows, in µs.
+SHOWN_US = {"opt": 80, "aimd": 80, "dack": 30}
+#: What the authors' public simulator shows.
 REFERENCE = {
-    "first sign leaves": "5.15",
-    "initiator halts": "9.31",
-    "peak of the queue [KB]": "67.6",
-    "NACKs under OPT": "28",
+    "first sign of congestion leaves the target [µs]": "5.15",
+    "initiator halts [µs]": "9.31",
+    "peak of the receive queue, paper's policy [KB]": "67.6",
+    "NACKs in 500 µs, OPT": "28",
 }
 
 
+def traces(runs: Mapping[str, Results]) -> dict[str, Trace]:
+    """The stream of each policy."""
+    return {policy: put_trace.of(runs[f"greedy {policy}"]) for policy in POLICIES}
+
+
 def metrics(runs: Mapping[str, Results]) -> Metrics:
-    found = {policy: Trace.of(runs[f"greedy {policy}"]) for policy in POLICIES}
+    found = traces(runs)
     values: Metrics = {}
     for policy, trace in found.items():
         values |= {
-            f"{policy}_dropped": trace.count("dropped"),
-            f"{policy}_lost": trace.count("dropped", "out-of-order"),
-            f"{policy}_resent": trace.count("resent"),
-            f"{policy}_nacks": trace.count("nack"),
+            f"{policy}_dropped": count(trace, "dropped"),
+            f"{policy}_lost": count(trace, "dropped", "out-of-order"),
+            f"{policy}_resent": count(trace, "resent"),
+            f"{policy}_nacks": count(trace, "nack"),
         }
-    dack, queue = found["dack"], found["dack"].queue_from(STEADY_US)
+    dack, queue = found["dack"], peaks(found["dack"], STEADY_US)
     carried = R * (END_US - STEADY_US) * 1e3 * LINK_BYTES_PER_NS / FRAME
     nacks, lost = float(values["opt_nacks"] or 0), float(values["opt_lost"] or 0)
     return values | {
-        "dack_first_sign_us": dack.first_us(*SIGNS),
-        "dack_halted_us": dack.halted_us(),
-        "dack_rate_from_20us_over_r": dack.sent_between(STEADY_US, END_US) / carried,
+        "dack_first_sign_us": first_us(dack, *SIGNS),
+        "dack_halted_us": halted_us(dack),
+        "dack_rate_from_20us_over_r": sent_between(dack, STEADY_US, END_US) / carried,
         "dack_queue_swing_packets": (float(queue.max()) - float(queue.min())) / FRAME,  # type: ignore[arg-type]
         "opt_nack_interval_us": END_US / nacks if nacks else None,
         "aimd_lost_over_opt": float(values["aimd_lost"] or 0) / lost if lost else None,
@@ -59,60 +65,54 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    from matplotlib.lines import Line2D
-
     with plot.style():
-        made = plot.figure(10.5, 4.2)
-        for axes, policy in zip(made.subplots(1, 3), POLICIES, strict=True):
-            draw_trace(axes, Trace.of(seeds[0][f"greedy {policy}"]), policy)
-        made.axes[0].set_ylabel("sequence number of the PUT")
-        looks = (
-            ("sent", "o", plot.GREY),
-            ("sent again", "s", plot.BLACK),
-            ("dropped: queue full", "x", plot.VERMILLION),
-        )
-        handles = [
-            Line2D([], [], color=shade, marker=marker, ls="none", ms=5, label=label) for label, marker, shade in looks
-        ]
-        handles += [Line2D([], [], color=plot.SKY, marker=".", ls="none", ms=6, label="dropped: behind a lost one")]
-        handles += [Line2D([], [], color=plot.PURPLE, ls="--", lw=1, label="first sign leaves; halt")]
-        made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        made = plot.figure(11, 6.4)
+        grid: Any = made.subplots(2, 3, sharex="col", gridspec_kw={"height_ratios": (3, 1)})
+        for (above, below), (policy, trace) in zip(grid.T, traces(seeds[0]).items(), strict=True):
+            end = SHOWN_US[policy] * US
+            shown = trace.within(0, end)
+            put_picture.packets(above, shown)
+            put_picture.queue(below, shown, end)
+            above.set(title=LABELS[policy], ylabel="")
+            below.set(xlabel="time [µs]", ylabel="", xlim=(0, SHOWN_US[policy]))
+            if policy == "dack":
+                _times(above, trace)
+        grid[0, 0].set_ylabel("sequence number of the PUT")
+        grid[1, 0].set_ylabel("receive queue\n[KB]")
+        _legend(made)
         made.suptitle("Figure 3: PUTs of 2 KB, endpoint at half of the link's rate", fontsize=11, fontweight="bold")
         plot.save(made, file)
 
 
-def draw_trace(axes: Axes, trace: Trace, policy: str) -> None:
-    """One stream: what leaves, what is dropped and when, what leaves again."""
-    looks = {
-        "out-of-order": (plot.SKY, ".", 10),
-        "sent": (colour(policy), "o", 9),
-        "resent": (plot.BLACK, "s", 7),
-        "dropped": (plot.VERMILLION, "x", 22),
-    }
-    end = SHOWN_US[policy]
-    for event, (shade, marker, size) in looks.items():
-        found = trace.only(event)
-        times = found["time_ps"].to_numpy() / US
-        within = times <= end
-        axes.scatter(times[within], found["seq"].to_numpy()[within], s=size, c=shade, marker=marker, linewidths=0.9)
-    if policy == "dack":
-        for time in (trace.first_us(*SIGNS), trace.halted_us()):
-            if time is not None:
-                axes.axvline(time, color=plot.PURPLE, ls="--", lw=1)
-                axes.text(
-                    time, axes.get_ylim()[1], f" {time:.2f} µs", rotation=90, va="top", fontsize=7, color=plot.PURPLE
-                )
-    axes.set(title=LABELS[policy], xlabel="time [µs]", xlim=(0, end), ylim=(0, None))
+def _times(axes: Axes, trace: Trace) -> None:
+    """When the first sign of congestion leaves the target, and when it halts the initiator."""
+    for what, time in (("first sign leaves", first_us(trace, *SIGNS)), ("halt", halted_us(trace))):
+        if time is not None:
+            axes.axvline(time, color=plot.BLACK, ls="--", lw=0.9)
+            axes.annotate(f"{what}: {time:.2f} µs", (time, 1), (-9, -4), xycoords=("data", "axes fraction"),
+                          textcoords="offset points", rotation=90, va="top", fontsize=7)  # fmt: skip
+
+
+def _legend(made: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], ls="none", marker=marker, color=colour, ms=size**0.5 + 1.5, label=label,
+               mew=1 if marker in "|x+" else 0)
+        for event, (label, marker, size, colour) in put_picture.LOOKS.items()
+        if event not in ("duplicate", "timeout")
+    ]  # fmt: skip
+    made.legend(handles=handles, loc="outside lower center", ncols=5)
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     found = metrics(seeds[0])
-    peak = Trace.of(seeds[0]["greedy dack"]).queue_from(0).max()
+    peak = peaks(traces(seeds[0])["dack"], 0).max()
     ours = (
         f"{found['dack_first_sign_us'] or 0:.2f}",
         f"{found['dack_halted_us'] or 0:.2f}",
-        f"{float(peak) / 1e3:.1f}",  # type: ignore[arg-type]
+        f"{float(peak or 0) / 1e3:.1f}",  # type: ignore[arg-type]
         f"{found['opt_nacks']}",
     )
     rows = tuple((name, own, there) for (name, there), own in zip(REFERENCE.items(), ours, strict=True))
-    return [NumberTable("times in µs, sizes and counts", ("what", "ours", "authors' public simulator"), rows)]
+    return [NumberTable("the trace in numbers", ("what", "ours", "authors' public simulator"), rows)]

@@ -85,9 +85,8 @@ class Host:
         w, now = self.w, self.w.now
         seq, again = f.sent(now)
         self.sort_replays(f)
-        w.note(
-            "resent" if again else "sent", self.name, f.peer, seq, f.cwnd if self.s.policy == "aimd" else f.allowance
-        )
+        window = {"opt": None, "aimd": f.cwnd, "dack": f.allowance}[self.s.policy]
+        w.note("resent" if again else "sent", self.name, f.peer, seq, window)
         w.at(now + self.s.retry, TIMER, lambda: self.expire(f, seq, now))
         frame = Frame("put", self.name, f.peer, self.s.wire, seq)
         if f.peer in self.target.streams:

@@ -118,7 +118,7 @@ class Target:
         """Releases from the head of the list: acknowledged bytes reach to the threshold, and no further."""
         while self.unacked and (self.occ <= self.s.threshold or self.lead < self.s.threshold):
             if self.s.fairness == "ordered":
-                self.unacked.sort(key=lambda x: (self.streams[x[0]].credited, x[1]))
+                self.unacked.sort(key=lambda x: (self.streams[x[0]].credited, x[1], x[0]))
             peer, seq, size = self.unacked.pop(0)
             r = self.streams[peer]
             r.released = max(r.released, seq)

@@ -14,8 +14,8 @@ use backwater_units::Time;
 /// 32 B in 2.5 ns.
 pub const LINE: Rate = Rate::from_mbps(102_400);
 
-/// Link delay by which a PUT of 2 KB comes to its target, and an ACK of 32 B back, in 8 us less 430 ns and 95 ns: two links each
-/// way, 2112 B twice and 32 B twice at 102.4 Gbps are 335 ns.
+/// Link delay by which a PUT of one flit comes to its target, and its ACK back, in 8 us: four links and four times 2.5 ns on a wire,
+/// 95 ns of staging and 430 ns of processing. A PUT of 2112 B takes 325 ns longer.
 pub const DELAY: Span = Span::from_ps(1_866_250);
 
 /// Hosts `h0`, `h1`, … on one switch.

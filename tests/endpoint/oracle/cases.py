@@ -33,7 +33,8 @@ SMALL = Settings(
 # (source, target, start in ps, packets)
 Stream = tuple[int, int, int, float]
 ENDLESS = float("inf")
-# Starts that share no divisor with anything else, so that nothing happens at the same time at one node by chance.
+# Starts and ways (`SKEW`) that share no divisor with anything else: no two frames come to the switch at the same time.
+SKEW = 1_009
 INCAST: list[Stream] = [(i, 0, 37_013 * i * i, ENDLESS) for i in range(1, 5)]
 BOTH_WAYS: list[Stream] = [(0, 1, 0, ENDLESS), (1, 0, 400_037, ENDLESS)]
 
@@ -46,11 +47,11 @@ def cases() -> dict[str, tuple[Settings, list[Stream], int]]:
         found[f"small_{policy}"] = (replace(SMALL, policy=policy), lone, 300)
         found[f"half_{policy}"] = (Settings(policy), lone, 800)
         found[f"fifth_{policy}"] = (Settings(policy, drain=LINK // 5), lone, 800)
-        found[f"incast_{policy}"] = (Settings(policy, drain=LINK * 7 // 10), INCAST, 1500)
+        found[f"incast_{policy}"] = (Settings(policy, drain=LINK * 7 // 10, skew=SKEW), INCAST, 1500)
         found[f"both_{policy}"] = (Settings(policy), BOTH_WAYS, 1000)
         found[f"short_{policy}"] = (replace(SMALL, policy=policy), [(1, 0, 0, 20)], 400)
-    found["ordered"] = (Settings(fairness="ordered", period=20_000_000), INCAST, 1500)
-    kept = replace(Settings(), queue=20_000, reservation=8_992, reserved_counts=True)
+    found["ordered"] = (Settings(fairness="ordered", period=20_000_000, skew=SKEW), INCAST, 1500)
+    kept = replace(Settings(), skew=SKEW, queue=20_000, reservation=8_992, reserved_counts=True)
     found["kept_counted"] = (kept, INCAST, 1500)
     found["kept_one_packet"] = (replace(kept, reservation=-1, reserved_counts=False), INCAST, 1500)
     return found

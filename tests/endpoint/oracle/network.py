@@ -90,13 +90,13 @@ class Host:
         w.at(now + self.s.retry, TIMER, lambda: self.expire(f, seq, now))
         frame = Frame("put", self.name, f.peer, self.s.wire, seq)
         if f.peer in self.target.streams:
-            frame.ack, frame.marked = self.target.compose(self.target.streams[f.peer], now)
+            frame.ack, frame.marked = self.target.compose(self.target.streams[f.peer])
         self.launch(frame)
 
     def launch(self, frame: Frame) -> None:
         """A frame takes its time on the link to the switch."""
         self.free_at = self.w.now + span(frame.size, self.s.link)
-        self.w.at(self.free_at + self.s.delay, ARRIVAL, lambda: self.w.switch(frame))
+        self.w.at(self.free_at + self.s.way(self.name), ARRIVAL, lambda: self.w.switch(frame))
         self.wake(self.free_at)
 
     def sort_replays(self, f: Sender) -> None:
@@ -210,7 +210,7 @@ class World:
         """A frame is in the switch: it leaves in turn, one queue per port, no loss."""
         start = max(self.now, self.ports[frame.dst])
         self.ports[frame.dst] = start + span(frame.size, self.s.link)
-        self.at(self.ports[frame.dst] + self.s.delay, ARRIVAL, lambda: self.arrive(frame))
+        self.at(self.ports[frame.dst] + self.s.way(frame.dst), ARRIVAL, lambda: self.arrive(frame))
 
     def arrive(self, frame: Frame) -> None:
         """A frame is in at its host; what it acknowledges takes effect later."""

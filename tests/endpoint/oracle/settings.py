@@ -17,6 +17,7 @@ class Settings:
     link: int = LINK
     drain: int = LINK // 2
     delay: int = 1_866_250  # of each of the two links of a path
+    skew: int = 0  # by which the links of a host are longer than those of the host before
     queue: int = 80_992
     threshold: int = 8_992
     packets: int = 256
@@ -40,6 +41,10 @@ class Settings:
     difference: float = 0.025
     backlog: int = 16
     full: str = "wait"  # or "skip": a PUT that finds the backlog full is never made
+
+    def way(self, host: int) -> int:
+        """How long the link of a host is."""
+        return self.delay + host * self.skew
 
     @property
     def wire(self) -> int:

@@ -131,18 +131,19 @@ class Target:
             else:
                 self.owe(r, now)
 
-    def compose(self, r: Receiver, now: int) -> tuple[int, bool]:
+    def compose(self, r: Receiver) -> tuple[int, bool]:
         """The number to tell now, and its mark. DACK goes on one by one, so that each packet is one IACK."""
         marked = self.s.policy == "dack" and self.congested()
         r.told = r.released if self.s.policy != "dack" else min(r.told + 1, r.released)
         if r.suppress and marked:
             marked = r.suppress = False
-        self.settle(r, now)
+        r.urgent, r.owed = False, r.released - r.told
+        if not r.owed and not r.nack and r.peer in self.due:
+            self.due.remove(r.peer)
         return r.told, marked
 
-    def settle(self, r: Receiver, now: int) -> None:
-        """After a frame: what is still owed waits for its next turn."""
-        r.urgent, r.owed = False, r.released - r.told
+    def next_turn(self, r: Receiver, now: int) -> None:
+        """After a frame of its own: what is still owed waits behind the others. Aboard a PUT it keeps its turn."""
         if r.peer in self.due:
             self.due.remove(r.peer)
         if r.owed or r.nack:
@@ -153,7 +154,8 @@ class Target:
         """The ACK or NACK that is due to a peer, alone."""
         r = self.streams[peer]
         if not r.nack:
-            seq, marked = self.compose(r, now)
+            seq, marked = self.compose(r)
+            self.next_turn(r, now)
             return Frame("ack", me, peer, self.s.ack, seq, marked=marked)
         r.nack = False
         if self.s.reservation > 0 and not r.reserved:
@@ -163,7 +165,8 @@ class Target:
             r.reserved = max(0, min(self.s.wire, self.s.queue - self.s.threshold - kept))
         if self.s.policy != "dack":
             r.told = r.released
-        self.settle(r, now)
+        r.urgent, r.owed = False, r.released - r.told
+        self.next_turn(r, now)
         return Frame("nack", me, peer, self.s.ack, r.expected - 1)
 
     def sample(self) -> None:

@@ -184,6 +184,19 @@ fn after_a_nack_the_packets_it_has_named_bring_iacks_or_in_the_papers_words_dack
     assert_eq!(acks.compose(&paper, 5, true, ns(20)), iack(5, true));
 }
 
+#[test]
+fn an_old_packet_after_a_nack_is_answered_with_all_that_was_accepted() {
+    let paper = TargetConfig { after_nack: AfterNack::Dack, ..CONFIG };
+    let mut acks = released(2);
+    acks.compose(&paper, 2, false, ns(1));
+    acks.on_lost(ns(5));
+    acks.compose(&paper, 4, true, ns(5));
+    // The NACK may have been lost: its number must not stay unknown.
+    acks.compose(&paper, 4, true, ns(6));
+    acks.on_duplicate(ns(9));
+    assert_eq!(acks.compose(&paper, 4, false, ns(9)), iack(4, false));
+}
+
 /// A stream for which the verbs of the next period have been set: its count against another stream's.
 fn judged(own: u32, other: u32) -> Acks {
     let mut acks = Acks::new();

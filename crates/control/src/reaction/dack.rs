@@ -14,7 +14,7 @@
 //!   └─────┘◀─────────────────└────┘  marked IACK, a+1   └──────┘
 //!      ▲        DACK            ↺ marked IACK, a+1          │
 //!      └────────────────────── DACK ────────────────────────┘
-//!   NACK, in any state: H(−1); a := max(a, 1); one packet free
+//!   NACK, in any state: H(−1); a := max(a, 1)
 //!   DACK in a frame of its own during a replay: a+1 besides
 //!   escape after the last ACK or NACK, while halted: H∞, a := 0
 //! ```
@@ -48,7 +48,7 @@ pub enum Grants {
     PerAck,
 }
 
-/// What a stream may send with an empty allowance when nothing of it is outstanding, or after a NACK.
+/// What a stream may send with an empty allowance when nothing of it is outstanding, or after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeOne {
     /// One packet.
@@ -229,7 +229,6 @@ impl Dack {
         if self.allowance == 0 {
             self.allowance = 1;
         }
-        self.free = true;
         self.latest = now;
     }
 

@@ -58,6 +58,10 @@ fn moment(spec: &Spec) -> Span {
     if let Some(Form::Timed { poll, .. }) = spec.switch.pfc.as_ref().map(|pfc| pfc.form) {
         moment = moment.min(Span::from_ps(poll.as_ps().saturating_mul(200)));
     }
+    let periods = spec.puts.iter().filter_map(|put| put.target.fairness.period());
+    for period in periods.chain(spec.puts.iter().map(|put| put.retry)) {
+        moment = moment.min(Span::from_ps(period.as_ps().saturating_mul(200)));
+    }
     if let Some(sample) = spec.probe.sample {
         moment = moment.min(Span::from_ps(sample.as_ps().saturating_mul(200)));
     }

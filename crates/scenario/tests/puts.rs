@@ -307,3 +307,15 @@ fn streams_and_receive_queues_are_summed_up_where_there_are_some_and_a_period() 
     );
     assert_eq!(incast(&["probe.puts=[\"in\"]"]).probe.puts, [true]);
 }
+
+#[test]
+fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
+    let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
+    for file in
+        ["fuzz/seeds/scenario/puts.toml", "fuzz/seeds/scenario/slow-hosts.toml", "scenarios/put-incast.toml"]
+    {
+        let first = valid(&read(file), &[]);
+        let written = toml::to_string(first.settings()).unwrap();
+        assert_eq!(valid(&written, &[]).settings(), first.settings(), "{file}");
+    }
+}

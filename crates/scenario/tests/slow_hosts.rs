@@ -88,10 +88,10 @@ fn pause(overrides: &[&str]) -> (u64, u64) {
 
 #[test]
 fn a_slow_host_pauses_its_switch_so_early_that_what_still_arrives_fits() {
-    // 2 · 1 us · 100 Gbps + 2 · 1000 B + 64 B = 27 064 B of 262 144 B; RESUME two packets below
-    assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps"]), (235_080, 233_080));
+    // 2 · 1 us · 100 Gbps + 3 · 1000 B + 64 B = 28 064 B of 262 144 B; RESUME two packets below
+    assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps"]), (234_080, 232_080));
     assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps", "host.pfc.xoff=100KB"]), (100_000, 98_000));
-    assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps", "host.pfc.xon=1KB"]), (235_080, 1_000));
+    assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps", "host.pfc.xon=1KB"]), (234_080, 1_000));
     assert_eq!(endpoint(&["switch.flow-control=none", "host.drain=50Gbps"]).unwrap().pfc, None);
     let exact = ["profile=ideal", "host.drain=50Gbps", "host.queue=29064B"];
     assert_eq!(pause(&exact), (14_532, 12_532));
@@ -111,7 +111,7 @@ fn a_receive_queue_without_headroom_is_refused_for_queue_pairs_and_a_caveat_for_
     says(&puts.caveats().join("\n"), &["may be dropped and sent again"]);
     says(
         &report(SMALL, &["profile=ideal", "host.drain=50Gbps", "host.pfc.xoff=240KB"]),
-        &["it may have to hold 267.064KB", "lower host.pfc.xoff"],
+        &["it may have to hold 268.064KB", "lower host.pfc.xoff"],
     );
     says(
         &report(SMALL, &["profile=ideal", "host.drain=50Gbps", "host.pfc.xoff=1KB", "host.pfc.xon=2KB"]),

@@ -35,13 +35,14 @@ pub(super) fn thresholds(
     slow.iter().map(threshold).collect()
 }
 
-/// What arrives at a host after its PAUSE was decided.
+/// What a host may have to hold beyond Xoff: the packet that crosses it, which counts when it has come in, and what arrives after
+/// the PAUSE was decided.
 fn needed(context: &Context<'_>, port: &Port) -> Bytes {
-    let frame = context.settings.switch.pfc.frame.0;
-    headroom(port.rate, port.delay, mtu(context.settings), frame, Span::ZERO).bytes
+    let (packet, frame) = (mtu(context.settings), context.settings.switch.pfc.frame.0);
+    packet + headroom(port.rate, port.delay, packet, frame, Span::ZERO).bytes
 }
 
-/// The host at which the most arrives, and how much.
+/// The host that may have to hold the most beyond Xoff, and how much.
 fn worst(context: &Context<'_>, network: &Network, hosts: &[u32]) -> Option<(String, Bytes)> {
     let node = |host: &u32| network.hosts()[*host as usize];
     let need = |host: &u32| network.ports(node(host)).first().map(|port| (node(host), needed(context, port)));
@@ -50,7 +51,7 @@ fn worst(context: &Context<'_>, network: &Network, hosts: &[u32]) -> Option<(Str
     worst.map(|(node, need)| (network.name(node).to_owned(), need))
 }
 
-/// Xoff and Xon of a host at which `need` arrives after a PAUSE.
+/// Xoff and Xon of a host that may have to hold `need` beyond Xoff.
 fn levels(context: &Context<'_>, need: Bytes, classes: u64) -> (Bytes, Bytes) {
     let host = &context.settings.host;
     let share = Bytes::new(host.queue.0.get() / classes);
@@ -87,8 +88,8 @@ fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64, strict
         context.report(&at!["host", "pfc", "xon"], message, label, "lower xon or raise xoff");
     }
     let auto = matches!(host.pfc.xoff, AutoOr::Auto);
-    // With Xoff = auto there must be something to pause at: two packets, so that RESUME lies below.
-    let least = if auto { mtu(context.settings) * 2 } else { xoff };
+    // With Xoff = auto there must be something to pause at.
+    let least = if auto { mtu(context.settings) } else { xoff };
     let whole = (least + need) * classes;
     if whole <= host.queue.0 {
         return;
@@ -103,10 +104,10 @@ fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64, strict
             .push(format!("{message}; PUTs that arrive after a PAUSE may be dropped and sent again"));
         return;
     }
-    let what = if auto { "two packets".to_owned() } else { format!("xoff {}", Quantity(xoff)) };
+    let what = if auto { "a packet".to_owned() } else { format!("xoff {}", Quantity(xoff)) };
     let instead = if auto { "shorten the link (the delay of the topology)" } else { "lower host.pfc.xoff" };
     let help = format!(
-        "{classes} (priorities in use) · ({what} + {need} that arrives after PAUSE) = {whole}; raise host.queue, or {instead}"
+        "{classes} (priorities in use) · ({what} + {need} that may come beyond it) = {whole}; raise host.queue, or {instead}"
     );
     let key = if auto { at!["host", "queue"].to_vec() } else { at!["host", "pfc", "xoff"].to_vec() };
     context.report(&key, message, format!("host.queue must be at least {whole}"), help);

@@ -265,8 +265,11 @@ impl Host {
             let outgoing = &mut puts.outgoing[slot as usize];
             let kept = outgoing.window.pop_front().expect("as many as are outstanding");
             outgoing.bytes -= u64::from(kept.size);
+            let streams = streams(world);
+            let staging = streams.kind(&streams.all[outgoing.number as usize]).staging.as_ps();
             let pair = world.sender_slot[kept.flow as usize];
-            if self.senders[pair as usize].put_acknowledged(now) {
+            // What effects wait for beyond the processing of the ACK belongs to the packet that may leave now.
+            if self.senders[pair as usize].put_acknowledged(now.saturating_sub(staging)) {
                 post.complete();
                 if self.steps.is_some() {
                     self.happened(Happened::Acked(pair), now);

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from backwater.results import Results
     from backwater.schemes import Scheme
 
-#: What of a traffic entry belongs to a scheme: who controls its rate, and how.
-_OF_SCHEMES = ("cc", "control", "name")
+#: What of a traffic entry belongs to a scheme: what carries it, who controls its rate, and how.
+_OF_SCHEMES = ("cc", "connection", "control", "name", "put", "transport")
 _NOTHING = "nothing"
 
 
 def require_settings(one: Scheme, other: Scheme) -> None:
     """Raise UsageError, with the first key that differs, unless `[topology]` and `[[traffic]]` are the same.
 
-    Who controls the rate of a traffic entry may differ, and which file a setting is read from, if what is in it is the
+    What carries a traffic entry and who controls its rate may differ, and which file a setting is read from, if what is in it is the
     same.
     """
     mine, others = _settings(one), _settings(other)

@@ -186,7 +186,7 @@ def _of_streams(results: Results, window: Window | None) -> Values:
         "goodput_percent": 100 * goodput(results, window),
         "resent_packets": float(sums["resent_packets"]),
         "resent_percent": 100 * sums["resent_packets"] / sent if sent else None,
-        "target_drops": float(sums["dropped_packets"] + sums["out_of_order_packets"] + sums["duplicate_packets"]),
+        "target_drops": float(sums["dropped_packets"] + sums["out_of_order_packets"]),
         "nacks": float(sums["nacks"]),
         "dacks": float(sums["dacks"] + sums["marked_iacks"]),
         "timeouts": float(sums["timeouts"]),

@@ -51,7 +51,7 @@ def _streams() -> pl.DataFrame:
 
 
 def _flows() -> pl.DataFrame:
-    rows = [(1, 300, 100, 90), (2, 250, 0, 4), (3, 0, 25, 50)]
+    rows = [(1, 300, 100, 90), (2, 250, 0, 0), (3, 0, 25, 50)]
     return pl.DataFrame(
         [
             {

@@ -84,8 +84,8 @@ impl Table for PutRecord {
         column(
             "window",
             "count",
-            "Of sent and resent what the policy still allows after it: packets (DACK: the allowance; OPT: its limit), or bytes \
-             (AIMD: the congestion window); null otherwise.",
+            "Of sent and resent what the policy still allows after it: packets (DACK: the allowance) or bytes (AIMD: the \
+             congestion window); null under OPT and otherwise.",
             Take::MaybeU64(window),
         ),
         column(

@@ -119,8 +119,7 @@ impl Table for FlowRecord {
         column(
             "dropped_packets",
             "count",
-            "Arrivals that the target of a PUT stream did not accept: no room, out of order, or accepted before; 0 for queue \
-             pairs of RoCE.",
+            "Arrivals that the target of a PUT stream did not accept: no room, or out of order; 0 for queue pairs of RoCE.",
             Take::U64(|r| r.dropped_packets),
         ),
         column(

@@ -5,7 +5,7 @@
 use backwater_engine::Post;
 use backwater_units::Time;
 
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::record::DropRecord;
 use crate::switch::Switch;
 use crate::world::World;
@@ -42,7 +42,7 @@ impl Switch {
                 port: out,
                 priority: world.classes.priority(packet.class),
                 flow: packet.flow,
-                data: packet.kind == Kind::Data,
+                data: packet.is_data(),
                 seq: packet.number(),
             });
             post.recorded(1);

@@ -35,7 +35,10 @@ impl Host {
     #[inline(never)]
     fn send_by_credit<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         if self.ports.egress[usize::from(NIC)].owes_frame() {
-            self.ports.transmit_credit(NIC, now, post);
+            let told = self.ports.transmit_credit(NIC, now, post);
+            if told.short {
+                self.note_short(told.class, now, world, post);
+            }
             return;
         }
         while let Some((class, size)) = self.next_size(now, world) {

@@ -64,8 +64,9 @@ impl FabricNode {
 
     /// The run ends `now`: what crowds its ports is recorded as far as it has come.
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
-        if let Self::Switch(switch) = self {
-            switch.close_crowds(now, world);
+        match self {
+            Self::Host(host) => host.close_crowds(now, world),
+            Self::Switch(switch) => switch.close_crowds(now, world),
         }
     }
 

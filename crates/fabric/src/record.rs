@@ -50,7 +50,8 @@ pub struct PauseRecord {
 }
 
 /// A switch newly pauses an upstream port, and this egress queue is one of those that the packets wait in which are
-/// the reason (seen at the pausing side). One record for each such queue.
+/// the reason (seen at the pausing side). One record for each such queue. Of a slow host the drain is an egress port, the one
+/// after its last, and its receive queue the queue of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldRecord {
     /// When the PAUSE was decided.

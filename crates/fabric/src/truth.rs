@@ -27,9 +27,9 @@ pub(crate) struct Truth {
     crowds: Vec<Crowd>,
 }
 
-/// The flows that leave an egress queue while it stays above K.
+/// The flows that leave a queue while it stays above K.
 #[derive(Clone, Debug, Default)]
-struct Crowd {
+pub(crate) struct Crowd {
     /// When it began; meaningless while there are no members.
     start: u64,
     /// Sorted by flow.
@@ -45,6 +45,18 @@ struct Member {
     bytes: u64,
 }
 
+/// The queue that a crowd leaves, as it is now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    pub(crate) node: u32,
+    pub(crate) port: u16,
+    pub(crate) priority: u8,
+    /// Bytes in the queue.
+    pub(crate) queue: u64,
+    /// Its threshold K.
+    pub(crate) threshold: u64,
+}
+
 impl Truth {
     pub(crate) fn new(above: &[Bytes], classes: usize) -> Self {
         Self {
@@ -55,6 +67,24 @@ impl Truth {
 }
 
 impl Crowd {
+    /// A packet has left a queue with `code`. Returns how many records that made.
+    pub(crate) fn leaves(
+        &mut self,
+        packet: &Packet,
+        code: CodePoint,
+        left: Left,
+        now: u64,
+        records: &mut Vec<CrowdRecord>,
+    ) -> u64 {
+        let above = left.queue > left.threshold;
+        let over = !self.members.is_empty() && (!above || now / PERIOD != self.start / PERIOD);
+        let made = if over { self.disperse(left, now, records) } else { 0 };
+        if above && packet.is_data() {
+            self.add(packet, code, now);
+        }
+        made
+    }
+
     fn add(&mut self, packet: &Packet, code: CodePoint, now: u64) {
         if self.members.is_empty() {
             self.start = now;
@@ -73,6 +103,37 @@ impl Crowd {
         member.ce_before += u32::from(packet.code == CodePoint::Congestion);
         member.bytes += u64::from(packet.size);
     }
+
+    /// Ends the crowd and records it; returns the number of records.
+    pub(crate) fn disperse(&mut self, left: Left, now: u64, records: &mut Vec<CrowdRecord>) -> u64 {
+        let record = |member: &Member| CrowdRecord {
+            start: Time::from_ps(self.start),
+            end: Time::from_ps(now),
+            node: left.node,
+            port: left.port,
+            priority: left.priority,
+            flow: member.flow,
+            packets: u64::from(member.packets),
+            bytes: Bytes::new(member.bytes),
+            ce: u64::from(member.ce),
+            ce_before: u64::from(member.ce_before),
+            queue: Bytes::new(left.queue),
+            threshold: Bytes::new(left.threshold),
+        };
+        records.extend(self.members.iter().map(record));
+        let count = self.members.len() as u64;
+        self.members.clear();
+        count
+    }
+}
+
+/// Whether a data packet is followed, and whether it is its flow's last.
+#[inline]
+pub(crate) fn followed(packet: &Packet, world: &World) -> Option<bool> {
+    let number = packet.number();
+    let last = packet.seq & LAST != 0
+        || packet.kind == Kind::Data && number == world.last_packet[packet.flow as usize];
+    (last || number.is_multiple_of(FOLLOWED)).then_some(last)
 }
 
 impl Switch {
@@ -87,43 +148,32 @@ impl Switch {
         post: &mut P,
     ) {
         let at = self.ports.at(out, packet.class);
-        let left = self.ports.queues[at].bytes;
         let Some(truth) = &mut self.truth else { return };
-        let (crowd, above) = (&truth.crowds[at], left > truth.above[out as usize]);
-        if !crowd.members.is_empty() && (!above || now / PERIOD != crowd.start / PERIOD) {
-            post.recorded(self.disperse(out, packet.class, now, world));
-        }
-        if above && packet.is_data() {
-            let truth = self.truth.as_mut().expect("seen above");
-            truth.crowds[at].add(packet, code, now);
+        let left = Left {
+            node: self.ports.node,
+            port: out,
+            priority: world.classes.priority(packet.class),
+            queue: u64::from(self.ports.queues[at].bytes),
+            threshold: u64::from(truth.above[out as usize]),
+        };
+        let made = truth.crowds[at].leaves(packet, code, left, now, &mut self.ports.records.crowds);
+        if made > 0 {
+            post.recorded(made);
         }
     }
 
     /// Ends a crowd and records it; returns the number of records.
     fn disperse(&mut self, port: u16, class: u8, now: u64, world: &World) -> u64 {
         let at = self.ports.at(port, class);
-        let queue = u64::from(self.ports.queues[at].bytes);
         let Some(truth) = &mut self.truth else { return 0 };
-        let threshold = u64::from(truth.above[port as usize]);
-        let crowd = &mut truth.crowds[at];
-        let records = crowd.members.iter().map(|member| CrowdRecord {
-            start: Time::from_ps(crowd.start),
-            end: Time::from_ps(now),
+        let left = Left {
             node: self.ports.node,
             port,
             priority: world.classes.priority(class),
-            flow: member.flow,
-            packets: u64::from(member.packets),
-            bytes: Bytes::new(member.bytes),
-            ce: u64::from(member.ce),
-            ce_before: u64::from(member.ce_before),
-            queue: Bytes::new(queue),
-            threshold: Bytes::new(threshold),
-        });
-        self.ports.records.crowds.extend(records);
-        let count = crowd.members.len() as u64;
-        crowd.members.clear();
-        count
+            queue: u64::from(self.ports.queues[at].bytes),
+            threshold: u64::from(truth.above[port as usize]),
+        };
+        truth.crowds[at].disperse(left, now, &mut self.ports.records.crowds)
     }
 
     /// Gates of a port closed: behind them there is waiting, not crowding.
@@ -172,10 +222,7 @@ impl Switch {
         if !packet.is_data() || now <= packet.time {
             return;
         }
-        let number = packet.number();
-        let last = packet.seq & LAST != 0
-            || packet.kind == Kind::Data && number == world.last_packet[packet.flow as usize];
-        if last || number.is_multiple_of(FOLLOWED) {
+        if let Some(last) = followed(packet, world) {
             self.note_wait(packet, out, now, last, world);
             post.recorded(1);
         }

@@ -117,6 +117,30 @@ impl Names {
         })
     }
 
+    /// The same names, with one more label for each of `hosts` after those of its ports: its drain, `"h0 drain"`. In records of
+    /// the ground truth the drain of a slow host is one more egress port of it.
+    ///
+    /// # Errors
+    /// If a host has no name.
+    pub fn with_drains(mut self, hosts: &[u32]) -> Result<Self, NameError> {
+        let mut labels = Vec::with_capacity(self.ports.len() + hosts.len());
+        let mut first_port = Vec::with_capacity(self.first_port.len());
+        for (node, ends) in (0..).zip(self.first_port.windows(2)) {
+            first_port.push(labels.len());
+            labels.extend((ends[0]..ends[1]).map(|label| self.ports.value(label).to_owned()));
+            if hosts.contains(&node) {
+                labels.push(format!("{} drain", self.node(node)?));
+            }
+        }
+        first_port.push(labels.len());
+        for &host in hosts {
+            self.node_key(host)?;
+        }
+        self.first_port = first_port;
+        self.ports = Arc::new(StringArray::from(labels));
+        Ok(self)
+    }
+
     /// Name of a node.
     pub fn node(&self, node: u32) -> Result<&str, NameError> {
         Ok(self.nodes.value(self.node_key(node)? as usize))

@@ -237,7 +237,11 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Failure> {
     let peers: Vec<Vec<u32>> =
         (0..count).map(|node| network.ports(node).iter().map(|port| port.peer).collect()).collect();
     let of_flows = spec.flows.iter().map(|flow| flow.group).collect();
-    Names::new(nodes, &peers, traffic, of_flows).map_err(|error| Failure::Invariant(error.to_string()))
+    let slow = spec.endpoints.iter().zip(network.hosts()).filter(|(endpoint, _)| endpoint.is_some());
+    let slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
+    Names::new(nodes, &peers, traffic, of_flows)
+        .and_then(|names| names.with_drains(&slow))
+        .map_err(|error| Failure::Invariant(error.to_string()))
 }
 
 /// What is known of the run before it starts.

@@ -15,6 +15,7 @@ mod receiving;
 mod schedule;
 pub(crate) mod stuck;
 mod sums;
+mod truth;
 
 use backwater_control::flow_control::{Threshold, blocks};
 
@@ -28,6 +29,7 @@ use crate::world::World;
 use drain::{Drain, Outlook};
 use schedule::Schedule;
 use sums::Sums;
+use truth::Truth;
 
 /// What one class has in the receive queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +55,8 @@ pub(crate) struct Endpoint {
     /// Per class: from which length on the queue is long.
     long: [u64; 8],
     sums: Option<Box<Sums>>,
+    /// What is kept for the ground truth, if it is recorded.
+    truth: Option<Box<Truth>>,
 }
 
 impl Endpoint {
@@ -73,6 +77,7 @@ impl Endpoint {
             outlook: Outlook::Never,
             long: std::array::from_fn(long),
             sums: world.endpoints.then(|| Box::new(Sums::new(world.sample))),
+            truth: (!world.last_packet.is_empty()).then(Box::default),
         }
     }
 

@@ -87,6 +87,7 @@ impl Host {
                 self.plan_drain();
             }
             self.let_go(&packet, now, world, post);
+            self.note_drained(&packet, now, world, post);
             packet.time = now;
             match packet.kind {
                 Kind::Put => self.put_processed(&packet, now, world, post),
@@ -166,6 +167,9 @@ impl Host {
     ) {
         if decision == Decision::Nothing {
             return;
+        }
+        if decision == Decision::Pause {
+            self.note_pause(class, now, world, post);
         }
         let endpoint = self.endpoint.as_deref_mut().expect("only slow hosts pause their switch");
         self.ports.announce(&mut endpoint.memory, NIC, class, decision, now, world);

@@ -9,7 +9,8 @@ impl Table for HoldRecord {
     const ID: TableId = TableId::Holds;
     const DOC: &'static str = "One row per PAUSE that holds back an upstream port anew, or update that leaves it less credit \
                                than line rate takes until the next one, and egress queue whose packets are the \
-                               reason, seen at the switch that sends it.";
+                               reason, seen at the switch, or slow host, that sends it. The drain of a slow host \
+                               is an egress port of it, \"h0 drain\", with the receive queue.";
     const COLUMNS: &'static [Column<Self>] = &[
         time_ps("When the switch decided on the PAUSE, or composed the update.", |r| r.time.as_ps()),
         node(|r| r.node),
@@ -17,7 +18,7 @@ impl Table for HoldRecord {
         column(
             "ingress_index",
             "index",
-            "Number of the port at that switch whose ingress buffer is too full.",
+            "Number of the port at that node whose ingress buffer is too full.",
             Take::U16(|r| r.port),
         ),
         column(
@@ -33,10 +34,10 @@ impl Table for HoldRecord {
             "blocker",
             "name",
             "An egress port of the switch whose queue holds packets that came in there, as \"node->peer\". With combined \
-             queueing, the one that the first packet of an ingress queue waits for.",
+             queueing, the one that the first packet of an ingress queue waits for. Of a slow host, its drain.",
             Take::Port(|r| (r.node, r.blocker)),
         ),
-        column("blocker_index", "index", "Its number at the switch.", Take::U16(|r| r.blocker)),
+        column("blocker_index", "index", "Its number at its node.", Take::U16(|r| r.blocker)),
         column(
             "blocker_priority",
             "index",
@@ -63,7 +64,7 @@ impl Table for HoldRecord {
 }
 
 const START: &str = "When the first packet left more than K bytes behind. K is the detector's kmax with its guaranteed \
-     bytes, and FECN's threshold.";
+     bytes, and FECN's threshold; of a slow host's drain Xon, under credits what leaves enough for line rate.";
 const END: &str = "When a packet left K or less, the gate closed, a new period of 100 us or the run ended.";
 const QUEUE: &str = "The queue at the end of the interval. K or less if it fell to that, otherwise the interval was only \
                      cut.";
@@ -71,7 +72,7 @@ const QUEUE: &str = "The queue at the end of the interval. K or less if it fell 
 impl Table for CrowdRecord {
     const ID: TableId = TableId::Crowds;
     const DOC: &'static str = "One row per interval in which every packet left an egress queue longer than K behind, and \
-                               flow that had packets among them.";
+                               flow that had packets among them. Also for the drain of a slow host.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("start_ps", "ps", START, Take::U64(|r| r.start.as_ps())),
         column("end_ps", "ps", END, Take::U64(|r| r.end.as_ps())),
@@ -102,10 +103,15 @@ impl Table for CrowdRecord {
 impl Table for WaitRecord {
     const ID: TableId = TableId::Waits;
     const DOC: &'static str = "One row per wait of a followed packet in an egress queue of a switch. Followed are the \
-                               last packet of each flow and every 64th.";
+                               last packet of each flow and every 64th. Also for the drain of a slow host.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("start_ps", "ps", "When the packet had arrived completely.", Take::U64(|r| r.start.as_ps())),
-        column("end_ps", "ps", "When it started to leave.", Take::U64(|r| r.end.as_ps())),
+        column(
+            "end_ps",
+            "ps",
+            "When it started to leave; of a drain, when it had left.",
+            Take::U64(|r| r.end.as_ps()),
+        ),
         node(|r| r.node),
         port(|r| (r.node, r.port)),
         node_index(|r| r.node),

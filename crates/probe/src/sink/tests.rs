@@ -21,6 +21,16 @@ fn several_links_to_one_neighbour_have_numbered_labels() {
     assert_eq!(labels(2, 1), ["U->S"]);
 }
 
+#[test]
+fn the_drain_of_a_slow_host_is_named_after_the_ports_of_the_host() {
+    let nodes = ["a", "s", "b"].map(str::to_owned).to_vec();
+    let names = Names::new(nodes, &[vec![1], vec![0, 2], vec![1]], Vec::new(), Vec::new()).unwrap();
+    let names = names.with_drains(&[2]).unwrap();
+    assert_eq!((names.port(2, 0).unwrap(), names.port(2, 1).unwrap()), ("b->s", "b drain"));
+    assert_eq!((names.port(0, 0).unwrap(), names.port(1, 1).unwrap()), ("a->s", "s->b"));
+    assert!(names.port(0, 1).is_err() && names.with_drains(&[3]).is_err());
+}
+
 fn plan(tables: &[TableId]) -> Plan {
     let demands: Vec<_> = tables.iter().map(|&table| Demand { table, rows: None }).collect();
     Plan::new(&demands, Bytes::from_mb(50)).unwrap()

@@ -55,8 +55,8 @@ class Blame:
 
     @cached_property
     def crowding(self) -> pl.DataFrame:
-        """The crowds, and whether their port was held."""
-        return crowding.crowds(self.results, self.gates)
+        """The crowds, whether their port was held, and whether it is the drain of a slow host."""
+        return crowding.crowds(self.results, self.gates, self.queues)
 
     @cached_property
     def branches(self) -> pl.DataFrame:
@@ -93,7 +93,7 @@ class Blame:
     @cached_property
     def waits(self) -> pl.DataFrame:
         """The waits of followed packets, split."""
-        return losses.split_waits(self.results, self.gates)
+        return losses.split_waits(self.results, self.gates, self.queues)
 
     @cached_property
     def flows(self) -> pl.DataFrame:

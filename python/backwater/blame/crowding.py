@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from backwater.results import Results
 
 
-def crowds(results: Results, gates: Gates) -> pl.DataFrame:
-    """The crowds table with `queue` and `is_held`: whether the port was held in the middle of the interval.
+def crowds(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.DataFrame:
+    """The crowds table with `queue`, `is_drain` and `is_held`: whether the port was held in the middle of an interval.
 
     An interval in which a held period ends begins, if it counts as free, where that period ended.
     """
@@ -25,7 +25,8 @@ def crowds(results: Results, gates: Gates) -> pl.DataFrame:
     judged = within(middle, gates.held, "middle_ps", "is_held").drop("middle_ps")
     ends = latest(judged, gates.held.select("queue", _start="start", _free="end"), "start_ps", "_start")
     free = pl.max_horizontal("start_ps", pl.when(~pl.col("is_held")).then("_free"))
-    return ends.with_columns(start_ps=free).drop("_start", "_free")
+    drains = queues.filter("is_drain")["queue"].implode()
+    return ends.with_columns(start_ps=free, is_drain=pl.col("queue").is_in(drains)).drop("_start", "_free")
 
 
 def crowded(crowding: pl.DataFrame) -> pl.DataFrame:

@@ -15,23 +15,27 @@ if TYPE_CHECKING:
 #: Of every flow the packets 0, 64, 128 ... are followed, and the last.
 FOLLOWED = 64
 #: Where a packet's wait went.
-WAITS = ("gate_ps", "backlog_ps", "queue_ps")
+WAITS = ("gate_ps", "backlog_ps", "queue_ps", "drain_ps")
 #: Where the time of a flow went at its source.
 SOURCE = ("connection_wait_ps", "paced_ps", "nic_held_ps", "nic_queue_ps")
 
 
-def split_waits(results: Results, gates: Gates) -> pl.DataFrame:
-    """The waits table with each wait split in three.
+def split_waits(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.DataFrame:
+    """The waits table with each wait split.
 
-    `gate_ps` behind the closed gate, `backlog_ps` with the gate open while the port was held, `queue_ps` the rest.
+    `gate_ps` behind the closed gate, `backlog_ps` with the gate open while the port was held, `drain_ps` in the receive
+    queue of a slow host, `queue_ps` the rest.
     """
     columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "seq", "last"]
     frame = read(results, "waits", columns).with_columns(queue=queue_of()).drop("node_index", "port_index", "priority")
     off = gates.off.select("queue", start="off_ps", end="on_ps")
     split = covered(covered(frame, off, "gate_ps"), gates.held, "_held_ps")
+    rest = pl.col("end_ps") - pl.col("start_ps") - pl.col("_held_ps")
+    at_drain = pl.col("queue").is_in(queues.filter("is_drain")["queue"].implode())
     return split.with_columns(
         backlog_ps=pl.col("_held_ps") - pl.col("gate_ps"),
-        queue_ps=pl.col("end_ps") - pl.col("start_ps") - pl.col("_held_ps"),
+        queue_ps=pl.when(~at_drain).then(rest).otherwise(0),
+        drain_ps=pl.when(at_drain).then(rest).otherwise(0),
     ).drop("_held_ps")
 
 

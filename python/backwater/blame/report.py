@@ -30,7 +30,10 @@ _PARTS = {
     "gate_ps": "behind gates",
     "backlog_ps": "held ports' queues",
     "queue_ps": "other queues",
+    "drain_ps": "receive queue",
 }
+#: Parts that most runs do not have.
+_RARE = ("connection_wait_ps", "drain_ps")
 
 
 def report(blame: Blame, limit: int) -> Iterator[Table | str]:
@@ -189,8 +192,8 @@ def _endless(rows: pl.DataFrame, limit: int) -> Table:
 
 
 def _parts(rows: pl.DataFrame) -> dict[str, str]:
-    """The columns to show, with their heads; most runs have no connections."""
-    return {name: head for name, head in _PARTS.items() if name != "connection_wait_ps" or (rows[name] != 0).any()}
+    """The columns to show, with their heads; most runs have no connections, and no slow hosts."""
+    return {name: head for name, head in _PARTS.items() if name not in _RARE or (rows[name] != 0).any()}
 
 
 def _later(rows: pl.DataFrame, limit: int) -> Table:

@@ -24,11 +24,17 @@ RIGHT = (pl.col("code") == "CE") & ~pl.col("is_held") & ~pl.col("is_early")
 WRONG = (pl.col("code") == "CE") & pl.col("is_held")
 EARLY = (pl.col("code") == "CE") & pl.col("is_early")
 _UE = pl.col("code") == "UE"
-#: Of sums over crowds: the share of packets that left with CE, and of those that came without it.
+#: What is summed up over crowds: packets, those that left with CE; and where there is a detector, at switches, those
+#: that came without CE, and of them those that left with it.
+SUMS = {
+    "packets": pl.col("packets"),
+    "ce_packets": pl.col("ce_packets"),
+    "own_packets": (pl.col("packets") - pl.col("ce_before_packets")).filter(~pl.col("is_drain")),
+    "own_ce_packets": (pl.col("ce_packets") - pl.col("ce_before_packets")).filter(~pl.col("is_drain")),
+}
+#: Of such sums: the share of packets that left with CE, and of those that came without it.
 RECALL = pl.col("ce_packets") / pl.col("packets")
-OWN_RECALL = (pl.col("ce_packets") - pl.col("ce_before_packets")) / (pl.col("packets") - pl.col("ce_before_packets"))
-#: What is summed up over crowds.
-SUMS = ("packets", "ce_packets", "ce_before_packets")
+OWN_RECALL = pl.col("own_ce_packets") / pl.col("own_packets")
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ def score(marks: pl.DataFrame, crowding: pl.DataFrame, told: pl.DataFrame) -> Sc
     right, wrong, early = (int(marks.select(kind.sum()).item()) for kind in (RIGHT, WRONG, EARLY))
     ue = marks.filter(_UE)
     root = crowding.filter(~pl.col("is_held"))
-    packets, found, before = (int(root[name].sum()) for name in SUMS)
+    packets, found, own, own_found = (int(root.select(each.sum()).item()) for each in SUMS.values())
     marked, culprit = told["is_marked"], told["flow"].is_in(root["flow"].unique().implode())
     both = int((marked & culprit).sum())
     return Score(
@@ -103,7 +109,7 @@ def score(marks: pl.DataFrame, crowding: pl.DataFrame, told: pl.DataFrame) -> Sc
         precision=_share(right, right + wrong),
         root_packets=packets,
         recall=_share(found, packets),
-        own_recall=_share(found - before, packets - before),
+        own_recall=_share(own_found, own),
         ue_marks=ue.height,
         ue_precision=_share(int(ue["is_held"].sum()), ue.height),
         marked_flows=int(marked.sum()),
@@ -130,7 +136,7 @@ def shares(marks: pl.DataFrame, root: pl.DataFrame, by: list[str]) -> pl.DataFra
         ue_marks=_UE.sum(),
         ue_precision=(_UE & pl.col("is_held")).sum() / _UE.sum(),
     )
-    sums = root.group_by(by).agg(pl.col(SUMS).sum())
+    sums = root.group_by(by).agg(**{name: each.sum() for name, each in SUMS.items()})
     found = sums.select(*by, root_packets="packets", recall=RECALL, own_recall=OWN_RECALL)
     joined = marked.join(found, on=by, how="full", coalesce=True)
     counts = pl.col("ce_marks", "early_marks", "ue_marks", "root_packets").fill_null(0)

@@ -5,14 +5,14 @@ Every frame has a column `queue`: one number for an egress port and priority, th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
 
@@ -99,17 +99,52 @@ def earliest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: st
 
 
 def queues(results: Results) -> pl.DataFrame:
-    """The egress queues: `queue`, `port` (its label), `rate_bps`, `paused_ps`, `at_host`."""
+    """The egress queues: `queue`, `port` (its label), `priority`, `rate_bps`, `paused_ps`, `at_host`, `is_drain`.
+
+    Last the drains of slow hosts, which the ports table does not have.
+    """
     ends = read(results, "flows", ["src_index", "dst_index"])
     hosts = pl.concat([ends["src_index"], ends["dst_index"]]).unique().to_list()
     frame = read(
         results, "ports", ["node_index", "port_index", "priority", "port", "rate_bps", "paused_ps", "sent_bytes"]
     )
-    return frame.select(
+    known = frame.select(
         "port",
         "priority",
         "rate_bps",
         "paused_ps",
         queue=queue_of(),
         at_host=pl.col("node_index").is_in(hosts),
+        is_drain=pl.lit(value=False),
     )
+    return pl.concat([known, _drains(results, known)], how="diagonal_relaxed")
+
+
+def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
+    """The drains of slow hosts: what the ground truth knows as egress ports, but the ports table does not."""
+    place = {"holds": ("blocker_index", "blocker_priority")}
+    seen = []
+    for name in ("holds", "crowds", "waits"):
+        port, priority = place.get(name, ("port_index", "priority"))
+        frame = read(results, name, ["node", "node_index", port, priority])
+        seen.append(frame.select("node", priority=pl.col(priority), queue=queue_of("node_index", port, priority)))
+    found = pl.concat(seen).unique().join(ports, on="queue", how="anti").sort("queue")
+    label = pl.format(f"{{}} ({_speed(results.meta['scenario'])})", "node")
+    return found.select(
+        "priority",
+        "queue",
+        port=label,
+        paused_ps=pl.lit(0, pl.Int64),
+        at_host=pl.lit(value=True),
+        is_drain=pl.lit(value=True),
+    )
+
+
+def _speed(scenario: Mapping[str, Any]) -> str:
+    """How fast slow hosts drain what they receive, in words."""
+    host = scenario.get("host", {})
+    pattern = host.get("pattern", {})
+    if pattern.get("kind") == "trace":
+        return "drains as a trace says"
+    low = f" or {pattern['low']}" if pattern.get("kind") == "on-off" else ""
+    return f"drains {host.get('drain', 'slowly')}{low}"

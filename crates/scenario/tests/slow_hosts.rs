@@ -94,11 +94,11 @@ fn a_slow_host_pauses_its_switch_so_early_that_what_still_arrives_fits() {
     assert_eq!(pause(&["profile=ideal", "host.drain=50Gbps", "host.pfc.xon=1KB"]), (234_080, 1_000));
     assert_eq!(endpoint(&["switch.flow-control=none", "host.drain=50Gbps"]).unwrap().pfc, None);
     let exact = ["profile=ideal", "host.drain=50Gbps", "host.queue=29064B"];
-    assert_eq!(pause(&exact), (14_532, 12_532));
+    assert_eq!(pause(&exact), (1_000, 0));
 }
 
 #[test]
-fn a_receive_queue_without_headroom_is_refused_for_queue_pairs_and_a_caveat_for_puts() {
+fn a_receive_queue_without_headroom_is_refused_where_something_lossless_arrives() {
     let short = ["profile=ideal", "host.drain=50Gbps", "host.queue=29063B"];
     says(
         &report(SMALL, &short),
@@ -107,8 +107,11 @@ fn a_receive_queue_without_headroom_is_refused_for_queue_pairs_and_a_caveat_for_
             "host.queue must be at least 29.064KB",
         ],
     );
-    let puts = valid(SMALL, &[&short[..], &["host.transport=put", "put.dack.threshold=9KB"]].concat());
-    says(&puts.caveats().join("\n"), &["may be dropped and sent again"]);
+    // What is lossless must not be lost, PUTs as little as anything else.
+    let puts = [&short[..], &["host.transport=put", "put.policy=opt"]].concat();
+    says(&report(SMALL, &puts), &["the receive queue of h1 has no headroom"]);
+    valid(SMALL, &[&puts[..], &["switch.pfc.priorities=[4]"]].concat());
+    valid(SMALL, &[&short[..], &["host.of=[\"h0\", \"h2\"]"]].concat());
     says(
         &report(SMALL, &["profile=ideal", "host.drain=50Gbps", "host.pfc.xoff=240KB"]),
         &["it may have to hold 268.064KB", "lower host.pfc.xoff"],

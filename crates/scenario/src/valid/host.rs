@@ -5,7 +5,7 @@ mod trace;
 use backwater_fabric::{DrainSpec, EndpointSpec};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
-use backwater_units::{Bytes, Rate};
+use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::Lanes;
 use super::{Context, is_put, mtu};
@@ -39,7 +39,7 @@ pub(super) fn endpoints(
     holds_a_packet(context);
     unguarded(context, network, &busy);
     let mut specs = vec![None; network.hosts().len()];
-    let pauses = pause::thresholds(context, network, &slow, &busy, lanes);
+    let pauses = pause::thresholds(context, network, &slow, flows, lanes);
     for (index, pfc) in slow.into_iter().zip(pauses) {
         specs[index as usize] = Some(EndpointSpec { depth: host.queue.0, drain: drain.clone()?, pfc });
     }
@@ -100,9 +100,7 @@ fn holds_a_packet(context: &mut Context<'_>) {
 
 /// What keeps the receive queues of queue pairs from overflowing.
 fn unguarded(context: &mut Context<'_>, network: &Network, busy: &[u32]) {
-    let (None | Some(FlowControl::None), Some(&host)) =
-        (Some(context.settings.switch.flow_control), busy.first())
-    else {
+    let (FlowControl::None, Some(&host)) = (context.settings.switch.flow_control, busy.first()) else {
         return;
     };
     let name = network.name(network.hosts()[host as usize]);
@@ -112,8 +110,8 @@ fn unguarded(context: &mut Context<'_>, network: &Network, busy: &[u32]) {
     ));
 }
 
-/// The slowest rate that is not 0, and the queue at it: how long a packet may stand there.
-pub(super) fn longest_wait(settings: &Settings, above: Bytes) -> Option<backwater_units::Span> {
+/// How long a packet may stand in a receive queue before only `above` bytes are there, if the rate is always the same and not 0.
+pub(super) fn longest_wait(settings: &Settings, above: Bytes) -> Option<Span> {
     let host = &settings.host;
     let rate = match &host.pattern {
         Pattern::Constant {} => host.drain.given()?.0,

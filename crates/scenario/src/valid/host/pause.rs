@@ -1,6 +1,7 @@
 //! When slow hosts pause their switch, so that what still arrives fits their receive queue.
 use backwater_control::flow_control::{Threshold, headroom};
 use backwater_topology::{Network, Port};
+use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span};
 
 use crate::document::at;
@@ -9,13 +10,13 @@ use crate::settings::{AutoOr, FlowControl};
 use crate::valid::lanes::Lanes;
 use crate::valid::{Context, mtu};
 
-/// The thresholds of the hosts `slow`, in their order; `None` where there is no PFC. At the hosts `busy` queue pairs end: there nothing
-/// may be lost, and thresholds that leave too little room are reported.
+/// The thresholds of the hosts `slow`, in their order; `None` where there is no PFC. Thresholds that leave too little room at one that
+/// receives something are reported.
 pub(super) fn thresholds(
     context: &mut Context<'_>,
     network: &Network,
     slow: &[u32],
-    busy: &[u32],
+    flows: &[Flow],
     lanes: &Lanes,
 ) -> Vec<Option<Threshold>> {
     let settings = context.settings;
@@ -25,8 +26,13 @@ pub(super) fn thresholds(
     let lossless = settings.switch.pfc.priorities.iter().fold(0u8, |set, priority| set | 1 << priority);
     let classes = u64::from((lanes.used & lossless).count_ones()).max(1);
     let link = |host: u32| network.ports(network.hosts()[host as usize]).first();
-    if let Some((name, need)) = worst(context, network, if busy.is_empty() { slow } else { busy }) {
-        fits(context, &name, need, classes, !busy.is_empty());
+    let mut receives = vec![false; network.hosts().len()];
+    for flow in flows.iter().filter(|flow| lossless & (1 << flow.priority) != 0) {
+        receives[flow.dst as usize] = true;
+    }
+    let busy: Vec<u32> = slow.iter().copied().filter(|&host| receives[host as usize]).collect();
+    if let Some((name, need)) = worst(context, network, &busy) {
+        fits(context, &name, need, classes);
     }
     let threshold = |&host: &u32| {
         let need = link(host).map_or(Bytes::ZERO, |port| needed(context, port));
@@ -57,8 +63,7 @@ fn levels(context: &Context<'_>, need: Bytes, classes: u64) -> (Bytes, Bytes) {
     let share = Bytes::new(host.queue.0.get() / classes);
     let xoff = match host.pfc.xoff {
         AutoOr::Given(given) => given.0,
-        // Where PUTs may be lost a queue without room for headroom is paused when it is half full.
-        AutoOr::Auto => share.saturating_sub(need).max(Bytes::new(share.get() / 2)),
+        AutoOr::Auto => share.saturating_sub(need),
     };
     let xon = match host.pfc.xon {
         AutoOr::Given(given) => given.0,
@@ -79,7 +84,7 @@ fn threshold(context: &Context<'_>, need: Bytes, classes: u64) -> Threshold {
 }
 
 /// The queue holds Xoff and what still arrives, of every class.
-fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64, strict: bool) {
+fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64) {
     let (host, (xoff, xon)) = (&context.settings.host, levels(context, need, classes));
     if xon > xoff {
         let (xoff, xon) = (Quantity(xoff), Quantity(xon));
@@ -98,12 +103,6 @@ fn fits(context: &mut Context<'_>, name: &str, need: Bytes, classes: u64, strict
     let message = format!(
         "the receive queue of {name} has no headroom: it may have to hold {whole}, and host.queue is {queue}"
     );
-    if !strict {
-        context
-            .caveats
-            .push(format!("{message}; PUTs that arrive after a PAUSE may be dropped and sent again"));
-        return;
-    }
     let what = if auto { "a packet".to_owned() } else { format!("xoff {}", Quantity(xoff)) };
     let instead = if auto { "shorten the link (the delay of the topology)" } else { "lower host.pfc.xoff" };
     let help = format!(

@@ -98,9 +98,10 @@ impl Case {
             bytes => Reservation::Bytes(number(bytes)),
         };
         put.target.reserved_counts = self.settings["reserved_counts"] == "True";
-        if self.settings["fairness"] == "ordered" {
-            put.target.fairness = Fairness::Ordered { period: self.span("period") };
-        }
+        put.target.fairness = match &self.settings["fairness"][..] {
+            "ordered" => Fairness::Ordered { period: self.span("period") },
+            _ => Fairness::None,
+        };
         put.triggers.every = self.number("every") as u32;
         put.triggers.after = self.span("after");
         put.ack_size = self.bytes("ack");

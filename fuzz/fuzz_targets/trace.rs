@@ -24,7 +24,7 @@ fn is_local(program: &Program) {
         assert!(step.starts.iter().all(|flow| program.flows[*flow as usize].src == step.host));
         for event in &step.after {
             let at = match event {
-                Event::Sent(flow) => program.flows[*flow as usize].src,
+                Event::Sent(flow) | Event::Acked(flow) => program.flows[*flow as usize].src,
                 Event::Received(flow) => program.flows[*flow as usize].dst,
                 Event::Done(step) => program.steps[*step as usize].host,
             };

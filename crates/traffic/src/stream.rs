@@ -18,6 +18,9 @@ pub(crate) const PLACEMENT: u64 = 0x7472_0006;
 /// Servers, sizes and times of the messages of one client.
 pub(crate) const MESSAGES: u64 = 0x7472_0007;
 
+/// Which elements a PE of a kernel of bale deals with.
+pub(crate) const BALE: u64 = 0x7472_0009;
+
 /// Which of some hosts a traffic entry names.
 pub(crate) const HOSTS: u64 = 0x7472_0008;
 

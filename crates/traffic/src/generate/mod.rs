@@ -1,4 +1,5 @@
 //! Generators of flows, one file each. All of them are pure functions of their parameters and the seed.
+mod bale;
 mod bursts;
 mod constant;
 mod incast;
@@ -10,6 +11,7 @@ mod poisson;
 mod supply;
 mod synchronous;
 
+pub use bale::{Bale, Kernel};
 pub use bursts::Bursts;
 pub use constant::Constant;
 pub use incast::Incast;

@@ -8,7 +8,10 @@
 //! message 2 from 1 to 2 bytes 4096 after received 1 delay 500ns
 //! collective 1 allreduce bytes 1MiB algorithm ring group 1 root 0
 //! join 1 rank 2 after received 2
+//! pe * put to +1 bytes 8 times 100
 //! ```
+mod pe;
+
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -111,7 +114,7 @@ struct Reader {
     groups: Names,
     messages: Names,
     collectives: Names,
-    /// Messages of the collectives so far.
+    /// Messages of the collectives and programs so far.
     flows: u64,
 }
 
@@ -135,7 +138,7 @@ impl Reader {
         };
         let ranks = ranks.ok_or_else(|| wrong(second.number))?;
         let groups = vec![Ranks { id: 0, members: (0..ranks).collect() }];
-        let trace = Trace { ranks, groups, messages: Vec::new(), collectives: Vec::new() };
+        let trace = Trace { ranks, groups, messages: Vec::new(), collectives: Vec::new(), acts: Vec::new() };
         Ok(Self {
             trace,
             groups: [(0, 0)].into(),
@@ -163,8 +166,9 @@ impl Reader {
             "message" => self.message(line),
             "collective" => self.collective(line),
             "join" => Ok(()),
+            "pe" => self.act(line),
             word => {
-                let known = "group, message, collective, join";
+                let known = "group, message, collective, join, pe";
                 Err(line.error(format!("`{}` is not one of {known}", shown(word))))
             }
         }
@@ -233,13 +237,16 @@ impl Reader {
         let joins = vec![Ready::AT_ONCE; members.len()];
         named(line, "collective", &mut self.collectives, id, self.trace.collectives.len())?;
         let (root, line) = (place as u32, line.number);
-        self.flows = self.flows.saturating_add(algorithm.messages(op, joins.len() as u64));
-        if self.flows > MAX_FLOWS {
-            let what = format!("with this collective the trace has more than {MAX_FLOWS} messages");
-            return Err(TraceError { line, what });
-        }
+        self.count(line, algorithm.messages(op, joins.len() as u64))?;
         self.trace.collectives.push(Collective { id, op, algorithm, bytes, group, root, joins, line });
         Ok(())
+    }
+
+    /// Counts messages that a line becomes.
+    fn count(&mut self, line: usize, messages: u64) -> Result<(), TraceError> {
+        self.flows = self.flows.saturating_add(messages);
+        let what = || format!("with this line the trace has more than {MAX_FLOWS} messages");
+        if self.flows > MAX_FLOWS { Err(TraceError { line, what: what() }) } else { Ok(()) }
     }
 
     fn group_of(&self, line: &Line<'_>) -> Result<u32, TraceError> {
@@ -284,7 +291,7 @@ impl Reader {
         let Some(at) = line.words.iter().position(|word| *word == "after") else {
             return Ok(Ready { after: After::Start, delay, line: line.number });
         };
-        let what = || line.error("after needs `sent`, `received` or `done` and a number".to_owned());
+        let what = || line.error("after needs `sent`, `acked`, `received` or `done` and a number".to_owned());
         let (&kind, id) = line.words.get(at + 1).zip(line.words.get(at + 2)).ok_or_else(what)?;
         let id: u64 = id.parse().map_err(|_| what())?;
         let message = |names: &Names| {
@@ -293,10 +300,10 @@ impl Reader {
             Ok((number, &self.trace.messages[number as usize]))
         };
         let after = match kind {
-            "sent" => {
+            "sent" | "acked" => {
                 let (number, message) = message(&self.messages)?;
                 local(line, message.src, rank, &format!("message {id} is sent by"))?;
-                After::Sent(number)
+                if kind == "sent" { After::Sent(number) } else { After::Acked(number) }
             }
             "received" => {
                 let (number, message) = message(&self.messages)?;

@@ -63,26 +63,39 @@ pub(super) struct Build {
 }
 
 impl Build {
-    fn step(&mut self, rank: u32, after: Vec<Event>, delay: Span) -> u32 {
+    /// What is added belongs to this line.
+    pub(super) fn at_line(&mut self, line: usize) {
+        self.line = line;
+    }
+
+    pub(super) fn step(&mut self, rank: u32, after: Vec<Event>, delay: Span) -> u32 {
         self.program.steps.push(Step { host: rank, after, delay, starts: Vec::new() });
         self.lines.push(self.line);
         self.program.steps.len() as u32 - 1
     }
 
+    /// A flow that a step starts.
+    pub(super) fn start(&mut self, step: u32, dst: u32, bytes: u64) -> u32 {
+        let number = self.program.flows.len() as u32;
+        let step = &mut self.program.steps[step as usize];
+        step.starts.push(number);
+        let (src, bytes) = (step.host, Bytes::new(bytes.max(1)));
+        self.program.flows.push(Planned { src, dst, bytes, start: None });
+        number
+    }
+
     /// A flow that starts when all of `after` have happened at its source.
     pub(super) fn send(&mut self, src: u32, dst: u32, bytes: u64, after: &[Event]) -> u32 {
-        let number = self.program.flows.len() as u32;
         let step = match after {
-            [] => None,
-            [Event::Done(step)] => Some(*step),
-            _ => Some(self.step(src, after.to_vec(), Span::ZERO)),
+            [] => {
+                let (number, start) = (self.program.flows.len() as u32, Some(Span::ZERO));
+                self.program.flows.push(Planned { src, dst, bytes: Bytes::new(bytes.max(1)), start });
+                return number;
+            }
+            [Event::Done(step)] => *step,
+            _ => self.step(src, after.to_vec(), Span::ZERO),
         };
-        if let Some(step) = step {
-            self.program.steps[step as usize].starts.push(number);
-        }
-        let start = step.is_none().then_some(Span::ZERO);
-        self.program.flows.push(Planned { src, dst, bytes: Bytes::new(bytes.max(1)), start });
-        number
+        self.start(step, dst, bytes)
     }
 }
 
@@ -110,6 +123,7 @@ impl Trace {
                 build.program.steps[step as usize].starts.push(number);
             }
         }
+        self.carry_out(&mut build)?;
         build.check()?;
         Ok(build.program)
     }
@@ -170,6 +184,7 @@ impl Ends {
         match ready.after {
             After::Start => None,
             After::Sent(message) => Some(Event::Sent(message)),
+            After::Acked(message) => Some(Event::Acked(message)),
             After::Received(message) => Some(Event::Received(message)),
             After::Done(number) => {
                 let group = trace.collectives[number as usize].group as usize;
@@ -234,7 +249,7 @@ mod tests {
         let bytes = Bytes::new(bytes);
         let collective = Collective { id: 1, op, algorithm, bytes, group: 0, root: 1 % n, joins, line: 3 };
         let groups = vec![Ranks { id: 0, members }];
-        Trace { ranks: n, groups, messages: Vec::new(), collectives: vec![collective] }
+        Trace { ranks: n, groups, messages: Vec::new(), collectives: vec![collective], acts: Vec::new() }
     }
 
     /// (from, to, bytes) of all messages, sorted.

@@ -3,9 +3,11 @@
 //! A record says when it is ready relative to something that happened *at the same rank*: a message it sent, a message it
 //! received, or a collective that it finished; so a slower network makes the application slower (the "self-related" model of
 //! VEF traces). [`Trace::expand`] replaces collectives by the messages of a named algorithm and dependencies by [`Step`]s, which
-//! a host can carry out alone. Files are read by [`crate::read::trace`].
+//! a host can carry out alone. A one-sided program ([`Act`]) says what each rank does line by line.
+//! Files are read by [`crate::read::trace`].
 mod collective;
 mod expand;
+mod shmem;
 mod steps;
 mod text;
 
@@ -13,6 +15,7 @@ use backwater_units::{Bytes, Span};
 
 pub use collective::{Algorithm, Op};
 pub use expand::{Planned, Program};
+pub use shmem::{Act, Call, Peer};
 pub(crate) use text::HEADER;
 
 pub use steps::{Event, Step, append, sort_with};
@@ -20,7 +23,7 @@ pub use steps::{Event, Step, append, sort_with};
 /// The most ranks of a trace.
 pub const MAX_RANKS: u32 = 65_536;
 
-/// The most messages of a trace's collectives.
+/// The most messages of a trace's collectives and programs.
 pub const MAX_FLOWS: u64 = 20_000_000;
 
 /// Why a trace cannot be used. Lines count from 1.
@@ -40,6 +43,8 @@ pub enum After {
     Start,
     /// The last bit of this message, which the rank sends, has left.
     Sent(u32),
+    /// The last packet of this message, which the rank sends, has been acknowledged.
+    Acked(u32),
     /// This message, which the rank receives, is complete.
     Received(u32),
     /// The rank has finished its part in this collective.
@@ -118,6 +123,8 @@ pub struct Trace {
     pub messages: Vec<Message>,
     /// Collectives.
     pub collectives: Vec<Collective>,
+    /// Programs of the ranks: the lines of each in their order.
+    pub acts: Vec<Act>,
 }
 
 impl Trace {
@@ -125,6 +132,7 @@ impl Trace {
     pub fn flows(&self) -> u64 {
         let members = |collective: &Collective| self.groups[collective.group as usize].members.len() as u64;
         let parts = self.collectives.iter().map(|c| c.algorithm.messages(c.op, members(c)));
-        parts.fold(self.messages.len() as u64, u64::saturating_add)
+        let acts = self.acts.iter().map(|act| act.messages(self.ranks));
+        parts.chain(acts).fold(self.messages.len() as u64, u64::saturating_add)
     }
 }

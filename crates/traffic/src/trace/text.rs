@@ -3,7 +3,7 @@ use std::fmt::{self, Display, Formatter};
 
 use backwater_units::Span;
 
-use super::{After, Collective, Ready, Trace};
+use super::{Act, After, Call, Collective, Peer, Ready, Trace};
 
 /// The first line of a file.
 pub(crate) const HEADER: &str = "backwater-trace 1";
@@ -23,7 +23,8 @@ impl Display for Trace {
             write!(out, "message {id} from {src} to {dst} bytes {bytes}")?;
             self.write_ready(&message.ready, out)?;
         }
-        self.collectives.iter().try_for_each(|collective| self.write_collective(collective, out))
+        self.collectives.iter().try_for_each(|collective| self.write_collective(collective, out))?;
+        self.acts.iter().try_for_each(|act| writeln!(out, "{act}"))
     }
 }
 
@@ -52,6 +53,7 @@ impl Trace {
         match ready.after {
             After::Start => {}
             After::Sent(message) => write!(out, " after sent {}", self.messages[message as usize].id)?,
+            After::Acked(message) => write!(out, " after acked {}", self.messages[message as usize].id)?,
             After::Received(message) => {
                 write!(out, " after received {}", self.messages[message as usize].id)?;
             }
@@ -61,5 +63,36 @@ impl Trace {
             write!(out, " delay {}ps", ready.delay.as_ps())?;
         }
         writeln!(out)
+    }
+}
+
+impl Display for Peer {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rank(rank) => write!(out, "{rank}"),
+            Self::Further(further) => write!(out, "+{further}"),
+        }
+    }
+}
+
+impl Display for Act {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self.pe {
+            Some(pe) => write!(out, "pe {pe} ")?,
+            None => write!(out, "pe * ")?,
+        }
+        let nbi = |blocking: bool| if blocking { "" } else { "-nbi" };
+        match &self.call {
+            Call::Put { to, bytes, blocking } => {
+                write!(out, "put{} to {to} bytes {}", nbi(*blocking), bytes.get())?;
+            }
+            Call::Get { from, bytes, blocking } => {
+                write!(out, "get{} from {from} bytes {}", nbi(*blocking), bytes.get())?;
+            }
+            Call::Quiet => write!(out, "quiet")?,
+            Call::Barrier => write!(out, "barrier")?,
+            Call::Compute(time) => write!(out, "compute {}ps", time.as_ps())?,
+        }
+        if self.times == 1 { Ok(()) } else { write!(out, " times {}", self.times) }
     }
 }

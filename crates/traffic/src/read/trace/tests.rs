@@ -10,12 +10,17 @@ message 2 from 1 to 2 bytes 0 after received 1 delay 500ns
 collective 5 reduce bytes 1000 algorithm linear group 7 root 2
 join 5 rank 2 after received 2
 message 3 from 0 to 3 bytes 8 after done 5 delay 1us
+message 4 from 0 to 2 bytes 8 after acked 3
+pe * put-nbi to +1 bytes 8 times 3
+pe 2 compute 1us
+pe 2 get from 0 bytes 1KiB
+pe * barrier
 ";
 
 #[test]
 fn a_trace_says_who_sends_what_after_what() {
     let read = trace(SMALL).expect("a good trace");
-    assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 3, 4));
+    assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 4, 5 + 12 + 2 + 8));
     assert_eq!(read.messages[0].bytes, Bytes::new(4096));
     let Ready { after, delay, line } = read.messages[1].ready;
     assert_eq!((after, delay, line), (After::Received(0), Span::from_ns(500), 6));
@@ -69,6 +74,30 @@ fn what_is_wrong_is_said_with_its_line() {
     refused("group 1 0 1\ncollective 1 barrier group 1\njoin 1 rank 2", 6, "rank 2 is not in collective 1");
     refused("group 1 0 0", 4, "each of them once");
     refused("sleep 4", 4, "`sleep` is not one of group, message");
+}
+
+#[test]
+fn what_is_wrong_with_a_program_is_said_with_its_line() {
+    refused("pe 4 quiet", 4, "there is no rank 4; the 4 ranks are 0 to 3");
+    refused("pe all quiet", 4, "pe `all` is not a rank, or * for all");
+    refused("pe 1", 4, "a pe needs something to do: one of put, put-nbi, get");
+    refused("pe 1 push to 2 bytes 9", 4, "`push` is not one of put, put-nbi");
+    refused("pe 1 put to 1 bytes 9", 4, "PE 1 deals with itself, which needs no network");
+    refused("pe * put to +4 bytes 9", 4, "deals with itself");
+    refused("pe 1 put to next bytes 9", 4, "to `next` is not a rank, or +1 for the next one");
+    refused("pe 1 put bytes 9", 4, "needs `to` and a rank");
+    refused("pe 1 get from 2", 4, "a get needs `bytes` and a size");
+    refused("pe 1 get to 2 bytes 9", 4, "`to` is not one of from, bytes, times");
+    refused("pe 1 put to 2 bytes 9 times 0", 4, "times 0 is not a number from 1 to 10000000");
+    refused("pe 1 compute", 4, "compute needs one time, such as 500ns");
+    refused("pe 1 compute fast", 4, "compute `fast` is not a time such as 500ns");
+    refused("pe * quiet now", 4, "nothing follows quiet, but here stands `now`");
+    refused("pe * put to +1 bytes 9 times 10000000", 4, "more than 20000000 messages");
+    refused(
+        "pe * barrier\npe 1 barrier\npe 3 barrier",
+        5,
+        "PE 1 waits here in its barrier number 2, but PE 0 has only 1; a barrier is one of all PEs: `pe * barrier`",
+    );
 }
 
 #[test]

@@ -5,6 +5,11 @@ use backwater_traffic::{MAX_SIZE, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
+    // A line that is done many times is legal, but a fuzzer that waits finds nothing.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.windows(2).any(|two| two[0] == "times" && two[1].len() > 3) {
+        return;
+    }
     match read::trace(text) {
         Ok(trace) if trace.flows() <= 10_000 && trace.ranks <= 100 => {
             let program = trace.expand().expect("checked by the reader");

@@ -126,6 +126,7 @@ fn few_flows(traffic: &Traffic) -> bool {
                 && load.is_none_or(|load| load <= 100.0)
         }
         Workload::MpiIo { messages, .. } => *messages <= 10_000,
+        Workload::Bale { updates, .. } => updates.is_none_or(|updates| updates <= 100),
         _ => true,
     }
 }

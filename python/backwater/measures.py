@@ -57,6 +57,11 @@ def has_puts(scenario: Mapping[str, Any]) -> bool:
     return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
 
 
+def applications(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries whose messages depend on each other."""
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in ("trace", "bale")]
+
+
 def end_ps(results: Results) -> int:
     """When the run ended."""
     return int(results.meta["sim_time_ps"])

@@ -334,9 +334,9 @@ def run_lines(results: Results) -> list[str]:
 
 
 def _applications(results: Results) -> list[str]:
-    """How long each trace took, if it came to its end."""
+    """How long each trace or kernel took, if it came to its end."""
     lines = []
-    for name in measures.of_kind(results.meta["scenario"], "trace"):
+    for name in measures.applications(results.meta["scenario"]):
         flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
         begin, end = pl.col("start_ps").min(), pl.col("finish_ps").max()
         row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end.cast(pl.Int64) - begin.cast(pl.Int64))

@@ -70,3 +70,70 @@ fn a_trace_that_does_not_fit_is_refused_with_the_reason() {
     let wrong = report(&text.replace("ring-allreduce.trace", "../trace.toml"), &[]);
     assert!(wrong.contains("the first line must be `backwater-trace 1`"), "{wrong}");
 }
+
+/// 8 hosts on one switch, with a workload.
+fn star(entry: &str) -> String {
+    format!(
+        "profile = \"ideal\"\n[topology]\nkind = \"star\"\nhosts = 8\nrate = \"40Gbps\"\ndelay = \"1us\"\n\
+         [[traffic]]\nname = \"app\"\n{entry}"
+    )
+}
+
+#[test]
+fn a_one_sided_program_takes_a_round_trip_to_be_quiet_and_one_for_each_get() {
+    // Twice: 5 us of computing, two faces of 0.4 us, of which the last packet is there after 1 + 0.2 + 1 us; its ACK after 2 us more;
+    // three rounds of 2 us. Then seven times a request of 2 us and a reply, whose first packet takes 0.2 us twice and 2 us. ACKs of
+    // 64 B (13 ns) and messages of 1 B may have to wait for each other: less than 26 ns each of 4 + 2 · 7 times.
+    let phase = 5.0 + 0.8 + 2.2 + 2.0 + 3.0 * 2.0;
+    let least = 2.0 * phase + 7.0 * (2.0 + 2.4);
+    let (last, flows) = through("one-sided.trace", &["ack.every=1"]);
+    let taken = last as f64 / 1e6;
+    assert!((least..least + 0.7).contains(&taken), "{taken} us instead of {least}");
+    assert_eq!(flows, 2 * (2 * 8 + 3 * 8) + 2 * 7);
+}
+
+#[test]
+fn what_waits_for_acknowledgements_needs_a_transport_that_has_them() {
+    let root = root();
+    let file = root.join("scenarios/traces/one-sided.trace");
+    let text = star(&format!("kind = \"trace\"\nfile = \"{}\"\n", file.display()));
+    let refused = report(&text, &[]);
+    assert!(refused.contains("traffic.app waits for acknowledgements"), "{refused}");
+    assert!(refused.contains("ack.every = 1"), "{refused}");
+    let bale = star("kind = \"bale\"\nkernel = \"histogram\"\nupdates = 5\n");
+    assert!(report(&bale, &[]).contains("traffic.app waits for acknowledgements"));
+    assert!(Scenario::parse(&bale, "bale.toml", &root, &["ack.every=1".to_owned()]).is_ok());
+    // Gets that block are over when their reply is there: nothing is left to be acknowledged.
+    let gather = bale.replace("histogram", "index-gather");
+    Scenario::parse(&gather, "bale.toml", &root, &[]).and_then(Scenario::validate).expect("no puts");
+}
+
+#[test]
+fn a_rotated_exchange_of_8_pes_takes_7_turns_and_a_barrier() {
+    // A block of 10 packets takes 2 us, and no two meet at a switch port: the last bit leaves after 7 turns and is there 2.2 us
+    // later, its ACK of 13 ns twice 2 us after that, and then come three rounds of 2 us.
+    let text = star("kind = \"bale\"\nkernel = \"all-to-all\"\nsize = \"10KB\"\n[ack]\nevery = 10\n");
+    let valid = Scenario::parse(&text, "bale.toml", &root(), &[]).and_then(Scenario::validate);
+    let valid = valid.unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(valid.build(), Kind::Windows { threads: 1 });
+    let run = simulation.run(&Control::default(), &mut |_| Ok(()));
+    run.unwrap_or_else(|violation| panic!("{violation}"));
+    let flows = simulation.flows();
+    let last = flows.iter().map(|flow| flow.finish).max().unwrap_or(Time::MAX).as_ps() as f64 / 1e6;
+    let least = 7.0 * 2.0 + 2.2 + 2.0 + 3.0 * 2.0;
+    assert!((least..least + 0.2).contains(&last), "{last} us instead of {least}");
+    assert_eq!(flows.len(), 8 * 7 + 8 * 3);
+}
+
+#[test]
+fn a_kernel_that_cannot_be_is_refused_with_the_reason() {
+    let says = |entry: &str, what: &str| {
+        let refused = report(&star(entry), &["ack.every=1"]);
+        assert!(refused.contains(what), "{refused}");
+    };
+    says("kind = \"bale\"\nkernel = \"histogram\"\n", "add updates = 1000");
+    says("kind = \"bale\"\nkernel = \"histogram\"\nupdates = 1\nhosts = \"h1\"\n", "at least two PEs");
+    says("kind = \"bale\"\nkernel = \"sort\"\nupdates = 1\n", "histogram");
+    says("kind = \"bale\"\nkernel = \"index-gather\"\nupdates = 1\norder = \"random\"\n", "remove this line");
+    says("kind = \"bale\"\nkernel = \"index-gather\"\nupdates = 2000000\n", "this means 32000024 flows");
+}

@@ -3,6 +3,7 @@
 mod arbitration;
 mod auto;
 mod cc;
+mod choices;
 mod combined;
 mod credits;
 mod detector;
@@ -27,6 +28,9 @@ use serde::{Deserialize, Serialize};
 pub use arbitration::{VlArbitration, VlWeight};
 pub use auto::AutoOr;
 pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
+pub use choices::{
+    Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
+};
 pub use combined::{Combined, Crossbar};
 pub use credits::{Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
@@ -48,7 +52,7 @@ pub use switch::{Arbiter, FlowControl, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use word_or::{Never, NoLimit, Word, WordOr};
-pub use workload::{Arrivals, Full, Gaps, LoadCounts, Rack, SizeChoice, Spread, TableName, Workload};
+pub use workload::Workload;
 
 /// Which published system the values that the file does not give are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,106 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Names;
+use super::choices::{
+    Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
+};
 use super::traffic::zero_span;
 use crate::quantity::Quantity;
-
-/// A built-in flow-size distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TableName {
-    /// Web search (DCTCP paper; table of the HPCC repository): mean 1.71 MB.
-    WebSearch,
-    /// Facebook's Hadoop cluster (SIGCOMM 2015; table of the HPCC repository): mean 120 KB.
-    Hadoop,
-    /// MPI messages (TCD paper §5.2.2): 2 KiB (55 %), 4 KiB (15 %), 8, 16 and 32 KiB (10 % each). The paper gives the range
-    /// and that over half have 2 KB; the rest is our reading.
-    Mpi,
-    /// I/O messages (TCD paper §5.2.2): 512 KiB, 1, 2 and 4 MiB, equally likely.
-    Io,
-    /// 90 % MPI and 10 % I/O messages (TCD paper §5.2.2): mean 203 KB.
-    MpiIo,
-    /// All RPCs of a Google data center, `Google_All` of the ICI paper (section 4.2): mean 1001 B, half of them 4 B or less.
-    /// Homa (SIGCOMM 2018), workload W3; table of PlatformLab/HomaSimulation.
-    GoogleAll,
-}
-
-/// What a rack is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rack {
-    /// A pod of a fat tree.
-    Pod,
-    /// The hosts at one switch.
-    Edge,
-}
-
-/// When the messages of a client start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
-    /// At the instants of a Poisson process with that many arrivals in the duration.
-    #[default]
-    Poisson,
-    /// The same time apart; each client begins at a random instant.
-    Even,
-    /// All at `start`: a connection always has the next message to send.
-    AtOnce,
-}
-
-/// Whether the sources of a tick draw one size or each its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SizeChoice {
-    /// Each source draws its own size.
-    #[default]
-    Independent,
-    /// All sources of a tick use one drawn size.
-    Common,
-}
-
-/// Which bytes of a message count for a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadCounts {
-    /// Its payload.
-    #[default]
-    Payload,
-    /// What it occupies of the wire: with `packet.header` of each packet, and with padding if `packet.padded`.
-    Wire,
-}
-
-/// How a source of several flows chooses the one that it makes a packet for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spread {
-    /// One after the other: each flow gets its packets evenly.
-    #[default]
-    Turns,
-    /// It draws one, uniformly, for each packet.
-    Random,
-}
-
-/// The time between the packets that an application makes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gaps {
-    /// Always the same.
-    #[default]
-    Even,
-    /// Exponential, so that packets are made at the instants of a Poisson process.
-    Exponential,
-}
-
-/// What an application does while too many packets wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Full {
-    /// A packet that would be one too many is never made.
-    #[default]
-    Skip,
-    /// It waits, and makes the packet as soon as another has left. Its next gap began when it wanted to make this one.
-    Wait,
-}
 
 /// What the flows of an entry are, by its kind. With several sources and destinations there is one flow for each
 /// pair of different hosts.
@@ -358,6 +263,34 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<Names>,
     },
+    /// What the kernels of bale send, from PE to PE with a barrier at the end (docs/trace-format.md#bale). Element i of a distributed
+    /// table is on PE i mod n, so that uniformly random elements are on uniformly random PEs; a PE's own cost no message.
+    Bale {
+        /// Which one.
+        kernel: BaleKernel,
+        /// The host of each PE, PE 0 first. Default all hosts.
+        #[serde(default = "everybody")]
+        hosts: Names,
+        /// Elements that each PE changes or reads (bale: 5 million), or how many times all send to all, with a barrier after each.
+        /// Needed but for all-to-all, which has 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1, max = 10_000_000))]
+        updates: Option<u32>,
+        /// Payload of an element, or of a block of all-to-all. Default 8 B (bale: integers of 64 bits).
+        #[serde(default = "word")]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// In which order a PE sends its blocks. Only for all-to-all. Default rotated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<PeerOrder>,
+        /// Whether a PE goes on when its put has left or its get has come (OpenSHMEM's put and get), or at once (put_nbi, get_nbi),
+        /// so that only the barrier waits. Default true.
+        #[serde(default = "yes")]
+        blocking: bool,
+        /// How long a PE computes before each put or get. Default 0.
+        #[serde(default = "zero_span")]
+        compute: Quantity<Span>,
+    },
 }
 
 impl Workload {
@@ -376,6 +309,7 @@ impl Workload {
             Self::MpiIo { .. } => "mpi-io",
             Self::HpccFlows { .. } => "hpcc-flows",
             Self::Trace { .. } => "trace",
+            Self::Bale { .. } => "bale",
         }
     }
 
@@ -393,13 +327,18 @@ impl Workload {
             | Self::Synchronous { .. }
             | Self::MpiIo { .. }
             | Self::HpccFlows { .. }
-            | Self::Trace { .. } => true,
+            | Self::Trace { .. }
+            | Self::Bale { .. } => true,
         }
     }
 }
 
 const fn yes() -> bool {
     true
+}
+
+const fn word() -> Quantity<Bytes> {
+    Quantity(Bytes::new(8))
 }
 
 const fn one() -> u32 {

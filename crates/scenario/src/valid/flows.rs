@@ -8,7 +8,9 @@ use super::put::{Puts, is_put, streams};
 use super::{Context, workload};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{Connection, Control, Rack, Shape, Traffic, Transport, Workload};
+use crate::settings::{
+    BaleKernel, Connection, Control, PeerOrder, Rack, Shape, Traffic, Transport, Workload,
+};
 
 /// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
 pub(super) const PRIORITY: u8 = 3;
@@ -37,6 +39,10 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
         entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
     }
     match &mut entry.workload {
+        Workload::Bale { kernel: BaleKernel::AllToAll, updates, order, .. } => {
+            updates.get_or_insert(1);
+            order.get_or_insert(PeerOrder::Rotated);
+        }
         Workload::MpiIo { rack, .. } => {
             rack.get_or_insert(if fat_tree { Rack::Pod } else { Rack::Edge });
         }

@@ -1,5 +1,6 @@
 //! What the values of a scenario mean together: the network, its routes, the flows, thresholds that fit the buffer.
 //! Everything that does not fit is reported at once.
+mod acks;
 mod arbitration;
 mod cc;
 mod combined;
@@ -81,6 +82,9 @@ impl Scenario {
             steps: Vec::new(),
         };
         let spec = spec(&mut context);
+        if let Some(spec) = &spec {
+            acks::check(&mut context, spec);
+        }
         let (problems, caveats) = (context.problems, context.caveats);
         match spec {
             Some(spec) if problems.is_empty() => Ok(ValidScenario { settings, spec, caveats }),

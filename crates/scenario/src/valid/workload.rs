@@ -1,4 +1,5 @@
 //! From the kind of a traffic entry to its generator.
+mod bale;
 mod mpi_io;
 mod poisson;
 mod supply;
@@ -80,6 +81,7 @@ pub(super) fn flows(
         Workload::MpiIo { .. } => mpi_io::flows(&mut entry, group, seed)?,
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
         Workload::Trace { file, hosts } => trace::flows(&mut entry, file, hosts.as_ref(), group)?,
+        Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
     })
 }
 

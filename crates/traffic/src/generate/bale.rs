@@ -51,28 +51,26 @@ impl Bale {
 
     /// The programs of the PEs of traffic entry `group`.
     pub fn trace(&self, group: u16, seed: u64) -> Trace {
-        let mut acts = Vec::new();
+        let mut round = Vec::new();
+        let mut rounds = self.updates;
         match self.kernel {
             Kernel::Histogram | Kernel::IndexGather => {
-                (0..self.pes).for_each(|pe| self.elements(pe, group, seed, &mut acts));
-                acts.push(BARRIER);
+                (0..self.pes).for_each(|pe| self.elements(pe, group, seed, &mut round));
+                rounds = 1;
             }
             Kernel::Rotated => {
-                for _ in 0..self.updates {
-                    (1..self.pes).for_each(|further| self.one(None, Peer::Further(further), &mut acts));
-                    acts.push(BARRIER);
-                }
+                (1..self.pes).for_each(|further| self.one(None, Peer::Further(further), &mut round));
             }
             Kernel::Shuffled => {
-                let orders: Vec<Vec<u32>> = (0..self.pes).map(|pe| self.order(pe, group, seed)).collect();
-                for _ in 0..self.updates {
-                    for (pe, order) in (0..).zip(&orders) {
-                        order.iter().for_each(|peer| self.one(Some(pe), Peer::Rank(*peer), &mut acts));
+                for pe in 0..self.pes {
+                    for peer in self.order(pe, group, seed) {
+                        self.one(Some(pe), Peer::Rank(peer), &mut round);
                     }
-                    acts.push(BARRIER);
                 }
             }
         }
+        round.push(Act { pe: None, call: Call::Barrier, times: 1, line: 0 });
+        let acts = round.repeat(rounds as usize);
         let groups = vec![Ranks { id: 0, members: (0..self.pes).collect() }];
         Trace { ranks: self.pes, groups, messages: Vec::new(), collectives: Vec::new(), acts }
     }
@@ -113,8 +111,6 @@ impl Bale {
         }
     }
 }
-
-const BARRIER: Act = Act { pe: None, call: Call::Barrier, times: 1, line: 0 };
 
 #[cfg(test)]
 mod tests {

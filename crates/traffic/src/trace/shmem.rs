@@ -1,4 +1,4 @@
-//! One-sided programs: what each rank (processing element, PE) puts, gets and waits for, line by line, as in OpenSHMEM 1.5.
+//! One-sided programs: what each rank (processing element, PE) puts, gets and waits for, line by line, as in `OpenSHMEM` 1.5.
 //!
 //! A PE carries out its lines one after the other. A put is over when its last bit has left (it may be sent again from a copy);
 //! a get is a request and the reply, which its peer's host sends when the request has come in; a quiet waits for the
@@ -74,6 +74,11 @@ impl Act {
             Call::Get { from, .. } => Some(from),
             _ => None,
         }
+    }
+
+    /// How many times a PE does it: the peer of a line of all does nothing.
+    fn times_of(&self, rank: u32) -> u32 {
+        if self.peer() == Some(Peer::Rank(rank)) { 0 } else { self.times }
     }
 
     /// Messages of it among `ranks` PEs.
@@ -183,12 +188,12 @@ impl Trace {
             build.at_line(act.line);
             match act.call {
                 Call::Put { to, bytes, blocking } => {
-                    for _ in 0..self.times(act, rank) {
+                    for _ in 0..act.times_of(rank) {
                         pe.put((rank, self.peer(rank, to)), bytes, blocking, build);
                     }
                 }
                 Call::Get { from, bytes, blocking } => {
-                    for _ in 0..self.times(act, rank) {
+                    for _ in 0..act.times_of(rank) {
                         pe.get((rank, self.peer(rank, from)), bytes, blocking, build);
                     }
                 }
@@ -203,11 +208,6 @@ impl Trace {
             }
         }
         None
-    }
-
-    /// How many times a PE does what a line says: the peer of a line of all does nothing.
-    fn times(&self, act: &Act, rank: u32) -> u32 {
-        if act.peer() == Some(Peer::Rank(rank)) { 0 } else { act.times }
     }
 
     fn peer(&self, rank: u32, peer: Peer) -> u32 {

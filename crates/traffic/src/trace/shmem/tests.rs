@@ -1,6 +1,8 @@
 //! Programs as an ideal network would carry them out: a message takes 100 ps to leave, 1000 ps more to come in, and its
 //! acknowledgement 2000 ps more.
-use super::super::{Program, Step};
+use backwater_units::Span;
+
+use super::super::{Event, Planned, Program, Step};
 use crate::read;
 
 const LEAVES: u64 = 100;
@@ -10,8 +12,7 @@ const ACKED: u64 = 3000;
 /// When each message starts, in the order of the program, if nothing is in anything's way.
 fn starts(lines: &str) -> Vec<(u32, u32, u64, u64)> {
     let program = expanded(lines);
-    let mut begun: Vec<Option<u64>> =
-        program.flows.iter().map(|flow| flow.start.map(|span| span.as_ps())).collect();
+    let mut begun: Vec<Option<u64>> = program.flows.iter().map(|flow| flow.start.map(Span::as_ps)).collect();
     let mut done: Vec<Option<u64>> = vec![None; program.steps.len()];
     // Every pass knows at least one more step.
     for _ in 0..program.steps.len() {
@@ -22,14 +23,13 @@ fn starts(lines: &str) -> Vec<(u32, u32, u64, u64)> {
             }
         }
     }
-    let start = |(flow, begun): (&super::super::Planned, &Option<u64>)| {
+    let start = |(flow, begun): (&Planned, &Option<u64>)| {
         (flow.src, flow.dst, flow.bytes.get(), begun.expect("it starts"))
     };
     program.flows.iter().zip(&begun).map(start).collect()
 }
 
 fn at(step: &Step, begun: &[Option<u64>], done: &[Option<u64>]) -> Option<u64> {
-    use super::Event;
     let mut last = 0;
     for event in &step.after {
         last = last.max(match event {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Signs of congestion, as they leave the target.
 SIGNS = ("marked-sent", "dack-sent")
-HALTED = "H-1"
+OPEN = "open"
 
 
 def only(trace: Trace, *events: str) -> pl.DataFrame:
@@ -38,7 +38,7 @@ def first_us(trace: Trace, *events: str) -> float | None:
 
 def halted_us(trace: Trace) -> float | None:
     """When the stream was first throttled."""
-    return _first_us(only(trace, "state").filter(pl.col("state") == HALTED))
+    return _first_us(only(trace, "state").filter(pl.col("state") != OPEN))
 
 
 def sent_between(trace: Trace, start_us: float, end_us: float) -> int:

@@ -87,12 +87,12 @@ def by_policy(
                     known_line(axes, known, policy, size, theirs, **look)
                 if diagonal and label.startswith("goodput"):
                     axes.axline((0, 0), slope=1, color=plot.GREY, lw=0.8, ls=":")
-                axes.set_title(f"{LABELS[policy]}: {label}")
+                axes.set_title(f"{LABELS[policy]}: {label}" if len(rows) > 1 else LABELS[policy])
                 axes.set_ylim(0, top)
                 if log:
                     axes.set_xscale("log", base=2)
         for axes in grid[:, 0]:
-            axes.set_ylabel("share of the link")
+            axes.set_ylabel("share of the link" if len(rows) > 1 else f"{rows[0][0]},\nshare of the link")
         for axes in grid[-1]:
             axes.set_xlabel(xlabel)
         swept = sorted({at[2] for one in seeds for at in one} | {at[2] for at in known})

@@ -73,7 +73,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     every = [points(runs, WORKLOAD) for runs in seeds]
     rows = [
         ("goodput", lambda one: one.goodput, lambda one: one.goodput, 0.75),
-        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.9),
+        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 1.0),
     ]
     by_policy(
         rows,

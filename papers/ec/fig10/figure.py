@@ -51,7 +51,7 @@ def ratio(found: Mapping[Point, Window], other: str, sizes: Iterable[int], most_
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     every = [points(runs, WORKLOAD) for runs in seeds]
-    rows = [("largest difference of two senders", lambda one: one.difference, lambda one: one.difference, 0.085)]
+    rows = [("largest difference of two senders", lambda one: one.difference, lambda one: one.difference, 0.12)]
     title = "Figure 10: fairness among eight senders"
     by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
 

@@ -38,7 +38,7 @@ READINGS: dict[str, tuple[str, Callable[[Window, int], float | None]]] = {
         lambda one, _: one.resent * CYCLE_NS / (one.seconds * 1e9),
     ),
     "full_of_accepted": (
-        "packets that found the queue full, of those accepted",
+        "packets that found no room, of those accepted",
         lambda one, _: over(one.full, one.accepted),
     ),
     "episodes_of_accepted": ("NACKs, of packets accepted", lambda one, _: over(one.nacks, one.accepted)),
@@ -81,7 +81,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
                 axes.bar(places, heights, 0.38, color=colour(policy), alpha=0.8, label=LABELS[policy])
             axes.axhline(PAPER_PERCENT, color=plot.BLACK, ls="--", lw=1)
             axes.set_xticks(range(len(sizes)), [SIZE_LABELS[size] for size in sizes])
-            axes.set_title(READINGS[name][0], fontsize=8.5)
+            axes.set_title(READINGS[name][0], fontsize=8)
             axes.set_ylabel("%")
         handles, labels = made.axes[0].get_legend_handles_labels()
         handles.append(made.axes[0].get_lines()[0])

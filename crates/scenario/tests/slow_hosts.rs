@@ -127,3 +127,18 @@ fn a_receive_queue_that_nothing_guards_is_a_caveat() {
     let caveats = small(&["switch.flow-control=none", "host.drain=50Gbps"]).unwrap().caveats().join("\n");
     says(&caveats, &["nothing keeps the receive queue of h1 from overflowing", "a full queue stops the run"]);
 }
+
+#[test]
+fn with_isolation_a_slow_host_has_two_classes_to_pause() {
+    // 512 KiB / 2 − (2 · 25 ns · 100 Gbps + 3 · 4 KiB + 64 B)
+    let xoff = |kind: &str| {
+        let kind = format!("switch.isolation.kind={kind}");
+        let spec = common::paper(&["host.drain=50Gbps", "host.queue=512KiB", &kind]).build();
+        match spec.endpoints[1].as_ref().unwrap().pfc {
+            Some(Threshold::Static { xoff, .. }) => xoff,
+            other => panic!("{other:?}"),
+        }
+    };
+    let beyond = 625 + 3 * 4096 + 64;
+    assert_eq!((xoff("none"), xoff("ici")), (524_288 - beyond, 262_144 - beyond));
+}

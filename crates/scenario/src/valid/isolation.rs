@@ -10,7 +10,7 @@ use backwater_units::{Bytes, Rate, Span};
 use super::combined::{is_combined, part, size};
 use super::flows::PRIORITY;
 use super::lanes::Lanes;
-use super::{Context, mtu};
+use super::{Context, mtu, put};
 use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{
@@ -111,6 +111,7 @@ pub(super) fn isolation(
     classes(context, lanes);
     let fit = thresholds::check(context);
     company(context);
+    hosts(context);
     one_root(context, network, routes);
     let spec = config::spec(context, guard(settings, network))?;
     if fit {
@@ -280,6 +281,16 @@ fn company(context: &mut Context<'_>) {
     let mut kinds = settings.traffic.iter().map(|entry| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
     if kinds.all(|kind| matches!(kind, CcKind::None | CcKind::Timely)) {
         let caveat = "ICI+ marks packets, but no reaction point listens to marks: with cc.kind = \"none\" or timely it is ICI";
+        context.caveats.push(caveat.to_owned());
+    }
+}
+
+/// NICs that take part move queue pairs.
+fn hosts(context: &mut Context<'_>) {
+    let settings = context.settings;
+    if settings.switch.isolation.nic && put::any(settings) {
+        let caveat = "switch.isolation.nic = true is for queue pairs: PUTs leave their hosts in the priority of their traffic, and are \
+                      isolated from the first switch on";
         context.caveats.push(caveat.to_owned());
     }
 }

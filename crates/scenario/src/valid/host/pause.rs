@@ -8,7 +8,7 @@ use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{AutoOr, FlowControl};
 use crate::valid::lanes::Lanes;
-use crate::valid::{Context, mtu};
+use crate::valid::{Context, isolation, mtu};
 
 /// The thresholds of the hosts `slow`, in their order; `None` where there is no PFC. Thresholds that leave too little room at one that
 /// receives something are reported.
@@ -24,7 +24,13 @@ pub(super) fn thresholds(
         return vec![None; slow.len()];
     }
     let lossless = settings.switch.pfc.priorities.iter().fold(0u8, |set, priority| set | 1 << priority);
-    let classes = u64::from((lanes.used & lossless).count_ones()).max(1);
+    let mut used = lanes.used;
+    if isolation::is_on(settings) {
+        // Packets of one flow come in either class.
+        let (monitored, congested) = isolation::priorities(settings);
+        used |= 1 << monitored | 1 << congested;
+    }
+    let classes = u64::from((used & lossless).count_ones()).max(1);
     let link = |host: u32| network.ports(network.hosts()[host as usize]).first();
     let mut receives = vec![false; network.hosts().len()];
     for flow in flows.iter().filter(|flow| lossless & (1 << flow.priority) != 0) {

@@ -177,7 +177,7 @@ impl Host {
             let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
             match decision {
                 Decision::Pause => {
-                    sums.holds(class, now, pause.map_or(u64::MAX, |pause| now + pause.as_ps()))
+                    sums.holds(class, now, pause.map_or(u64::MAX, |pause| now + pause.as_ps()));
                 }
                 _ => sums.holds(class, now, now),
             }

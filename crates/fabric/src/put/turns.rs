@@ -104,7 +104,9 @@ mod tests {
     #[test]
     fn streams_send_packet_by_packet_in_turn() {
         let mut turns = Turns::new(3, 2);
-        [2, 0, 1].into_iter().for_each(|stream| turns.add(stream, 1, 0, 10));
+        for stream in [2, 0, 1] {
+            turns.add(stream, 1, 0, 10);
+        }
         turns.add(0, 1, 5, 10);
         assert_eq!(served(&mut turns, 7), [2, 0, 1, 2, 0, 1, 2]);
     }

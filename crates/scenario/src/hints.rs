@@ -7,8 +7,13 @@ use crate::schema::{Rules, View};
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
 
 /// Words that the literature has for ours: key, word, ours.
-const SYNONYMS: [(&str, &str, &str); 2] =
-    [("switch.flow-control", "cbfc", "credits"), ("switch.queueing", "virtual-output", "voq")];
+const SYNONYMS: [(&str, &str, &str); 5] = [
+    ("switch.flow-control", "cbfc", "credits"),
+    ("switch.queueing", "virtual-output", "voq"),
+    ("put.policy", "tcp", "aimd"),
+    ("put.policy", "ec", "dack"),
+    ("host.transport", "rdma", "roce"),
+];
 
 /// Keys that the literature has for ours: theirs, ours, what ours is.
 const LANE: &str = "the priority of a traffic entry is its virtual lane under credits";

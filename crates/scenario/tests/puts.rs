@@ -198,6 +198,10 @@ fn windows_that_let_no_packet_out_or_are_larger_than_what_is_kept_are_refused() 
     says(&report(INCAST, &["put.buffer=8193"]), &["put.buffer = 8193 is out of range", "1 to 8192"]);
     says(&report(INCAST, &["traffic.in.put.packets=300"]), &["traffic.0.put.packets = 300 is more than"]);
     says(
+        &report(INCAST, &["put.policy=tcp"]),
+        &["put.policy = \"tcp\" is not known", "did you mean \"aimd\"?"],
+    );
+    says(
         &report(INCAST, &["packet.payload=65001B"]),
         &["packet.payload = \"65001B\" is not allowed", "65000B"],
     );

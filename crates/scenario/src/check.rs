@@ -19,7 +19,19 @@ const ROOT: &str = "the scenario";
 pub(crate) fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
     let mut check = Check { rules, problems: Vec::new() };
     check.value(root, &rules.root(), "");
-    check.problems
+    once(check.problems)
+}
+
+/// What the tables of traffic entries take over from the scenario's is wrong in all of them: it is told where it stands alone.
+fn once(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| problem.message().len());
+    let mut told: Vec<Problem> = Vec::new();
+    for problem in problems {
+        if !told.iter().any(|other| other.is_where(&problem) && other.label() == problem.label()) {
+            told.push(problem);
+        }
+    }
+    told
 }
 
 struct Check<'a> {
@@ -39,7 +51,9 @@ impl Check<'_> {
         }
         match (&node.value, view.text("x-quantity")) {
             (Value::Text(text), Some(unit)) => self.quantity(node, view, name, (unit, text)),
-            (_, Some(unit)) => self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit))),
+            (_, Some(unit)) => {
+                self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit)), &[])
+            }
             (Value::Text(_), None) if !view.words().is_empty() => self.word(node, &view.words(), name),
             (Value::Table(_), None) if view.allows("object") => self.table(node, view, name),
             (Value::List(items), None) if view.allows("array") => self.list(items, view, name),
@@ -57,13 +71,16 @@ impl Check<'_> {
                     self.report(node, message, "give at least one character", help_of(view));
                 }
             }
-            _ => self.wrong_type(node, name, wanted(view)),
+            _ => self.wrong_type(node, name, wanted(view), &Rules::kind_names(view)),
         }
     }
 
-    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str) {
+    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str, kinds: &[&str]) {
         let message = format!("{name} = {} is {}, expected {wanted}", node.shown(), node.kind());
-        let help = format!("write {name} as {wanted}");
+        let help = match kinds {
+            [] => format!("write {name} as {wanted}"),
+            kinds => format!("write {name} = {{ kind = \"…\" }} with one of {}", kinds.join(", ")),
+        };
         self.report(node, message, format!("expected {wanted}"), help);
     }
 
@@ -86,7 +103,13 @@ impl Check<'_> {
                 complaint = Some(attempt.problems);
             }
         }
-        self.problems.extend(complaint.unwrap_or_default());
+        let words: Vec<String> =
+            branches.iter().flat_map(View::words).map(|word| format!("{word:?}")).collect();
+        let also = |problem: Problem| match (&node.value, &words[..]) {
+            (Value::Text(_), [_, ..]) => problem.also(&format!("or write {}", words.join(" or "))),
+            _ => problem,
+        };
+        self.problems.extend(complaint.unwrap_or_default().into_iter().map(also));
     }
 
     fn quantity(&mut self, node: &Node, view: &View<'_>, name: &str, (unit, text): (&str, &str)) {
@@ -160,14 +183,14 @@ impl Check<'_> {
             return;
         };
         let title = if name.is_empty() { ROOT } else { name };
-        let kinds: Vec<&str> = Rules::kinds(view).into_iter().map(|(kind, _)| kind).collect();
+        let kinds = Rules::kind_names(view);
         if !kinds.is_empty() {
             match node.get("kind") {
                 Some(kind) if kind.text().is_none_or(|kind| !kinds.contains(&kind)) => {
                     let name = format!("{name}.kind");
                     match kind.text() {
                         Some(_) => self.word(kind, &kinds, &name),
-                        None => self.wrong_type(kind, &name, "a text"),
+                        None => self.wrong_type(kind, &name, "a text", &[]),
                     }
                     return; // without its kind nothing is known about the other keys
                 }

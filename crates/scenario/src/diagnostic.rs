@@ -31,6 +31,17 @@ impl Problem {
         self
     }
 
+    /// Adds something to what can be done.
+    pub(crate) fn also(mut self, more: &str) -> Self {
+        self.help = Some(self.help.map_or_else(|| more.to_owned(), |help| format!("{help}; {more}")));
+        self
+    }
+
+    /// Whether both are at the same place.
+    pub(crate) fn is_where(&self, other: &Self) -> bool {
+        self.place == other.place
+    }
+
     /// What is wrong, with the value at fault.
     pub fn message(&self) -> &str {
         &self.message

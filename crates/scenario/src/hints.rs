@@ -6,13 +6,13 @@ use crate::schema::{Rules, View};
 /// Words that scenarios of earlier versions used: key, word, what to write now.
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
 
-/// Words that the literature has for ours: key, word, ours.
+/// Words that the literature has for ours: how the key ends, word, ours.
 const SYNONYMS: [(&str, &str, &str); 5] = [
     ("switch.flow-control", "cbfc", "credits"),
     ("switch.queueing", "virtual-output", "voq"),
     ("put.policy", "tcp", "aimd"),
     ("put.policy", "ec", "dack"),
-    ("host.transport", "rdma", "roce"),
+    ("transport", "rdma", "roce"),
 ];
 
 /// Keys that the literature has for ours: theirs, ours, what ours is.
@@ -26,7 +26,7 @@ const KEYS: [(&str, &str, &str); 4] = [
 
 /// What a word is called here that is near to none that is known.
 pub(crate) fn synonym(name: &str, word: &str) -> Option<&'static str> {
-    SYNONYMS.iter().find(|(key, theirs, _)| *key == name && *theirs == word).map(|(.., ours)| *ours)
+    SYNONYMS.iter().find(|(key, theirs, _)| name.ends_with(key) && *theirs == word).map(|(.., ours)| *ours)
 }
 
 /// What to write instead of a word that the key no longer has.

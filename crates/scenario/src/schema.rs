@@ -112,6 +112,11 @@ impl Rules {
             .collect()
     }
 
+    /// The names of the kinds of a table that has kinds.
+    pub(crate) fn kind_names<'a>(view: &View<'a>) -> Vec<&'a str> {
+        Self::kinds(view).into_iter().map(|(kind, _)| kind).collect()
+    }
+
     /// The keys that a table must have.
     pub(crate) fn required<'a>(view: &View<'a>, table: &Node) -> Vec<&'a str> {
         let kind = table.get("kind").and_then(Node::text);

@@ -323,3 +323,19 @@ fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
         assert_eq!(valid(&written, &[]).settings(), first.settings(), "{file}");
     }
 }
+
+#[test]
+fn a_wrong_value_that_entries_take_over_is_told_once_and_words_beside_quantities_are_named() {
+    let own = INCAST.replace("size = \"1MB\"", "size = \"1MB\"\nput = { policy = \"opt\" }");
+    let said = report(&own, &["put.dack.escape=soon", "host.drain=50%", "put.dack.reservation=packets"]);
+    says(
+        &said,
+        &["or write \"never\"", "or write \"unlimited\"", "or write \"none\" or \"packet\"", "3 problems"],
+    );
+    assert!(!said.contains("traffic.in.put"), "{said}");
+    says(
+        &report(&own, &["host.pattern=on-off"]),
+        &["write host.pattern = { kind = \"…\" }", "constant, on-off, trace"],
+    );
+    says(&report(&own, &["traffic.in.transport=rdma"]), &["did you mean \"roce\"?"]);
+}

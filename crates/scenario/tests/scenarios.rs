@@ -76,3 +76,19 @@ fn the_same_seed_gives_the_same_flows_and_another_seed_gives_others() {
     assert_eq!(flows("1"), flows("1"));
     assert_ne!(flows("1"), flows("2"));
 }
+
+#[test]
+fn in_the_put_incast_eight_sources_offer_what_the_link_of_a_host_carries_that_drains_half_of_it() {
+    let spec = load("put-incast.toml").build();
+    let rate = |flow: &backwater_traffic::Flow| match flow.pacing {
+        Pacing::Supplied { rate, .. } => rate,
+        other => panic!("{other:?}"),
+    };
+    let link = spec.network.ports(spec.network.hosts()[0])[0].rate;
+    assert_eq!(spec.flows.iter().map(rate).sum::<Rate>(), link);
+    assert!(spec.flows.len() == 8 && spec.flows.iter().all(|flow| flow.dst == 0));
+    let slow: Vec<_> =
+        spec.endpoints.iter().map(|host| host.as_ref().map(|host| host.drain.clone())).collect();
+    let half = backwater_fabric::DrainSpec::Constant(Rate::from_bps(link.as_bps() / 2));
+    assert_eq!(slow, [vec![Some(half)], vec![None; 8]].concat());
+}

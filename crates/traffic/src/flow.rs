@@ -114,7 +114,8 @@ pub struct Flow {
     /// What spaces its packets.
     pub pacing: Pacing,
     /// Flows with the same number are messages of one connection: they share a queue pair, which sends one after the other
-    /// in the order of their starts. They have the same source, destination, priority, pacing and entry.
+    /// in the order of their starts. They have the same source, destination, priority, pacing and entry; PUTs of one stream may have different
+    /// pacings and entries.
     /// [`OWN_CONNECTION`]: a queue pair for this flow alone.
     pub connection: u32,
 }

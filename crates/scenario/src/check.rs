@@ -52,7 +52,7 @@ impl Check<'_> {
         match (&node.value, view.text("x-quantity")) {
             (Value::Text(text), Some(unit)) => self.quantity(node, view, name, (unit, text)),
             (_, Some(unit)) => {
-                self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit)), &[])
+                self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit)), &[]);
             }
             (Value::Text(_), None) if !view.words().is_empty() => self.word(node, &view.words(), name),
             (Value::Table(_), None) if view.allows("object") => self.table(node, view, name),

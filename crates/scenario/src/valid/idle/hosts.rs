@@ -11,7 +11,9 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let trace = matches!(settings.host.pattern, Pattern::Trace { .. });
     let flow_control = settings.switch.flow_control;
     let by_flow_control = is("switch.flow-control", flow_control);
-    let credits = slow && flow_control == FlowControl::Credits;
+    // All but the control priority.
+    let guarded = settings.switch.credits.priorities.len() == 7;
+    let credits = slow && flow_control == FlowControl::Credits && guarded;
     let unlimited = "host.drain = \"unlimited\"".to_owned();
     let puts = put::any(settings);
     vec![

@@ -40,8 +40,8 @@ class Comparison:
     base: Base = "alone"
     traffic: str | None = None
 
-    def table(self) -> pl.DataFrame:
-        """One row per size bin and scheme, and one per scheme for all sizes.
+    def table(self) -> pl.DataFrame | None:
+        """One row per size bin and scheme, and one per scheme for all sizes; None if no flow has an end.
 
         The columns of :func:`backwater.slowdown.by_size` after ``scheme`` and ``bin`` (the bin in words), then those of
         :func:`backwater.slowdown.ratios` against the first scheme.
@@ -51,7 +51,7 @@ class Comparison:
             for name, runs in self.runs.items()
         }
         if not any(len(frame) for seeds in frames.values() for frame in seeds):
-            raise UsageError("there are no flows with an end to compare: every flow is endless, or there is none")
+            return None
         parts = [_rows(frames, edges) for edges in (self.edges, ())]
         order = {name: index for index, name in enumerate(self.runs)}
         bins, whole = (part.sort("low_bytes", pl.col("scheme").replace_strict(order)) for part in parts)

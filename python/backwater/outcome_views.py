@@ -152,11 +152,12 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
     Panels with nothing but zeros are named below the title and not drawn.
     """
     every = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()]
-    every += [_of_network(found), _of_puts(found)]
+    of_puts = [panel for panel in _of_puts(found) if not _is_zero(panel)]
+    every += [_of_network(found), of_puts[:_ROW], of_puts[_ROW:]]
     # A row of PUTs, or of a network without PAUSEs, may have nothing to show; that of an entry keeps its place.
     rows = [[panel for panel in row if not _is_zero(panel)] for row in every]
     rows = [row for number, row in enumerate(rows) if row or number < len(found.traffic)]
-    zeros = ", ".join(panel[0] for row in every for panel in row if _is_zero(panel))
+    zeros = ", ".join(panel[0] for row in (*every, _of_puts(found)) for panel in row if _is_zero(panel))
     schemes = list(found.network)
     columns = max(len(row) for row in rows)
     with plot.style():
@@ -181,6 +182,8 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
         return plot.save(made, file)
 
 
+#: Panels in a row of PUTs.
+_ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.

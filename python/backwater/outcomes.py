@@ -184,18 +184,22 @@ def _entries(run: Results, window: Window | None) -> dict[str, Values]:
         .collect()
     )
     if window is None:
-        rates: dict[str, float] | None = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
+        rates: dict[str, float] = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
     else:
         rates = _within(run, window)
+    unseen = 0.0 if window is None or run.has("delivered") else None
     return {
         row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
-        | {"throughput_bps": rates.get(row["traffic"], 0.0) if rates is not None else None}
+        | {"throughput_bps": rates.get(row["traffic"], unseen)}
         for row in rows.to_dicts()
     }
 
 
-def _within(run: Results, window: Window) -> dict[str, float] | None:
-    """Payload that arrived in a window over its length, by traffic entry, in bit/s; None if only PUT streams tell."""
+def _within(run: Results, window: Window) -> dict[str, float]:
+    """Payload that arrived in a window over its length, by traffic entry, in bit/s.
+
+    Without the table of what hosts got, PUT streams tell of an entry if it is the only one of PUTs.
+    """
     start, end = window
     if not (run.has("delivered") or run.has("streams")):
         raise UsageError(
@@ -204,7 +208,8 @@ def _within(run: Results, window: Window) -> dict[str, float] | None:
         )
     puts.check_window(run, window)
     if not run.has("delivered"):
-        return None
+        names = puts.entries(run)
+        return {names[0]: float(puts.by_stream(run, window)["goodput_bps"].sum())} if len(names) == 1 else {}
     inside = pl.col("time_ps").is_between(start, end, closed="left")
     rate = pl.col("received_bytes").sum() * 8e12 / (end - start)
     found = run.table("delivered").filter(inside).group_by(pl.col("traffic").cast(pl.String)).agg(rate).collect()

@@ -76,6 +76,6 @@ def _queues(results: Results) -> list[str]:
     held = int(found["holding_ps"].sum())
     back = f"; slow hosts held back their switches for {quantity.time(held)}" if held else ""
     depth = results.meta["scenario"].get("host", {}).get("queue")
-    of_depth = f" of {depth}" if depth else ""
+    of_depth = f" of {quantity.size(quantity.parse_size(depth))}" if depth else ""
     peak = quantity.size(fullest["peak_bytes"])
     return [f"receive queues: the fullest, at {fullest['node']}, held {peak}{of_depth}{back}"]

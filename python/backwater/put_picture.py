@@ -65,7 +65,7 @@ def packets(axes: Axes, trace: Trace) -> None:
     """The events of a trace by time and sequence number."""
     from matplotlib.ticker import MaxNLocator
 
-    crowd = 0.6 if trace.events.height > 900 else 1.0
+    crowd = 0.6 if trace.events.height > 900 else 1.0 if trace.events.height > 300 else 1.7
     for event, (_, marker, size, colour) in LOOKS.items():
         found = trace.events.filter(pl.col("event") == event)
         axes.scatter(

@@ -165,7 +165,9 @@ def numbers(results: Results, window: Window | None = None) -> Values:
     if results.has("endpoints"):
         queue = _within(results.endpoints, window).select(pl.col("peak_bytes").max(), pl.col("holding_ps").sum())
         peak, holding = queue.collect().row(0)
-        found |= {"receive_peak_bytes": float(peak or 0), "holding_ps": float(holding)}
+        found["receive_peak_bytes"] = float(peak or 0)
+        if results.meta["scenario"].get("switch", {}).get("flow-control") != "none":
+            found["holding_ps"] = float(holding)
     return found
 
 

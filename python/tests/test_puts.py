@@ -80,6 +80,8 @@ def test_a_network_without_puts_has_nothing_of_them(tmp_path: Path) -> None:
 def test_a_comparison_shows_puts_within_the_window(results: Results, tmp_path: Path) -> None:
     found = outcomes.outcomes({"opt": [results], "dack": [results]}, SECOND_HALF)
     assert found.network["opt"]["goodput_percent"].mean == pytest.approx(50)
+    # The entry is the only one of PUTs.
+    assert found.traffic["put"]["opt"]["throughput_bps"].mean == pytest.approx(40e9)
     assert found.totals()["goodput_bps"].to_list() == pytest.approx([40e9, 40e9])
     made = outcome_views.tables(found)[2]
     assert str(made.title).startswith("PUTs and receive queues")
@@ -100,7 +102,7 @@ def test_the_lines_of_a_run_say_what_was_lost_how_full_queues_were_and_who_stand
     assert lines[0] == "PUTs: 125 packets sent again (17.9 % of all sent), 90 dropped by their targets, 7 by switches"
     assert lines[1] == "no progress: h0 accepted no PUT of h3 at all, though 50 packets were sent"
     assert lines[2] == (
-        "receive queues: the fullest, at h0, held 67.6 KB of 80992B; slow hosts held back their switches for 3.00 µs"
+        "receive queues: the fullest, at h0, held 67.6 KB of 81.0 KB; slow hosts held back their switches for 3.00 µs"
     )
 
 

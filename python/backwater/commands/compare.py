@@ -37,10 +37,11 @@ def compare(
 ) -> int:
     """Run the same traffic under several schemes and compare what becomes of it.
 
-    Slowdown by flow size; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if flows are isolated,
-    the tables of those. Refuses schemes whose [topology] or [[traffic]] differ, except in who controls the rates, and
-    names the key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png
-    (the rest), and the results folders; runs that are done stay done.
+    Slowdown by flow size, if flows have an end; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if
+    flows are isolated, the tables of those; of PUTs goodput, what is sent again and dropped, and fairness. Refuses
+    schemes whose [topology] or [[traffic]] differ, except in what carries it and who controls the rates, and names the
+    key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the
+    rest), and the results folders; runs that are done stay done.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def compare(
     edges
         Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not given.
     window
-        Count as throughput what arrived from when until when: `0.2ms..1.2ms`. Needs probe.delivered.
+        Count as throughput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
+        probe.delivered; for PUTs probe.streams.
     seeds
         How many seeds; their spread gives the 95 % confidence intervals.
     seed
@@ -169,23 +171,25 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
 
     table = made.table()
     found = outcomes.outcomes(made.runs, window)
-    idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
+    idle: list[str] = []
     root.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(root / "compare.parquet")
-    found.entries().write_parquet(root / "traffic.parquet")
-    found.totals().write_parquet(root / "network.parquet")
-    title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
-    pictures = [
-        comparison.draw(table, root / "compare.png", title=title, base=made.base),
-        outcome_views.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"),
-    ]
+    files = [root / f"{name}.parquet" for name in ("traffic", "network")]
+    found.entries().write_parquet(files[0])
+    found.totals().write_parquet(files[1])
+    if table is not None:
+        idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
+        files.insert(0, root / "compare.parquet")
+        table.write_parquet(files[0])
+        title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
+        files.append(comparison.draw(table, root / "compare.png", title=title, base=made.base))
+    files.append(outcome_views.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"))
     if as_json:
         runs = [
             {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
             for name, of_scheme in made.runs.items()
             for run in of_scheme
         ]
-        told = {"base": made.base, "traffic": made.traffic, "rows": table.to_dicts()}
+        told = {"base": made.base, "traffic": made.traffic, "rows": [] if table is None else table.to_dicts()}
         told |= {"entries": found.entries().to_dicts(), "network": found.totals().to_dicts(), "runs": runs}
         print(json.dumps(told, indent=2))
         return idle
@@ -193,10 +197,12 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     for name, of_scheme in made.runs.items():
         for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
             console.print(f"{name}: caveat: {caveat}", highlight=False, markup=False)
-    console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
+    if table is None:
+        console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
+    else:
+        console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in outcome_views.tables(found):
         console.print(one)
-    files = [root / f"{name}.parquet" for name in ("compare", "traffic", "network")] + pictures
     console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
     return idle
 

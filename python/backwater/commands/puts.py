@@ -111,7 +111,9 @@ def _table(run: Results, streams: pl.DataFrame, top: int) -> Table:
         "dropped: the receive queue had no room; behind: one before it was missing; twice: accepted before",
         "IACKs, marked ones among them, DACKs and NACKs: those that took effect at the initiator",
     ]
-    made.caption = "\n".join(notes + ([f"receive queue: {escape(str(depth))}"] if depth else []))
+    made.caption = "\n".join(
+        notes + ([f"receive queues of {quantity.size(quantity.parse_size(depth))}"] if depth else [])
+    )
     made.caption_justify = "left"
     return made
 

@@ -27,7 +27,7 @@ _PRECISION, _RECALL = plot.BLUE, plot.ORANGE
 def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
     """Draw the picture to a file whose ending chooses the format."""
     lanes = _lanes(blame)
-    curves = blame.curves(bin_ps)
+    curves = blame.curves(bin_ps) if blame.brief is not None else None
     end_ms = int(blame.results.meta["sim_time_ps"]) / 1e9
     with plot.style():
         made = plot.figure(8.6, 0.28 * max(3, len(lanes)) + (5.1 if curves is not None else 1.4))

@@ -27,7 +27,8 @@ struct Case {
 impl Case {
     fn read(name: &str) -> Self {
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("endpoint/data/{name}.txt"));
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let (mut settings, mut streams) = (BTreeMap::new(), Vec::new());
         for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
             let words: Vec<&str> = line.split(' ').collect();
@@ -66,7 +67,7 @@ impl Case {
         let drain = Rate::from_bps(self.number("drain"));
         let network = star(hosts, Rate::from_bps(self.number("link")), self.span("delay"));
         let longer = |host: usize| Span::from_ps(self.number("skew") * host as u64);
-        let network = with_links(&network, |host, link| link.delay = link.delay + longer(host));
+        let network = with_links(&network, |host, link| link.delay += longer(host));
         let mut spec = lossy(network, flows.collect(), POLICIES[0]);
         spec.puts = vec![self.put()];
         (spec.packet.payload, spec.packet.header) = (self.bytes("payload"), self.bytes("header"));
@@ -163,7 +164,9 @@ fn compare(name: &str) {
 #[test]
 fn a_stream_to_a_host_at_half_a_fifth_or_a_quarter_of_its_link_goes_as_the_oracle_says() {
     for policy in ["opt", "aimd", "dack"] {
-        ["small", "half", "fifth"].iter().for_each(|scene| compare(&format!("{scene}_{policy}")));
+        for scene in ["small", "half", "fifth"] {
+            compare(&format!("{scene}_{policy}"));
+        }
     }
 }
 

@@ -7,29 +7,30 @@ use crate::put::frame;
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
 pub(crate) const LAST: u32 = 1 << 31;
 
-/// What a frame is.
+/// What a frame is. The numbers are a part of the trajectory digest: a new kind leaves those of the others alone. Bit 7 stands for
+/// PUT streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Data of a flow; `seq` is the packet's number, and [`LAST`] on the last packet of a supplied flow.
-    Data,
+    Data = 0,
+    /// Acknowledgement; `seq` is the number of packets received in order.
+    Ack = 1,
+    /// Congestion notification packet; `echo` says which congestion.
+    Cnp = 2,
+    /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
+    Pfc = 3,
+    /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
+    Credit = 4,
+    /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
+    Cim = 5,
     /// A packet of a PUT stream; `seq` is packed ([`crate::put::frame`]), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
-    Put,
-    /// Acknowledgement; `seq` is the number of packets received in order.
-    Ack,
-    /// Congestion notification packet; `echo` says which congestion.
-    Cnp,
+    Put = 0x80,
     /// Acknowledgement of a PUT stream; `seq` is the last number accepted in order, `echo` congestion if it is marked.
-    PutAck,
+    PutAck = 0x81,
     /// The same, and everything after it is lost.
-    PutNack,
-    /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
-    Pfc,
-    /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
-    Credit,
-    /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
-    Cim,
+    PutNack = 0x82,
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
@@ -98,13 +99,13 @@ impl Packet {
     /// Whether it is a frame of the link's flow control, which ends at the next node.
     #[inline]
     pub(crate) const fn is_flow_control(&self) -> bool {
-        self.kind as u8 >= Kind::Pfc as u8
+        (self.kind as u8).cast_signed() >= Kind::Pfc as i8
     }
 
     /// Whether it carries data of a flow.
     #[inline]
     pub(crate) const fn is_data(&self) -> bool {
-        self.kind as u8 <= Kind::Put as u8
+        self.kind as u8 & 0x7f == Kind::Data as u8
     }
 
     /// A data packet's number in its flow; of a PUT, the low 15 bits of that in its stream.

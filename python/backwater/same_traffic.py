@@ -25,8 +25,8 @@ _NOTHING = "nothing"
 def require_settings(one: Scheme, other: Scheme) -> None:
     """Raise UsageError, with the first key that differs, unless `[topology]` and `[[traffic]]` are the same.
 
-    What carries a traffic entry and who controls its rate may differ, and which file a setting is read from, if what is in it is the
-    same.
+    What carries a traffic entry and who controls its rate may differ, and which file a setting is read from, if what
+    is in it is the same.
     """
     mine, others = _settings(one), _settings(other)
     differ = [key for key in mine | others if mine.get(key) != others.get(key)]

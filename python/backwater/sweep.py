@@ -66,16 +66,15 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
     made.add_column("run", overflow="fold")
     made.add_column("traffic")
     scored = any(scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
-    headings = [heading for _, heading, _ in tables.OVER_SEEDS]
+    columns = tables.over_seeds([run for runs in groups.values() for run in runs])
+    headings = [heading for _, heading, _ in columns]
     for heading in headings + [heading for _, heading in scores.COLUMNS if scored]:
         made.add_column(heading, justify="right")
     for name, runs in groups.items():
         complete = [run for run in runs if run.complete]
         summary = tables.seeds_summary(complete) if complete else {}
         for number, (traffic, values) in enumerate(summary.items()):
-            cells = [
-                tables.with_interval(values[key], show) if key in values else "-" for key, _, show in tables.OVER_SEEDS
-            ]
+            cells = [tables.with_interval(values[key], show) if key in values else "-" for key, _, show in columns]
             made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
         if summary and scored:
             made.add_row("", scores.ROW, *[""] * len(headings), *scores.cells(complete))

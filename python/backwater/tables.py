@@ -222,13 +222,19 @@ def _ports_in_use(results: Results) -> pl.DataFrame:
 
 
 #: What is averaged over seeds: key in a traffic row, heading, how it is printed.
-OVER_SEEDS = (
+_OVER_SEEDS = (
     ("ce_packets", "CE", quantity.count),
     ("ue_packets", "UE", quantity.count),
     ("throughput_bps", "throughput", quantity.rate),
     ("mean_fct_ps", "mean FCT", quantity.time),
     ("p99_slowdown", "p99 slowdown", quantity.three_digits),
 )
+_OF_PUTS = (("resent_packets", "resent", quantity.count), ("dropped_packets", "dropped", quantity.count))
+
+
+def over_seeds(runs: Sequence[Results]) -> Sequence[tuple[str, str, Any]]:
+    """What of these runs is averaged: key in a traffic row, heading, how it is printed."""
+    return (*(_OF_PUTS if any(measures.has_puts(run.meta["scenario"]) for run in runs) else ()), *_OVER_SEEDS)
 
 
 def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
@@ -239,10 +245,11 @@ def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
     summary: dict[str, dict[str, Estimate]] = {}
     for traffic in per_run[0]:
         summary[traffic] = {}
-        for key, _, _ in OVER_SEEDS:
-            values = [row[traffic][key] for row in per_run]
-            if all(value is not None for value in values):
-                summary[traffic][key] = estimate(values)
+        for key, _, _ in over_seeds(runs):
+            values = [row[traffic].get(key) for row in per_run]
+            known = [value for value in values if value is not None]
+            if len(known) == len(values):
+                summary[traffic][key] = estimate(known)
     return summary
 
 
@@ -257,7 +264,8 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
     table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
     table.add_column("traffic")
-    headings = ["flows", "finished", *(heading for _, heading, _ in OVER_SEEDS)]
+    columns = over_seeds(complete)
+    headings = ["flows", "finished", *(heading for _, heading, _ in columns)]
     scored = bool(scores.over_seeds(complete))
     for heading in headings + [heading for _, heading in scores.COLUMNS if scored]:
         table.add_column(heading, justify="right")
@@ -269,7 +277,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
         supplied = counts[traffic][0]["finished"] is None
         cells = [_range([row["flows"] for row in counts[traffic]])]
         cells.append("-" if supplied else _range([row["finished"] for row in counts[traffic]]))
-        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in OVER_SEEDS]
+        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in columns]
         table.add_row(traffic, *cells)
     if scored:
         table.add_section()

@@ -277,3 +277,57 @@ def test_schemes_that_agree_are_named_below_the_tables(tmp_path: Path) -> None:
     assert told[-1] == "ici and ci agree in every number but most slots"
     apart = outcomes.outcomes({name: runs[name] for name in ("ci", "ecn")})
     assert "agree" not in str(outcome_views.tables(apart)[1].caption)
+
+
+PUTS = """
+profile = "endpoint"
+[run]
+until = "200us"
+[topology]
+kind = "star"
+hosts = 3
+rate = "102.4Gbps"
+delay = "1865ns"
+[host]
+of = "h0"
+drain = "51.2Gbps"
+[[traffic]]
+name = "put"
+kind = "supply"
+from = ["h1", "h2"]
+to = "h0"
+rate = "102.4Gbps"
+full = "wait"
+packets = 16
+[[scheme]]
+name = "opt"
+set = ["put.policy=opt"]
+[[scheme]]
+name = "dack"
+set = ["put.policy=dack"]
+[probe]
+sample = "50us"
+"""
+
+
+def test_traffic_without_an_end_is_compared_by_what_it_gets_across(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("puts.toml").write_text(PUTS)
+    assert main(["compare", "puts.toml", "--seeds", "1", "--window", "100us..200us", "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    network = {row["scheme"]: row for row in told["network"]}
+    assert told["rows"] == []
+    # The host takes half of what its link brings, and without DACK the other half is lost.
+    assert 40 < network["dack"]["goodput_percent"] < 50
+    assert network["opt"]["resent_percent"] > 30
+    assert network["opt"]["target_drops"] > network["dack"]["target_drops"]
+    assert network["opt"]["dacks"] == 0 < network["dack"]["dacks"]
+    assert main(["compare", "puts.toml", "--seeds", "1"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "no flow has an end" in out
+    assert "PUTs and receive queues under each scheme" in out
+    assert not Path("results/compare/puts/compare.png").exists()
+    assert main(["run", "puts.toml", "--scheme", "opt"]) == Exit.OK
+    assert "dropped by their targets" in capsys.readouterr().out

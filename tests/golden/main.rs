@@ -5,6 +5,7 @@ mod combined;
 mod connection;
 mod credits;
 mod delivered;
+mod drain;
 mod fecn;
 mod one_link;
 mod padded;

@@ -10,3 +10,5 @@ mod mixed;
 mod parts;
 mod pauses;
 mod priorities;
+mod slow_hosts;
+mod stuck;

@@ -4,6 +4,7 @@ mod endpoint;
 mod isolation;
 mod networks;
 mod settings;
+mod slow_host;
 mod traffic;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
@@ -18,6 +19,7 @@ pub use isolation::{
 };
 pub use networks::{chain, host, per_port, ring, with_links};
 pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
+pub use slow_host::{fixed, mbps, slow_host, slow_under_pfc};
 pub use traffic::{flow, flow_of_priority, poisson_packets};
 
 /// The engine that users get, on one thread.
@@ -84,10 +86,10 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.injected.extend(&records.injected);
         all.arrived.extend(&records.arrived);
         all.isolation.extend(&records.isolation);
+        all.endpoints.extend(&records.endpoints);
         all.drops.extend(&records.drops);
         all.puts.extend(&records.puts);
         all.streams.extend(&records.streams);
-        all.endpoints.extend(&records.endpoints);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

@@ -55,8 +55,8 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             depth: Bytes::new(depth),
             fix: if lossless {
                 format!(
-                    "After PAUSE a host must absorb {} in each lossless priority. Set host.queue to at least host.pfc.xoff and \
-                     that, or lower host.pfc.xoff",
+                    "In each lossless priority a host must absorb the packet that crosses Xoff and, after PAUSE, {}. Set \
+                     host.queue to at least host.pfc.xoff and that, or lower host.pfc.xoff",
                     headroom_arithmetic(port, world)
                 )
             } else {

@@ -278,7 +278,7 @@ impl World {
             states: spec.probe.states,
             drops: spec.probe.drops,
             delivered: spec.probe.delivered,
-            endpoints: spec.probe.endpoints && spec.probe.sample.is_some(),
+            endpoints: spec.probe.endpoints,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             packets_of: if spec.probe.packets.contains(&true) {
                 spec.probe.packets.clone()

@@ -87,10 +87,10 @@ impl Endpoint {
         self.held
     }
 
-    /// Most bytes of the queue. Classes under credits are limited by their credits instead.
+    /// Most bytes of the queue; without a limit under credits, which take its place.
     #[inline]
     pub(crate) fn depth(&self) -> u64 {
-        self.memory.capacity
+        if self.memory.credited == 0 { self.memory.capacity } else { u64::MAX / 2 }
     }
 
     /// Bytes of one class in the queue.

@@ -84,6 +84,7 @@ impl Host {
     /// What becomes of a PUT that has come in, and its number in its stream.
     fn judge_put(&mut self, packet: &Packet, world: &World) -> (Verdict, u32) {
         let (held, depth) = self.receive_queue();
+        let room = self.endpoint.as_ref().is_none_or(|endpoint| endpoint.fits(packet));
         let puts = self.puts.as_mut().expect("PUTs come to hosts that have streams");
         let stream = streams(world).of(packet.flow).expect("a PUT has a stream");
         let spec = streams(world).kind(stream);
@@ -91,7 +92,7 @@ impl Host {
         let incoming = &mut puts.incoming[stream.in_slot as usize];
         let desk = &mut puts.desks[usize::from(stream.kind)];
         let seq = frame::whole(frame::number(packet.seq), incoming.order.accepted() + 1);
-        let fits = desk.release.admits(u64::from(packet.size), held + kept, depth, incoming.own);
+        let fits = room && desk.release.admits(u64::from(packet.size), held + kept, depth, incoming.own);
         let verdict = incoming.order.on_packet(seq, fits);
         let now = Time::from_ps(packet.time);
         match verdict {

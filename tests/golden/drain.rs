@@ -2,7 +2,7 @@
 //! 10 Gbps, 0.8 us for a packet.
 //!
 //! Packet k has come in at b at 2.4 + 0.2k us while nobody is paused, and stands in the receive queue until it is drained:
-//! at 3.2 + 0.8k us. A packet that comes in at the instant at which another one is drained still finds it there.
+//! at 3.2 + 0.8k us. A packet that comes in at the instant at which another one is drained does not find it any more.
 use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_fabric::{AckSpec, DrainSpec, Spec};
 use backwater_traffic::{Flow, Pacing};
@@ -119,14 +119,14 @@ fn a_drain_follows_its_trace() {
 
 #[test]
 fn a_slow_host_pauses_its_switch_and_lets_it_go() {
-    // Packet 4 comes in at 3.2 us, when packet 0 is still there: 5000 B, PAUSE, at s0 at 3.2 + 0.0128 + 1. Packets 0 to 15 have
-    // left s0. The last of them comes in at 5.4 us, when three are gone: 13 are held.
-    // 14 are gone at 3.2 + 13 · 0.8 = 13.6 us: RESUME, at s0 1.0128 later. Packet 16 comes in at 15.8128, when all is gone,
-    // and 20, at 16.6128, is one too many again. 22 packets are gone at 16.6128 + 5 · 0.8, all at 16.6128 + 7 · 0.8.
+    // Packet 4 comes in at 3.2 us, when packet 0 is gone; packet 5 at 3.4: 5000 B, PAUSE, at s0 at 3.4 + 0.0128 + 1. Packets 0 to
+    // 16 have left s0. Packet 15 comes in at 5.4 us, when three are gone, and 16 at 5.6, when four are: 13 are held.
+    // 15 are gone at 3.2 + 14 · 0.8 = 14.4 us: RESUME, at s0 1.0128 later. Packet 17 comes in at 16.6128, when all is gone, and
+    // 22, at 17.6128, is one too many again. 22 packets are gone at 17.4128 + 4 · 0.8, all at 17.4128 + 6 · 0.8.
     let expected = "
-    4.2128 us  s0->b paused
-   14.6128 us  s0->b resumed
-   17.6256 us  s0->b paused
+    4.4128 us  s0->b paused
+   15.4128 us  s0->b resumed
+   18.6256 us  s0->b paused
    21.6256 us  s0->b resumed
    22.2128 us  flow 0 complete
 ingress s0->b held up to 13KB and sent 2 PAUSEs
@@ -136,18 +136,18 @@ ingress s0->b held up to 13KB and sent 2 PAUSEs
 
 #[test]
 fn a_slow_host_renews_the_pauses_of_its_switch_until_enough_has_been_drained() {
-    // As above, but each of the 12 packets from 3.2 to 5.4 us sends a PAUSE. Polls: 7.4 us (10 held), 9.4 (8), 11.4 (5): a PAUSE
-    // each; 13.4 (3): nothing. It runs out at 11.4 + 1.0128 + 5. Packets 16 to 23 come in from 18.6128 us on; 20 to 23, above
-    // 4000 B, send a PAUSE each, the first at 19.4128. The poll at 22.0128 finds four. The last pause runs out at
-    // 20.0128 + 1.0128 + 5; the last packet is gone at 19.4128 + 7 · 0.8.
+    // As above, but each of the 12 packets from 3.4 to 5.6 us sends a PAUSE. Polls: 7.6 us (11 held), 9.6 (8 or 9), 11.6 (6): a
+    // PAUSE each; 13.6 (3 or 4): nothing. It runs out at 11.6 + 1.0128 + 5. Packets 17 to 23 come in from 18.8128 us on; 22 and
+    // 23, above 4000 B, send a PAUSE each, at 19.8128 and 20.0128. The poll at 22.0128 finds 3 or 4. The last pause runs out at
+    // 20.0128 + 1.0128 + 5; the last packet is gone at 19.6128 + 6 · 0.8.
     let form = Form::Timed { pause: Span::from_us(5), poll: Span::from_us(2) };
     let expected = "
-    4.2128 us  s0->b paused
-   17.4128 us  s0->b pause ran out
-   20.4256 us  s0->b paused
-   25.0128 us  flow 0 complete
+    4.4128 us  s0->b paused
+   17.6128 us  s0->b pause ran out
+   20.8256 us  s0->b paused
+   24.4128 us  flow 0 complete
    26.0256 us  s0->b pause ran out
-ingress s0->b held up to 13KB and sent 19 PAUSEs
+ingress s0->b held up to 13KB and sent 17 PAUSEs
 ";
     assert_eq!(table(pausing(form), us(50)), expected);
 }
@@ -187,21 +187,21 @@ fn told(outcome: &Outcome) -> Vec<[u64; 6]> {
 
 #[test]
 fn a_receive_queue_tells_what_it_did_in_each_period_and_nothing_of_empty_ones() {
-    // Above: paused from 3.2 to 13.6 us, and from 16.6128 to 20.6128. Nothing is there before 2.4 us and from 15.2 to 15.8128.
+    // Above: paused from 3.4 to 14.4 us, and from 17.6128 to 20.6128. Nothing is there before 2.4 us and from 16.0 to 16.6128.
     let mut spec = pausing(Form::Ideal);
     (spec.probe.sample, spec.probe.endpoints) = (Some(Span::from_us(2)), true);
     let outcome = run(spec);
     let expected = [
         // In come packets 0 to 7, the last at 3.8 us; 0 goes.
-        [2_000, 4_000, 1_000, 7_000, 7_000, 800],
-        [4_000, 6_000, 3_000, 12_000, 13_000, 2_000],
-        [6_000, 8_000, 2_000, 10_000, 12_000, 2_000],
-        [8_000, 10_000, 3_000, 7_000, 10_000, 2_000],
-        [10_000, 12_000, 2_000, 5_000, 7_000, 2_000],
-        [12_000, 14_000, 3_000, 2_000, 5_000, 1_600],
-        // The last two of the first 16; packet 16 comes in.
-        [14_000, 16_000, 2_000, 1_000, 2_000, 0],
-        [16_000, 18_000, 2_000, 6_000, 7_000, 1_387],
+        [2_000, 4_000, 1_000, 7_000, 7_000, 600],
+        [4_000, 6_000, 3_000, 13_000, 13_000, 2_000],
+        [6_000, 8_000, 2_000, 11_000, 13_000, 2_000],
+        [8_000, 10_000, 3_000, 8_000, 11_000, 2_000],
+        [10_000, 12_000, 2_000, 6_000, 8_000, 2_000],
+        [12_000, 14_000, 3_000, 3_000, 6_000, 2_000],
+        [14_000, 16_000, 2_000, 1_000, 3_000, 400],
+        // The last of the first 17; the other seven come in.
+        [16_000, 18_000, 2_000, 6_000, 6_000, 387],
         [18_000, 20_000, 3_000, 3_000, 6_000, 2_000],
         [20_000, 22_000, 2_000, 1_000, 3_000, 612],
         [22_000, 23_000, 1_000, 0, 1_000, 0],

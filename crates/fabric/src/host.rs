@@ -65,8 +65,9 @@ impl Node for Host {
         self.sample_until(packet.time, world, post);
         self.ports.note(packet);
         let now = packet.time;
-        let at_once = self.endpoint.is_none() || !packet.is_data();
-        if self.ports.credits.is_some() && !packet.is_flow_control() && at_once {
+        if self.endpoint.is_some() && packet.is_data() {
+            self.drain_due(now, world, post);
+        } else if self.ports.credits.is_some() && !packet.is_flow_control() {
             self.ports.consume(packet);
         }
         match packet.kind {

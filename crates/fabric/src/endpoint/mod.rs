@@ -7,7 +7,7 @@
 //!                      └─▶ no: a PUT is dropped; in a class that must not lose anything, or of a queue pair, the run stops
 //! ```
 //! All that a host receives shares the queue, but for control frames, which pass by. A packet counts until it is drained
-//! completely. Under PFC the host is to its switch what a switch is to its upstream port: the same accounts, thresholds and
+//! completely; at one instant, what is drained goes before what comes in. Under PFC the host is to its switch what a switch is to its upstream port: the same accounts, thresholds and
 //! PAUSEs (`ingress.rs`, `pausing.rs`). Under credits the queue is the buffer of its link, and gives back what it has drained.
 //! There is one event per packet drained: that of the first one.
 mod drain;
@@ -185,6 +185,11 @@ impl Endpoint {
         let first = self.pool.first(self.queue);
         self.outlook = self.drain.start(now, first.size, first.time < now);
         self.look_at()
+    }
+
+    /// Whether the first packet is to be looked at `now`.
+    fn is_due(&self, now: u64) -> bool {
+        self.packets > 0 && self.look_at() == Some(now)
     }
 
     fn look_at(&self) -> Option<u64> {

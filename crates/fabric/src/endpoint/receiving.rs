@@ -66,9 +66,21 @@ impl Host {
         }
     }
 
+    /// What has been drained by `now` leaves the queue before data that comes in now: its timer comes later and finds it gone.
+    #[inline]
+    pub(crate) fn drain_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.slow().is_due(now) {
+            self.drained(now, world, post);
+        }
+    }
+
     /// The timer of the first packet: it has been drained, or has to be looked at again.
     #[inline(never)]
     pub(crate) fn drained<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        let endpoint = self.slow();
+        if !endpoint.is_due(now) {
+            return;
+        }
         self.turn_sums(now, post);
         let endpoint = self.slow();
         if endpoint.outlook != Outlook::Done(now) {

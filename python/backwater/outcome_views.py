@@ -283,7 +283,7 @@ def _bars(
         for number, value in enumerate(values):
             width = 0.0 if value is None else value.mean / scale
             look: dict[str, Any] = {
-                "hatch": "////" if plot.is_isolated(scheme) else "",
+                "hatch": "////" if plot.is_combined(scheme) else "",
                 "alpha": 0.4 if number else 1.0,
             }
             axes.barh(place, width, 0.72, left=left, facecolor=colours[scheme], edgecolor="white", lw=0, **look)

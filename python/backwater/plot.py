@@ -32,7 +32,8 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
 
-#: One colour per way of detecting congestion, alone and with isolation, and per controller with it; per policy of PUTs.
+#: One colour per way of detecting congestion, alone, with isolation or on PFC, and per controller with it; per policy of
+#: PUTs, alone and on PFC.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,
@@ -56,6 +57,11 @@ SCHEME_COLOURS = {
     "opt": ORANGE,
     "aimd": BLUE,
     "dack": GREEN,
+    "PFC": BLACK,
+    "PFC+ECN": BLUE,
+    "PFC+TCD": PURPLE,
+    "PFC+opt": ORANGE,
+    "PFC+dack": GREEN,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
@@ -76,9 +82,9 @@ def scheme_colours(names: Sequence[str]) -> dict[str, str]:
     return {name: SCHEME_COLOURS.get(name) or own[name] for name in names}
 
 
-def is_isolated(name: str) -> bool:
-    """Whether a scheme is a way of detecting congestion with isolation: its bars are hatched, its lines dashed."""
-    return name.endswith("+ici") and name in SCHEME_COLOURS
+def is_combined(name: str) -> bool:
+    """Whether a scheme is another one with isolation, or on PFC: its bars are hatched, its lines dashed."""
+    return name in SCHEME_COLOURS and (name.endswith("+ici") or name.startswith("PFC+"))
 
 
 #: Dashes of schemes that often do the same, so that the one drawn last does not hide the others.
@@ -92,7 +98,7 @@ _MARKERS = "os^Dv<>PXh*"
 
 def dashes(name: str) -> Any:
     """The line style of a scheme, for `ls=`."""
-    return _DASHES.get(name) or ("--" if is_isolated(name) else "-")
+    return _DASHES.get(name) or ("--" if is_combined(name) else "-")
 
 
 def marker(number: int) -> str:

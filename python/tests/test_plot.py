@@ -44,8 +44,8 @@ def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: R
 
 
 def test_schemes_that_are_compared_with_each_other_look_different() -> None:
-    for file in (Path(__file__).parents[2] / "scenarios").glob("isolation*.toml"):
-        names = [entry["name"] for entry in tomllib.loads(file.read_text(encoding="utf-8"))["scheme"]]
+    for file in (Path(__file__).parents[2] / "scenarios").glob("*.toml"):
+        names = [entry["name"] for entry in tomllib.loads(file.read_text(encoding="utf-8")).get("scheme", [])]
         colours = plot.scheme_colours(names)
-        assert len({(colours[name], plot.is_isolated(name)) for name in names}) == len(names)
+        assert len({(colours[name], plot.is_combined(name)) for name in names}) == len(names)
         assert len({plot.marker(number) for number in range(len(names))}) == len(names)

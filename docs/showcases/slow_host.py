@@ -1,0 +1,176 @@
+"""A slow host over time, its congestion tree and what is sent twice: a picture and a table from the runs of `compare`.
+
+Runs that `backwater compare scenarios/lossy-or-lossless.toml` has left in its folder are taken; those missing are run.
+"""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from backwater import Results, comparison, deliveries, plot, quantity, schemes
+from backwater.blame import Blame
+from backwater.progress import watching
+from backwater.running import run_jobs
+from backwater.stats import estimate
+
+NAME = "lossy-or-lossless"
+ROOT = Path(__file__).parents[2]
+
+LOSSY = ("opt", "aimd", "dack")
+LOSSLESS = ("PFC", "PFC+ECN", "PFC+TCD", "PFC+opt", "PFC+dack")
+#: From when until when h0 is slow, in picoseconds.
+SLOW = (500_000_000, 3_500_000_000)
+#: A step of the lines.
+BIN_PS = 100_000_000
+
+Values = Mapping[str, float | None]
+
+
+def runs(only: Sequence[str], seeds: Sequence[int], folder: Path, overrides: Sequence[str]) -> dict[str, list[Results]]:
+    """Every seed under each scheme, in the folder of `backwater compare`."""
+    listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], only=only, overrides=overrides)
+    planned = comparison.plan(listed, seeds, folder)
+    missing = [job for jobs in planned.values() for job in jobs.values() if not comparison.done(job.out)]
+    with watching(missing, quiet=False) as watcher:
+        run_jobs(missing, watcher=watcher)
+    return {scheme: [Results(jobs[scheme].out) for jobs in planned.values()] for scheme in only}
+
+
+def measured(run: Results) -> Values:
+    """The tree behind h0, and what its writers put on the wire while h0 was slow."""
+    roots = Blame(run).roots.filter(pl.col("root_port").str.starts_with("h0 ")).to_dicts()
+    tree: dict[str, Any] = roots[0] if roots else {"branches": 0, "depth": 0, "weighted_ps": 0}
+    got = deliveries.throughput(run, ["writers"])
+    inside = (got.time_ps >= SLOW[0]) & (got.time_ps < SLOW[1])
+    found = {
+        "taken by h0, Gbps": got.value[inside].mean() / 1e9,
+        "ports held": tree["branches"],
+        "depth": tree["depth"],
+        "held back, ms": tree["weighted_ps"] / 1e9,
+    }
+    return found | (of_streams(run) if run.has("streams") else {})
+
+
+def of_streams(run: Results) -> Values:
+    """What writers sent while h0 was slow, on the wire, and how much of it they sent again."""
+    sent = pl.col("sent_bytes") + pl.col("resent_bytes")
+    total, again, packets = (
+        initiators(run)
+        .filter(pl.col("start_ps").is_between(*SLOW, closed="left"))
+        .select(sent.sum().alias("sent"), pl.col("resent_bytes").sum(), pl.col("resent_packets").sum())
+        .collect()
+        .row(0)
+    )
+    return {"sent, Gbps": total * 8e3 / (SLOW[1] - SLOW[0]), "sent again, %": 100 * again / total, "packets": packets}
+
+
+def initiators(run: Results) -> pl.LazyFrame:
+    """The rows of the writers' own ends."""
+    return run.table("streams").filter(
+        pl.col("side").cast(pl.String) == "initiator", pl.col("dst").cast(pl.String) == "h0"
+    )
+
+
+def show(found: Mapping[str, Sequence[Results]]) -> None:
+    """Print one row per scheme, as a table in Markdown: means over the seeds, with half of the 95 % interval."""
+    rows = {scheme: [measured(run) for run in seeds] for scheme, seeds in found.items()}
+    names = list(dict.fromkeys(name for seeds in rows.values() for seed in seeds for name in seed))
+    print("| scheme | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
+    for scheme, seeds in rows.items():
+        print(f"| `{scheme}` | " + " | ".join(_cell([seed.get(name) for seed in seeds]) for name in names) + " |")
+
+
+def _cell(values: Sequence[float | None]) -> str:
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return "-"
+    found = estimate(known)
+    return quantity.three_digits(found.mean) + (f" ± {quantity.three_digits(found.half_width)}" if found.half_width else "")
+
+
+def background(run: Results) -> np.ndarray[Any, Any]:
+    """What the background gets in each step, in Gbps."""
+    series = deliveries.throughput(run, ["background"]).value / 1e9
+    return series.reshape(-1, BIN_PS // deliveries.period_ps(run)).mean(axis=1)
+
+
+def sent(run: Results) -> np.ndarray[Any, Any]:
+    """What the writers put on the wire in each step, in Gbps."""
+    step = (pl.col("start_ps") // BIN_PS).alias("step")
+    size = (pl.col("sent_bytes") + pl.col("resent_bytes")).sum()
+    return _steps(run, initiators(run).group_by(step).agg(size).collect().rows(), 8e3 / BIN_PS)
+
+
+def held(run: Results) -> np.ndarray[Any, Any]:
+    """How many ports are OFF, on average over each step."""
+    changes = run.table("pauses").select("time_ps", "paused").sort("time_ps").collect()
+    times = np.append(changes["time_ps"].to_numpy().astype(float), _end(run))
+    level = np.cumsum(np.where(changes["paused"].to_numpy(), 1, -1))
+    # The area below a line of steps, at the edges of the bins.
+    area = np.append(0.0, np.cumsum(level * np.diff(times)))
+    edges = np.arange(0, _end(run) + 1, BIN_PS)
+    return np.diff(np.interp(edges, times, area, left=0.0)) / BIN_PS
+
+
+def _end(run: Results) -> int:
+    return quantity.parse_time(run.meta["scenario"]["run"]["until"])
+
+
+def _steps(run: Results, rows: Iterable[tuple[Any, ...]], unit: float) -> np.ndarray[Any, Any]:
+    values = np.zeros(-(-_end(run) // BIN_PS))
+    for step, value in rows:
+        values[step] = value * unit
+    return values
+
+
+PANELS = (
+    (LOSSY, "the fabric may lose packets", "background [Gbps]", background),
+    (LOSSLESS, "PFC, nothing is lost", "background [Gbps]", background),
+    (LOSSY, "", "sent to h0, with headers [Gbps]", sent),
+    (LOSSLESS, "", "ports that a PAUSE holds", held),
+)
+
+
+def draw(found: Mapping[str, Sequence[Results]], file: Path) -> None:
+    """Four panels, of the first seed: what the background gets, and what the fabric has to bear for h0."""
+    with plot.style():
+        made = plot.figure(8.4, 5.4)
+        for axes, (names, title, label, values) in zip(made.subplots(2, 2).flat, PANELS, strict=True):
+            axes.axvspan(SLOW[0] / 1e9, SLOW[1] / 1e9, color="#EEEEEE", lw=0)
+            for name in names:
+                series = values(found[name][0])
+                edges = np.arange(len(series) + 1) * (BIN_PS / 1e9)
+                look = {"color": plot.SCHEME_COLOURS[name], "ls": plot.dashes(name), "label": name}
+                axes.stairs(series, edges, baseline=None, lw=1.6, **look)
+            axes.set_title(title)
+            axes.set_ylabel(label)
+            axes.set_xlim(0, 5)
+            axes.set_ylim(0)
+            if not title:
+                axes.set_xlabel("time [ms]; grey: h0 takes a quarter")
+                axes.legend(loc="upper right", handlelength=4)
+        plot.save(made, file)
+
+
+def main() -> None:
+    """Print the table, draw the picture and say where."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, default=Path("results/compare") / NAME, help="folder of `compare`")
+    parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
+    parser.add_argument("--scheme", action="append", help="only these schemes; no picture then")
+    parser.add_argument("--set", action="append", default=[], dest="overrides", help="change a key in every scheme")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("slow-host-over-time.png"), help="picture")
+    options = parser.parse_args()
+    only = options.scheme or [*LOSSY, *LOSSLESS]
+    found = runs(only, range(1, options.seeds + 1), options.runs, options.overrides)
+    show(found)
+    if not options.scheme:
+        draw(found, options.out)
+        print(f"written: {options.out}; runs: {options.runs}")
+
+
+if __name__ == "__main__":
+    main()

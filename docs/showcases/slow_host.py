@@ -26,12 +26,13 @@ SLOW = (500_000_000, 3_500_000_000)
 #: A step of the lines.
 BIN_PS = 100_000_000
 
-Values = Mapping[str, float | None]
+Values = dict[str, float]
+Steps = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def runs(only: Sequence[str], seeds: Sequence[int], folder: Path, overrides: Sequence[str]) -> dict[str, list[Results]]:
     """Every seed under each scheme, in the folder of `backwater compare`."""
-    listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], only=only, overrides=overrides)
+    listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], overrides, only)
     planned = comparison.plan(listed, seeds, folder)
     missing = [job for jobs in planned.values() for job in jobs.values() if not comparison.done(job.out)]
     with watching(missing, quiet=False) as watcher:
@@ -45,8 +46,8 @@ def measured(run: Results) -> Values:
     tree: dict[str, Any] = roots[0] if roots else {"branches": 0, "depth": 0, "weighted_ps": 0}
     got = deliveries.throughput(run, ["writers"])
     inside = (got.time_ps >= SLOW[0]) & (got.time_ps < SLOW[1])
-    found = {
-        "taken by h0, Gbps": got.value[inside].mean() / 1e9,
+    found: Values = {
+        "taken by h0, Gbps": float(got.value[inside].mean()) / 1e9,
         "ports held": tree["branches"],
         "depth": tree["depth"],
         "held back, ms": tree["weighted_ps"] / 1e9,
@@ -64,7 +65,11 @@ def of_streams(run: Results) -> Values:
         .collect()
         .row(0)
     )
-    return {"sent, Gbps": total * 8e3 / (SLOW[1] - SLOW[0]), "sent again, %": 100 * again / total, "packets": packets}
+    return {
+        "sent, Gbps": total * 8e3 / (SLOW[1] - SLOW[0]),
+        "sent again, %": 100 * again / total,
+        "packets sent again": packets,
+    }
 
 
 def initiators(run: Results) -> pl.LazyFrame:
@@ -88,23 +93,26 @@ def _cell(values: Sequence[float | None]) -> str:
     if not known:
         return "-"
     found = estimate(known)
-    return quantity.three_digits(found.mean) + (f" ± {quantity.three_digits(found.half_width)}" if found.half_width else "")
+    return quantity.three_digits(found.mean) + (
+        f" ± {quantity.three_digits(found.half_width)}" if found.half_width else ""
+    )
 
 
-def background(run: Results) -> np.ndarray[Any, Any]:
+def background(run: Results) -> Steps:
     """What the background gets in each step, in Gbps."""
     series = deliveries.throughput(run, ["background"]).value / 1e9
-    return series.reshape(-1, BIN_PS // deliveries.period_ps(run)).mean(axis=1)
+    means: Steps = series.reshape(-1, BIN_PS // deliveries.period_ps(run)).mean(axis=1)
+    return means
 
 
-def sent(run: Results) -> np.ndarray[Any, Any]:
+def sent(run: Results) -> Steps:
     """What the writers put on the wire in each step, in Gbps."""
     step = (pl.col("start_ps") // BIN_PS).alias("step")
     size = (pl.col("sent_bytes") + pl.col("resent_bytes")).sum()
     return _steps(run, initiators(run).group_by(step).agg(size).collect().rows(), 8e3 / BIN_PS)
 
 
-def held(run: Results) -> np.ndarray[Any, Any]:
+def held(run: Results) -> Steps:
     """How many ports are OFF, on average over each step."""
     changes = run.table("pauses").select("time_ps", "paused").sort("time_ps").collect()
     times = np.append(changes["time_ps"].to_numpy().astype(float), _end(run))
@@ -112,14 +120,15 @@ def held(run: Results) -> np.ndarray[Any, Any]:
     # The area below a line of steps, at the edges of the bins.
     area = np.append(0.0, np.cumsum(level * np.diff(times)))
     edges = np.arange(0, _end(run) + 1, BIN_PS)
-    return np.diff(np.interp(edges, times, area, left=0.0)) / BIN_PS
+    means: Steps = np.diff(np.interp(edges, times, area, left=0.0)) / BIN_PS
+    return means
 
 
 def _end(run: Results) -> int:
     return quantity.parse_time(run.meta["scenario"]["run"]["until"])
 
 
-def _steps(run: Results, rows: Iterable[tuple[Any, ...]], unit: float) -> np.ndarray[Any, Any]:
+def _steps(run: Results, rows: Iterable[tuple[Any, ...]], unit: float) -> Steps:
     values = np.zeros(-(-_end(run) // BIN_PS))
     for step, value in rows:
         values[step] = value * unit
@@ -149,9 +158,10 @@ def draw(found: Mapping[str, Sequence[Results]], file: Path) -> None:
             axes.set_ylabel(label)
             axes.set_xlim(0, 5)
             axes.set_ylim(0)
-            if not title:
+            if title:
+                axes.legend(loc="lower center", handlelength=4, ncols=3)
+            else:
                 axes.set_xlabel("time [ms]; grey: h0 takes a quarter")
-                axes.legend(loc="upper right", handlelength=4)
         plot.save(made, file)
 
 

@@ -32,8 +32,8 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
 
-#: One colour per way of detecting congestion, alone, with isolation or on PFC, and per controller with it; per policy of
-#: PUTs, alone and on PFC.
+#: One colour per way of detecting congestion, alone or with isolation, and per controller with it; per policy of PUTs;
+#: the same on PFC.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,

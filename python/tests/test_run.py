@@ -20,6 +20,7 @@ from backwater.errors import Exit
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ONE_POINT = SCENARIOS / "single-congestion-point.toml"
+SLOW_HOST = SCENARIOS / "put-incast.toml"
 ONE_TREE = Path(__file__).parents[2] / "papers/ici/scenarios/w1.toml"
 
 SMALL = """
@@ -103,6 +104,7 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
     runs = [
         backwater.run(ONE_POINT, out=tmp_path / "point"),
         backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),
+        backwater.run(SLOW_HOST, out=tmp_path / "puts", scheme="opt", overrides=["run.until=20us"]),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

@@ -1,7 +1,7 @@
 //! One run from scenario text to results folder, without Python.
 use backwater_fabric::record::{PortRecord, SwitchRecord};
 use backwater_fabric::{
-    Control, End, Kind, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
+    Control, End, Kind, Overflow, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
 };
 use backwater_probe::{
     Demand, IsolationSummary, NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, Written,
@@ -217,7 +217,7 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Puts, puts.contains(&true)),
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
-        (TableId::Drops, *drops),
+        (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
     ];
     demands
         .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));

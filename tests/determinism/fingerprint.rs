@@ -30,6 +30,8 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     spec.probe.sample = Some(Span::from_ps(777_777));
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
     (spec.probe.delivered, spec.probe.isolation, spec.probe.packets) = (true, true, vec![true]);
+    (spec.probe.puts, spec.probe.streams) = (vec![true; 2], true);
+    (spec.probe.endpoints, spec.probe.drops) = (true, true);
     spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
 
@@ -89,6 +91,10 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("injected packet", &seen_a.injected, &seen_b.injected))
         .or_else(|| unequal("arrived packet", &seen_a.arrived, &seen_b.arrived))
         .or_else(|| unequal("isolation event", &seen_a.isolation, &seen_b.isolation))
+        .or_else(|| unequal("PUT event", &seen_a.puts, &seen_b.puts))
+        .or_else(|| unequal("PUT stream", &seen_a.streams, &seen_b.streams))
+        .or_else(|| unequal("receive queue", &seen_a.endpoints, &seen_b.endpoints))
+        .or_else(|| unequal("drop", &seen_a.drops, &seen_b.drops))
 }
 
 fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {

@@ -6,5 +6,7 @@ mod draws;
 mod fingerprint;
 mod fixed;
 mod loaded;
+mod puts;
+mod puts_draws;
 mod seeds;
 mod swarm;

@@ -134,9 +134,13 @@ pub enum Workload {
         from: Names,
         /// Destinations.
         to: Names,
-        /// Rate on the wire, headers included, at which a source makes packets, shared equally among its destinations.
+        /// Rate at which a source makes packets, shared equally among its destinations.
         #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
         rate: Quantity<Rate>,
+        /// Which bytes count for the rate. Default wire, headers included; the streams of the EC paper have payload (the authors'
+        /// public simulator, commit 6ef0eb3).
+        #[serde(default = "wire")]
+        load_counts: LoadCounts,
         /// The most payload that waits at a source, shared equally among its destinations: at least one packet for each. Default
         /// 256 KiB (reconstructed: the ICI paper does not say; 64 packets of 4 KiB, so that a tree ends soon after its sources).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,6 +363,10 @@ const fn quarter() -> f64 {
 
 const fn half() -> f64 {
     0.5
+}
+
+const fn wire() -> LoadCounts {
+    LoadCounts::Wire
 }
 
 fn everybody() -> Names {

@@ -1,18 +1,20 @@
 //! `kind = "supply"`: a source's rate and backlog suffice for all its destinations.
+use backwater_fabric::PacketSpec;
 use backwater_traffic::generate::{Scarce, Supply};
 use backwater_traffic::{Flow, Full, Gaps, Group};
-use backwater_units::Time;
+use backwater_units::{Rate, Time};
 
 use super::Entry;
 use crate::quantity::Quantity;
-use crate::settings::{self, Control, Spread, Workload};
+use crate::settings::{self, Control, LoadCounts, Spread, Workload};
 use crate::valid::packet;
 
 /// The flows; `None` if something is wrong, which is reported.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow>> {
     let settings = entry.context.settings;
     let traffic = &settings.traffic[entry.index];
-    let Workload::Supply { from, to, rate, backlog, packets, gaps, full, spread, until } = &traffic.workload
+    let Workload::Supply { from, to, rate, load_counts, backlog, packets, gaps, full, spread, until } =
+        &traffic.workload
     else {
         return None;
     };
@@ -36,6 +38,7 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
     entry.fits_link(&pairs, rate.0)?;
     let until = until.map_or(Time::MAX, |until| Time::from_ps(until.0.as_ps()));
     let payload = packet(settings).payload;
+    let on_wire = on_wire(rate.0, *load_counts, packet(settings));
     let gaps = match gaps {
         settings::Gaps::Even => Gaps::Even,
         settings::Gaps::Exponential => Gaps::Exponential,
@@ -52,7 +55,7 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
         return None;
     }
     let most = packets.map_or_else(|| backlog.map_or(0, |most| most.0.get() / payload.get()), u64::from);
-    let supply = Supply { pairs, rate: rate.0, backlog: most, until, drawn, gaps, full };
+    let supply = Supply { pairs, rate: on_wire, backlog: most, until, drawn, gaps, full };
     match supply.flows(group) {
         Ok(flows) => Some(flows),
         Err(Scarce::Backlog { destinations }) => {
@@ -76,4 +79,14 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
             None
         }
     }
+}
+
+/// The rate on the wire of full packets whose payload, or all of whose bytes, come at `rate`.
+fn on_wire(rate: Rate, counts: LoadCounts, packet: PacketSpec) -> Rate {
+    if counts == LoadCounts::Wire {
+        return rate;
+    }
+    let (payload, header) = (u128::from(packet.payload.get()), u128::from(packet.header.get()));
+    let bps = u128::from(rate.as_bps()) * (payload + header) / payload.max(1);
+    Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }

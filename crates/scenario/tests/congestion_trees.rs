@@ -105,6 +105,17 @@ fn the_streams_of_the_ec_paper_are_poisson_processes_that_wait_with_16_packets_e
 }
 
 #[test]
+fn a_rate_that_counts_payload_makes_headers_on_top_of_it() {
+    let payload = scenario(
+        &[STREAMS],
+        &["traffic.streams.load-counts=payload", "packet.payload=1KiB", "packet.header=64B"],
+    );
+    let rate = Rate::from_bps(12_500_000_000 * (1024 + 64) / 1024);
+    let counted = |flow: &Flow| matches!(flow.pacing, Pacing::Supplied { rate: own, .. } if own == rate);
+    assert!(payload.flows().iter().all(counted));
+}
+
+#[test]
 fn with_exponential_gaps_drawing_destinations_and_a_process_for_each_are_the_same_thing() {
     let to = "traffic.streams.to=[\"h0\",\"h16\"]";
     let turns = scenario(&[STREAMS], &[to]);

@@ -159,6 +159,15 @@ def test_a_host_that_is_slow_now_and_then_is_the_root_then(runs: Callable[..., B
     assert set(roots_of(blame)) <= {drain, "leaf1->spine0"}
 
 
+def test_where_nobody_can_be_held_back_a_slow_host_is_a_root_without_branches(tmp_path: Path) -> None:
+    lossy = SCENARIO.with_name("put-incast.toml")
+    watched = ["probe.blame=true", "probe.pauses=true", "run.until=500us"]
+    blame = Blame(backwater.run(lossy, overrides=watched, scheme="dack", out=tmp_path / "lossy"))
+    assert roots_of(blame) == ["h0 (drains 51.2Gbps)"]
+    assert not blame.branches.height
+    assert verdicts_of(blame) == {"in": {"culprit"}}
+
+
 def test_the_report_names_the_host_with_its_speed(held: Blame, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["blame", str(held.results.folder)]) == Exit.OK
     out = capsys.readouterr().out

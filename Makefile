@@ -84,8 +84,8 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	$(BIN)/ruff format --check python papers
-	$(BIN)/ruff check python papers
+	$(BIN)/ruff format --check python papers tests
+	$(BIN)/ruff check python papers tests
 	$(BIN)/mypy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO_BIN)/cargo-deny --locked check licenses bans sources
@@ -93,8 +93,8 @@ lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ru
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
-	$(BIN)/ruff format python papers
-	$(BIN)/ruff check --fix python papers
+	$(BIN)/ruff format python papers tests
+	$(BIN)/ruff check --fix python papers tests
 
 lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock)
 	$(BIN)/python -m pip install --quiet uv

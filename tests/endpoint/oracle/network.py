@@ -14,7 +14,7 @@ from target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WAKE, ARRIVAL, TIMER = 0, 1, 2
+WAKE, DRAIN, ARRIVAL, TIMER = 0, 1, 2, 3
 
 # (time, what, source and target of the stream, number, value)
 Event = tuple[int, str, int, int, int, int | None]
@@ -154,7 +154,7 @@ class Host:
         fate = t.on_put(frame, self.w.now)
         self.w.note(fate, frame.src, self.name, frame.seq, t.occ)
         if idle and t.queue:
-            self.w.at(t.done_at(), TIMER, self.processed)
+            self.w.at(t.done_at(), DRAIN, self.processed)
         self.pump()
 
     def processed(self) -> None:
@@ -162,7 +162,7 @@ class Host:
         frame = self.target.processed(self.w.now)
         self.w.note("processed", frame.src, self.name, frame.seq, self.target.occ)
         if self.target.queue:
-            self.w.at(self.target.done_at(), TIMER, self.processed)
+            self.w.at(self.target.done_at(), DRAIN, self.processed)
         self.pump()
 
     def answer(self, peer: int) -> None:

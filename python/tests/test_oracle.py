@@ -1,4 +1,4 @@
-"""The independent simulation of PUT streams in tests/endpoint/oracle: the Rust tests compare with what it writes now."""
+"""The independent simulation of PUT streams in tests/endpoint/oracle: Rust tests compare with what it writes now."""
 
 import subprocess
 import sys

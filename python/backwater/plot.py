@@ -62,6 +62,7 @@ SCHEME_COLOURS = {
     "PFC+TCD": PURPLE,
     "PFC+opt": ORANGE,
     "PFC+dack": GREEN,
+    "PUT+DACK": GREEN,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}

@@ -4,7 +4,7 @@ use backwater_control::reaction::PolicyConfig;
 use backwater_fabric::record::{PutEvent, PutRecord};
 use backwater_fabric::{Overflow, PfcSpec, Spec};
 use backwater_traffic::Pacing;
-use backwater_units::{Bytes, Time};
+use backwater_units::{Bytes, Span, Time};
 use scene::{
     DELAY, LINE, Outcome, POLICIES, flow, ideal, lossy, per_port, run, run_until, slow, star, unicast, us,
 };
@@ -47,6 +47,19 @@ fn a_put_of_one_flit_and_its_ack_are_8_us_on_their_way() {
         assert_eq!(at(PutEvent::Sent), [95_000]);
         assert_eq!(at(PutEvent::Iack), [95_000 + 8_000_000]);
     }
+}
+
+#[test]
+fn an_initiator_that_takes_no_time_for_acks_sends_when_they_come() {
+    // A window of one PUT, nothing staged, nothing processed: 2 · 165 ns, 2 · 2.5 ns and 4 · 1866.25 ns from one to the next.
+    let mut spec =
+        lossy(star(2, LINE, DELAY), vec![flow(1, 0, 10 * 2048, Time::ZERO, Pacing::Controlled)], OPT);
+    let put = &mut spec.puts[0];
+    (put.processing, put.staging, put.buffer) = (Span::ZERO, Span::ZERO, 1);
+    let outcome = run(spec);
+    let sent: Vec<u64> =
+        times(&outcome, PutEvent::Sent, Time::ZERO).map(|record| record.time.as_ps()).collect();
+    assert_eq!(sent, (0..10).map(|i| i * 7_800_000).collect::<Vec<_>>());
 }
 
 #[test]

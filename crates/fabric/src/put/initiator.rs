@@ -199,6 +199,9 @@ impl Host {
         let effect = Effect { due: now + delay, slot, seq, nack, marked, aboard };
         if delay == 0 {
             self.take_effect(effect, now, world, post);
+            if !aboard {
+                self.send_next(now, world, post);
+            }
             return;
         }
         let Some(puts) = &mut self.puts else { return };

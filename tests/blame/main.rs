@@ -1,6 +1,7 @@
 //! The ground truth: what a PAUSE is for, who crowds a port, how long packets wait. Each record is what arithmetic says.
 mod credits;
 mod crowds;
+mod drains;
 mod holds;
 mod waits;
 

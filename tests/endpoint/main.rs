@@ -3,6 +3,7 @@
 mod arithmetic;
 mod golden;
 mod marks;
+mod numbers;
 mod oracle;
 
 use backwater_fabric::record::PutEvent;

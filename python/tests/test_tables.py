@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 import synthetic
 from backwater import Results, quantity, tables
 from backwater.stats import estimate
@@ -113,12 +114,13 @@ def test_flows_of_a_supply_have_nothing_to_finish(tcd_run: Results) -> None:
     assert not any("had not finished" in line for line in tables.run_lines(tcd_run))
 
 
-def test_a_trace_says_when_the_application_is_done(tcd_run: Results) -> None:
+@pytest.mark.parametrize("kind", ["trace", "bale"])
+def test_an_application_says_when_it_is_done(tcd_run: Results, kind: str) -> None:
     flows = tcd_run.flows.collect()
     times = [
         pl.lit(value, pl.UInt64).alias(name) for name, value in (("start_ps", 2 * 10**6), ("finish_ps", 9 * 10**6))
     ]
     flows.with_columns(*times, traffic=pl.lit("app")).write_parquet(tcd_run.folder / "flows.parquet")
-    tcd_run.meta["scenario"]["traffic"] = [{"name": "app", "kind": "trace"}]
+    tcd_run.meta["scenario"]["traffic"] = [{"name": "app", "kind": kind}]
     said = f"app: the application is done after 7.00 µs, {flows.height} messages"
     assert said in tables.run_lines(tcd_run)

@@ -108,6 +108,50 @@ fn what_waits_for_acknowledgements_needs_a_transport_that_has_them() {
     Scenario::parse(&gather, "bale.toml", &root, &[]).and_then(Scenario::validate).expect("no puts");
 }
 
+/// Start and finish of the flows, in nanoseconds, of a program on 8 hosts of the EC paper, links of 1 us.
+fn puts(program: &str, name: &str, settings: &[&str]) -> Vec<(f64, f64)> {
+    let file = std::env::temp_dir().join(format!("backwater-{}-{name}.trace", std::process::id()));
+    std::fs::write(&file, format!("backwater-trace 1\nranks 8\n{program}")).expect("a place for files");
+    let text = star(&format!("kind = \"trace\"\nfile = \"{}\"\n", file.display()))
+        .replace("ideal", "endpoint")
+        .replace("40Gbps", "102.4Gbps");
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let valid = Scenario::parse(&text, "puts.toml", &root(), &settings).and_then(Scenario::validate);
+    let mut simulation = Simulation::new(
+        valid.unwrap_or_else(|error| panic!("{error}")).build(),
+        Kind::Windows { threads: 1 },
+    );
+    let run = simulation.run(&Control::default(), &mut |_| Ok(()));
+    run.unwrap_or_else(|violation| panic!("{violation}"));
+    std::fs::remove_file(file).expect("it was written");
+    let ns = |time: Time| time.as_ps() as f64 / 1e3;
+    simulation.flows().iter().map(|flow| (ns(flow.start), ns(flow.finish))).collect()
+}
+
+#[test]
+fn a_put_is_over_when_it_has_left_and_quiet_when_its_ack_has_been_processed() {
+    let bits = 8.0 * (2000.0 + 64.0) / 102.4;
+    let flows = puts("pe 0 put to 1 bytes 2000 times 2\npe 0 put to 2 bytes 2000", "put", &[]);
+    // Staged for 95 ns, then on the wire for 161 ns: the PE goes on.
+    assert!(flows.iter().zip([0.0, 95.0 + bits]).all(|(flow, at)| (flow.0 - at).abs() < 0.1), "{flows:?}");
+    let flows = puts("pe 0 put to 1 bytes 2000\npe 0 quiet\npe 0 put to 1 bytes 2000", "quiet", &[]);
+    // Two links of 1 us each way with a switch that forwards 32 B of header or the whole ACK, 2.5 ns each. The ACK takes 430 ns to
+    // be processed, and another 95 ns until what it allows is staged.
+    let quiet = 95.0 + bits + 4000.0 + 3.0 * 2.5 + 430.0 + 95.0;
+    assert!((flows[1].0 - quiet).abs() < 0.1, "{} instead of {quiet}", flows[1].0);
+}
+
+#[test]
+fn a_get_from_a_slow_host_waits_until_its_request_has_been_processed() {
+    let reply = |name, settings: &[&str]| {
+        let flows = puts("pe 0 get from 1 bytes 8", name, settings);
+        flows[1].0
+    };
+    // The request of 1 + 64 B takes 520 ns of a host that processes 1 Gbps.
+    let slow = reply("slow", &["host.of=h1", "host.drain=1Gbps"]) - reply("fast", &[]);
+    assert!((slow - 520.0).abs() < 1.0, "{slow} ns");
+}
+
 #[test]
 fn a_rotated_exchange_of_8_pes_takes_7_turns_and_a_barrier() {
     // A block of 10 packets takes 2 us, and no two meet at a switch port: the last bit leaves after 7 turns and is there 2.2 us

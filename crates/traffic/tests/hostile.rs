@@ -1,9 +1,42 @@
 //! No text, however broken, makes a reader panic; and what a reader accepts keeps its promises.
+use backwater_traffic::trace::Event;
 use backwater_traffic::{Cdf, MAX_SIZE, read};
 use backwater_units::Time;
 use proptest::prelude::*;
 
+/// A line of a program of three PEs, with another or right peer, or a part of a line.
+fn line() -> impl Strategy<Value = String> {
+    let who = prop_oneof![Just("*"), Just("0"), Just("1"), Just("2"), Just("3")];
+    let call = prop_oneof![
+        Just("put to +1 bytes 9"),
+        Just("put-nbi to 2 bytes 1KiB times 3"),
+        Just("get from 0 bytes 9"),
+        Just("get-nbi from +2 bytes 0"),
+        Just("quiet"),
+        Just("compute 5ns"),
+        Just("put to"),
+    ];
+    let one = (who, call).prop_map(|(who, call)| format!("pe {who} {call}"));
+    prop_oneof![8 => one, 3 => Just("pe * barrier".to_owned()), 1 => Just("pe 1 barrier".to_owned())]
+}
+
 proptest! {
+    #[test]
+    fn any_program_is_refused_with_a_line_or_comes_to_an_end(lines in prop::collection::vec(line(), 0..20)) {
+        let text = format!("backwater-trace 1\nranks 3\n{}\n", lines.join("\n"));
+        match read::trace(&text) {
+            Ok(trace) => {
+                // The reader has carried it out once, in a network without delays.
+                let program = trace.expand().expect("checked by the reader");
+                prop_assert_eq!(program.flows.len() as u64, trace.flows());
+                let acked = |event: &&Event| matches!(event, Event::Acked(_));
+                let quiet = program.steps.iter().flat_map(|step| &step.after).filter(acked).count();
+                prop_assert!(quiet <= program.flows.len(), "a put is waited for once");
+            }
+            Err(error) => prop_assert!((3..3 + lines.len()).contains(&error.line), "{error}"),
+        }
+    }
+
     #[test]
     fn any_text_is_read_or_refused_as_a_distribution(text in "[0-9. \n#e-]{0,80}|\\PC{0,80}") {
         if let Ok(cdf) = Cdf::parse(&text) {

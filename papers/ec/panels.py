@@ -40,8 +40,9 @@ def line(axes: Axes, seeds: Seeds, policy: str, size: int, value: Value, *, colo
     swept = sorted({at[2] for one in seeds for at in one if at[:2] == (policy, size)})
     rows = [[value(one[policy, size, at]) for one in seeds if (policy, size, at) in one] for at in swept]
     means = [sum(row) / len(row) for row in rows]
-    low = [centre - min(row) for centre, row in zip(means, rows, strict=True)]
-    high = [max(row) - centre for centre, row in zip(means, rows, strict=True)]
+    # The mean of equal numbers may lie a rounding beside them.
+    low = [max(centre - min(row), 0.0) for centre, row in zip(means, rows, strict=True)]
+    high = [max(max(row) - centre, 0.0) for centre, row in zip(means, rows, strict=True)]
     axes.errorbar(swept, means, (low, high), color=colour, marker=marker, ms=4, lw=1.3, elinewidth=0.9, clip_on=False)
 
 

@@ -69,7 +69,9 @@ def write(folder: Path, name: str, drain: str) -> Results:
             told = {"accepted_packets": accepted, "accepted_bytes": accepted * 2048, "dropped_packets": resent // 2}
             rows.append(stream(start, src, "target", **told))
         queues.append(queue(start, int(random.integers(200_000, 320_000)), int(random.integers(20_000, 80_992))))
-    return results(folder, drain, streams=pl.DataFrame(rows), endpoints=pl.DataFrame(queues), puts=puts(random))
+    flows = pl.DataFrame({"start_ps": [0], "acked_ps": [8 * US]})
+    queue_table = pl.DataFrame(queues)
+    return results(folder, drain, streams=pl.DataFrame(rows), endpoints=queue_table, puts=puts(random), flows=flows)
 
 
 def puts(random: np.random.Generator) -> pl.DataFrame:

@@ -125,7 +125,7 @@ fn drain() -> impl Strategy<Value = DrainSpec> {
             let mut trace: Vec<(Time, Rate)> = Vec::new();
             for (rate, us) in steps {
                 trace.push((at, rate));
-                at = at + Span::from_us(us);
+                at += Span::from_us(us);
             }
             trace.push((at, Rate::from_gbps(8)));
             DrainSpec::Trace(trace)

@@ -41,17 +41,21 @@ def runs(only: Sequence[str], seeds: Sequence[int], folder: Path, overrides: Seq
 
 
 def measured(run: Results) -> Values:
-    """The tree behind h0, and what its writers put on the wire while h0 was slow."""
-    roots = Blame(run).roots.filter(pl.col("root_port").str.starts_with("h0 ")).to_dicts()
+    """Who suffers, the tree behind h0, and what its writers put on the wire while h0 was slow."""
+    blame = Blame(run)
+    roots = blame.roots.filter(pl.col("root_port").str.starts_with("h0 ")).to_dicts()
     tree: dict[str, Any] = roots[0] if roots else {"branches": 0, "depth": 0, "weighted_ps": 0}
     got = deliveries.throughput(run, ["writers"])
     inside = (got.time_ps >= SLOW[0]) & (got.time_ps < SLOW[1])
     found: Values = {
+        "victims": blame.flows.filter(pl.col("verdict") == "victim", pl.col("traffic") == "background").height,
         "taken by h0, Gbps": float(got.value[inside].mean()) / 1e9,
         "ports held": tree["branches"],
         "depth": tree["depth"],
         "held back, ms": tree["weighted_ps"] / 1e9,
     }
+    if run.meta["scenario"]["switch"]["detector"]["kind"] != "none":
+        found["CE of its long queue, %"] = 100 * tree["ce_packets"] / tree["packets"]
     return found | (of_streams(run) if run.has("streams") else {})
 
 
@@ -159,7 +163,7 @@ def draw(found: Mapping[str, Sequence[Results]], file: Path) -> None:
             axes.set_xlim(0, 5)
             axes.set_ylim(0)
             if title:
-                axes.legend(loc="lower center", handlelength=4, ncols=3)
+                axes.legend(loc="lower center", handlelength=3, columnspacing=1, ncols=3)
             else:
                 axes.set_xlabel("time [ms]; grey: h0 takes a quarter")
         plot.save(made, file)

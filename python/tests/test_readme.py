@@ -14,12 +14,16 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCENARIOS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"`(backwater [^`]*)`", README)
 #: Blocks of commands with what they print.
-SESSION = re.search(r"```\n(\$ backwater .*?)```", README, re.DOTALL)
+SESSIONS = re.findall(r"```\n(\$ backwater .*?)```", README, re.DOTALL)
+#: The papers whose reports are in the repository.
+REPORTS = sorted(file.stem for file in (ROOT / "docs" / "reports").glob("*.html"))
 
 
 def test_the_readme_shows_scenarios_and_commands() -> None:
     assert len(SCENARIOS) == 3
     assert len(COMMANDS) > 5
+    assert len(SESSIONS) == 2
+    assert {"tcd", "ici"} <= set(REPORTS)
 
 
 @pytest.mark.parametrize("text", SCENARIOS)
@@ -47,14 +51,14 @@ def test_two_lines_make_the_first_scenario_an_infiniband_fabric() -> None:
     assert Scenario(text, "README.md", ROOT / "scenarios").resolve()["switch"]["flow-control"] == "credits"
 
 
+@pytest.mark.parametrize("session", SESSIONS)
 def test_the_commands_print_what_the_readme_says_they_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert SESSION is not None
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
-    for step in SESSION[1].split("$ ")[1:]:
+    for step in session.split("$ ")[1:]:
         command, *lines = step.splitlines()
         assert cli.main(shlex.split(command)[1:]) == Exit.OK
         said = capsys.readouterr().out
@@ -72,7 +76,7 @@ def test_every_link_of_the_readme_leads_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
 
 
-@pytest.mark.parametrize("system", ["tcd", "ici"])
+@pytest.mark.parametrize("system", REPORTS)
 def test_a_report_is_linked_with_its_own_version_and_date(system: str) -> None:
     link = re.search(rf"\[report\]\((docs/reports/{system}\.html)\), version ([\d.]+), (\d{{4}}-\d\d-\d\d)\)", README)
     assert link is not None
@@ -82,7 +86,7 @@ def test_a_report_is_linked_with_its_own_version_and_date(system: str) -> None:
     assert len(page) < 3_000_000, "a report in the repository is small"
 
 
-@pytest.mark.parametrize("system", ["tcd", "ici"])
+@pytest.mark.parametrize("system", REPORTS)
 def test_a_committed_report_has_every_claim_of_its_paper(system: str) -> None:
     page = (ROOT / "docs" / "reports" / f"{system}.html").read_text(encoding="utf-8")
     files = sorted((ROOT / "papers" / system).glob("*/claims.toml"))

@@ -6,10 +6,13 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
-use backwater_control::reaction::{DcqcnHpccConfig, ReactionConfig};
+use backwater_control::notify::put::{TargetConfig, Triggers};
+use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PolicyConfig, ReactionConfig};
+use backwater_control::transport::ReplayMoves;
 use backwater_fabric::{
-    AckSpec, Arbiter, Combined, CreditSpec, Crossings, IsolationSpec, KeyKind, MarkSpec, Overflow,
-    PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, SwitchSpec, Switching,
+    AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
+    MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Spec, SwitchSpec,
+    Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -119,6 +122,36 @@ pub fn with_isolation(mut spec: Spec) -> Spec {
         frame: Bytes::new(64),
         host_hold: Some(Span::from_us(200)),
     });
+    spec
+}
+
+/// The same as PUT streams paced by duplicate ACKs, with the values of the EC paper, over switches that drop; every eighth host drains
+/// half of its link.
+pub fn with_puts(mut spec: Spec) -> Spec {
+    connect(&mut spec.flows, 0);
+    spec.puts = vec![PutSpec {
+        policy: PolicyConfig::Dack(DackConfig::standard()),
+        target: TargetConfig::standard(),
+        moves: ReplayMoves::AtOnce,
+        triggers: Triggers::standard(),
+        ack_size: Bytes::new(32),
+        processing: Span::from_ns(430),
+        overhead: Span::from_ns(95),
+        staging: Span::from_ns(95),
+        buffer: 256,
+        retry: Span::from_ms(1),
+        retries: 50,
+    }];
+    spec.put_of = vec![Some(0)];
+    let slow = EndpointSpec {
+        depth: Bytes::new(80_992),
+        drain: DrainSpec::Constant(Rate::from_bps(RATE.as_bps() / 2)),
+        pfc: None,
+    };
+    spec.endpoints =
+        (0..spec.network.hosts().len()).map(|host| (host % 8 == 0).then(|| slow.clone())).collect();
+    spec.switch.pfc = None;
+    spec.switch.overflow = Overflow::Drop { port: Bytes::new(1_048_576) };
     spec
 }
 

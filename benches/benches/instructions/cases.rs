@@ -1,5 +1,5 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
-use backwater_benches::{Workload, scenario, under_credits, with_isolation};
+use backwater_benches::{Workload, scenario, under_credits, with_isolation, with_puts};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
@@ -19,6 +19,8 @@ enum Switches {
     Plain,
     Credits,
     Isolation,
+    /// They drop, and hosts send PUTs.
+    Dropping,
 }
 
 const WINDOWS: Kind = Kind::Windows { threads: 1 };
@@ -45,6 +47,9 @@ pub(crate) const K16_CREDITS: Case = Case { switches: Switches::Credits, ..K16_I
 /// 128 hosts, queues at both sides of the crossbars, ICI+.
 pub(crate) const K8_ISOLATION: Case = Case { switches: Switches::Isolation, ..K8_IN_ORDER };
 
+/// 128 hosts that send PUTs paced by duplicate ACKs over switches that drop, some to slow hosts.
+pub(crate) const K8_PUTS: Case = Case { switches: Switches::Dropping, ..K8_IN_ORDER };
+
 impl Case {
     /// Everything up to the first event; not counted.
     pub(crate) fn build(self) -> Simulation {
@@ -53,6 +58,7 @@ impl Case {
             Switches::Plain => spec,
             Switches::Credits => under_credits(spec),
             Switches::Isolation => with_isolation(spec),
+            Switches::Dropping => with_puts(spec),
         };
         Simulation::new(spec, self.kind)
     }

@@ -1,12 +1,12 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--puts on] [--runs N]`.
 use std::process::ExitCode;
 
-use backwater_benches::{Workload, scenario, thresholds, under_credits, with_isolation};
+use backwater_benches::{Workload, scenario, thresholds, under_credits, with_isolation, with_puts};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--puts on] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -17,6 +17,7 @@ struct Options {
     blame: bool,
     credits: bool,
     isolation: bool,
+    puts: bool,
 }
 
 fn options() -> Option<Options> {
@@ -30,6 +31,7 @@ fn options() -> Option<Options> {
         blame: false,
         credits: false,
         isolation: false,
+        puts: false,
     };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
@@ -41,6 +43,7 @@ fn options() -> Option<Options> {
             "--blame" => options.blame = value == "on",
             "--credits" => options.credits = value == "on",
             "--isolation" => options.isolation = value == "on",
+            "--puts" => options.puts = value == "on",
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -75,6 +78,9 @@ fn main() -> ExitCode {
         }
         if options.isolation {
             spec = with_isolation(spec);
+        }
+        if options.puts {
+            spec = with_puts(spec);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from backwater.number_tables import NumberTable
 
+from papers.ec.authors import COMMIT
 from papers.ec.panels import LABELS, SIZE_LABELS, seen
-from papers.ec.reference import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from papers.ec.authors import Known
     from papers.ec.measured import Point, Window
     from papers.ec.panels import Seeds
-    from papers.ec.reference import Known
 
 #: What is compared: the name, ours and theirs.
 _WHAT: tuple[tuple[str, Callable[[Window], float], Callable[[Known], float | None]], ...] = (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from backwater import plot
 
+from papers.ec.authors import COMMIT
 from papers.ec.measured import POLICIES, SIZES, mean
-from papers.ec.reference import COMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from papers.ec.authors import Known
     from papers.ec.measured import Point, Window
-    from papers.ec.reference import Known
 
     #: One seed's windows, of every seed.
     Seeds = Sequence[Mapping[Point, Window]]

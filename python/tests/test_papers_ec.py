@@ -10,7 +10,7 @@ from backwater.results import Results
 from backwater.running import Scenario
 from ec_scenes import FRAME, queue, results, stream, write
 
-from papers.ec import compare, measured, reference, traces
+from papers.ec import authors, compare, measured, traces
 
 #: What the paper claims, by number, and where it is judged.
 PLACES = {
@@ -132,18 +132,18 @@ def test_the_bandwidth_delay_product_is_that_of_7_5_us() -> None:
 
 def test_the_reference_has_every_point_of_the_figures_that_are_compared_with_it() -> None:
     for name in ("unicast", "incast"):
-        at = {(policy, size) for policy, size, _ in reference.points(name)}
+        at = {(policy, size) for policy, size, _ in authors.points(name)}
         assert at == {(policy, size) for policy in measured.POLICIES for size in measured.SIZES}
-        assert len(reference.points(name)) == 90
-    assert len(reference.points("depth")) == 72
-    assert len(reference.below("unicast")) == len(reference.below("incast")) == 15
+        assert len(authors.points(name)) == 90
+    assert len(authors.points("depth")) == 72
+    assert len(authors.below("unicast")) == len(authors.below("incast")) == 15
     # An assertion ended it.
-    assert reference.points("depth")["dack", 8192, 0.125].goodput is None
-    assert reference.below("incast")["dack", 2048, 0.1].goodput is None
+    assert authors.points("depth")["dack", 8192, 0.125].goodput is None
+    assert authors.below("incast")["dack", 2048, 0.1].goodput is None
 
 
 def test_the_reference_s_own_policy_loses_nothing_with_one_sender() -> None:
-    dack = [one for at, one in reference.points("unicast").items() if at[0] == "dack"]
+    dack = [one for at, one in authors.points("unicast").items() if at[0] == "dack"]
     assert all(one.retransmission == 0 for one in dack)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from backwater import plot
 from backwater.number_tables import NumberTable
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told, waste
 from papers.ec.measured import POLICIES, least, most, points
@@ -54,7 +54,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         made = plot.figure(8.5, 6)
         grid = made.subplots(2, 2, sharex=True)
         for column, (workload, label) in zip(grid.T, WORKLOADS.items(), strict=True):
-            every, known = [points(runs, workload) for runs in seeds], reference.below(workload)
+            every, known = [points(runs, workload) for runs in seeds], authors.below(workload)
             for number_of, policy in enumerate(POLICIES):
                 look = {"colour": colour(policy), "marker": plot.marker(number_of)}
                 line(column[0], every, policy, SIZE, lambda one: one.goodput, **look)
@@ -69,7 +69,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             Line2D([], [], color=colour(one), marker=plot.marker(place), ms=4, label=LABELS[one])
             for place, one in enumerate(POLICIES)
         ]
-        hollow = f"authors' simulator ({reference.COMMIT})"
+        hollow = f"authors' simulator ({authors.COMMIT})"
         handles.append(
             Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow)
         )
@@ -82,7 +82,7 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     rows = []
     for workload, label in WORKLOADS.items():
         every = [points(runs, workload) for runs in seeds]
-        for at, there in reference.below(workload).items():
+        for at, there in authors.below(workload).items():
             ours = [seen(every, at, lambda one: one.goodput), seen(every, at, lambda one: one.retransmission)]
             theirs = [number(there.goodput, "aborted"), number(there.retransmission, "aborted")]
             shown = (number(ours[0]), theirs[0], number(ours[1]), theirs[1])

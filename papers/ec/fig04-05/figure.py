@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import FROM_2K, goodputs, resent, rise, told
 from papers.ec.measured import POLICIES, SIZES, among, least, most, over, points
@@ -29,7 +29,7 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
         | goodput_metrics(found)
         | {"greedy_1KiB_goodput": points(runs, "greedy")["dack", 1024, 1.0].goodput}
         | resent_metrics(found)
-        | reference.off(found, reference.points(WORKLOAD))
+        | authors.off(found, authors.points(WORKLOAD))
     )
 
 
@@ -87,9 +87,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
     ]
     title = "Figures 4 and 5: one sender"
-    by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
+    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, reference.points(WORKLOAD), "r")
+    return differences(every, authors.points(WORKLOAD), "r")

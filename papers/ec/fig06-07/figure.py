@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import FROM_2K, TO_4K, goodputs, ideal, resent, told
 from papers.ec.measured import POLICIES, SIZES, among, mean, most, over, points
@@ -42,7 +42,7 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
             "dack_resent_to_4KiB_most": most(resent(found, "dack", TO_4K)),
             "dack_resent_8KiB_most": most(resent(found, "dack", SIZES[4:])),
         }
-        | reference.off(found, reference.points(WORKLOAD))
+        | authors.off(found, authors.points(WORKLOAD))
     )
 
 
@@ -59,9 +59,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
     ]
     title = "Figures 6 and 7: eight senders to one endpoint"
-    by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
+    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, reference.points(WORKLOAD), "r")
+    return differences(every, authors.points(WORKLOAD), "r")

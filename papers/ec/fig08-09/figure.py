@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import FROM_2K, told
 from papers.ec.measured import SIZES, among, least, mean, most, points, share
@@ -65,7 +65,7 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
             "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
             "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),
         }
-        | reference.off(deep, reference.points(WORKLOAD), congested=DEEPEST)
+        | authors.off(deep, authors.points(WORKLOAD), congested=DEEPEST)
     )
 
 
@@ -78,7 +78,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     by_policy(
         rows,
         every,
-        reference.points(WORKLOAD),
+        authors.points(WORKLOAD),
         file,
         title="Figures 8 and 9: depth of the receive queue, eight senders, r = 0.7",
         xlabel="depth of the queue, BDPs of 96 KB",
@@ -89,4 +89,4 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
-    return differences([points(runs, WORKLOAD) for runs in seeds], reference.points(WORKLOAD), "depth/BDP")
+    return differences([points(runs, WORKLOAD) for runs in seeds], authors.points(WORKLOAD), "depth/BDP")

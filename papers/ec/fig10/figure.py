@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import TO_4K
 from papers.ec.measured import POLICIES, SIZES, among, mean, most, over, points
@@ -53,9 +53,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     every = [points(runs, WORKLOAD) for runs in seeds]
     rows = [("largest difference of two senders", lambda one: one.difference, lambda one: one.difference, 0.12)]
     title = "Figure 10: fairness among eight senders"
-    by_policy(rows, every, reference.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
+    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, reference.points(WORKLOAD), "r", ["largest difference of two senders"])
+    return differences(every, authors.points(WORKLOAD), "r", ["largest difference of two senders"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from backwater import plot
 from backwater.number_tables import NumberTable
 
-from papers.ec import reference
+from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.measured import least, mean, most, share, window
 
@@ -73,7 +73,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         for place, (case, told) in enumerate(CASES.items()):
             for side, kept in enumerate(KEPT):
                 ones = [window(runs[f"{case} {kept}"]) for runs in seeds]
-                there = reference.cases().get((told.name, _KNOWN[kept]))
+                there = authors.cases().get((told.name, _KNOWN[kept]))
                 at = place + 0.26 * (side - 1)
                 pairs = (
                     (left, [one.goodput / told.ideal for one in ones], there and there.goodput, told.ideal),
@@ -92,7 +92,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             axes.grid(visible=True, axis="x")
             axes.grid(visible=False, axis="y")
         handles = [Line2D([], [], color=COLOURS[kept], lw=6, alpha=0.8, label=label) for kept, label in KEPT.items()]
-        theirs = f"authors' simulator ({reference.COMMIT})"
+        theirs = f"authors' simulator ({authors.COMMIT})"
         handles.append(Line2D([], [], color=plot.PURPLE, marker="D", ms=5, mfc="none", ls="none", label=theirs))
         made.legend(handles=handles, loc="outside lower center", ncols=4, title="kept of the queue after a NACK")
         made.suptitle("Where the paper's policy breaks", fontsize=11, fontweight="bold")
@@ -104,7 +104,7 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     for case, told in CASES.items():
         for kept, label in KEPT.items():
             ones = [window(runs[f"{case} {kept}"]) for runs in seeds]
-            there = reference.cases().get((told.name, _KNOWN[kept]))
+            there = authors.cases().get((told.name, _KNOWN[kept]))
             ours = (mean(one.goodput for one in ones), mean(one.retransmission for one in ones))
             theirs = (there.goodput, there.retransmission) if there else (None, None)
             cells = (number(ours[0]), number(theirs[0]), number(ours[1]), number(theirs[1]))

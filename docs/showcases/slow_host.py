@@ -60,27 +60,33 @@ def measured(run: Results) -> Values:
 
 
 def of_streams(run: Results) -> Values:
-    """What writers sent while h0 was slow, on the wire, and how much of it they sent again."""
+    """What writers sent while h0 was slow, on the wire, and how much of it again; how evenly h0 took from them."""
     sent = pl.col("sent_bytes") + pl.col("resent_bytes")
     total, again, packets = (
-        initiators(run)
-        .filter(pl.col("start_ps").is_between(*SLOW, closed="left"))
+        of_writers(run, "initiator")
         .select(sent.sum().alias("sent"), pl.col("resent_bytes").sum(), pl.col("resent_packets").sum())
         .collect()
         .row(0)
+    )
+    taken = (
+        of_writers(run, "target")
+        .group_by("src")
+        .agg(pl.col("accepted_bytes").sum())
+        .collect()["accepted_bytes"]
+        .to_numpy()
     )
     return {
         "sent, Gbps": total * 8e3 / (SLOW[1] - SLOW[0]),
         "sent again, %": 100 * again / total,
         "packets sent again": packets,
+        "least of a mean share, %": 100 * float(taken.min() / taken.mean()),
     }
 
 
-def initiators(run: Results) -> pl.LazyFrame:
-    """The rows of the writers' own ends."""
-    return run.table("streams").filter(
-        pl.col("side").cast(pl.String) == "initiator", pl.col("dst").cast(pl.String) == "h0"
-    )
+def of_writers(run: Results, side: str) -> pl.LazyFrame:
+    """The rows of the writers' streams at one of their ends, while h0 was slow."""
+    found = run.table("streams").filter(pl.col("side").cast(pl.String) == side, pl.col("dst").cast(pl.String) == "h0")
+    return found.filter(pl.col("start_ps").is_between(*SLOW, closed="left"))
 
 
 def show(found: Mapping[str, Sequence[Results]]) -> None:
@@ -113,7 +119,8 @@ def sent(run: Results) -> Steps:
     """What the writers put on the wire in each step, in Gbps."""
     step = (pl.col("start_ps") // BIN_PS).alias("step")
     size = (pl.col("sent_bytes") + pl.col("resent_bytes")).sum()
-    return _steps(run, initiators(run).group_by(step).agg(size).collect().rows(), 8e3 / BIN_PS)
+    mine = pl.col("side").cast(pl.String) == "initiator", pl.col("dst").cast(pl.String) == "h0"
+    return _steps(run, run.table("streams").filter(*mine).group_by(step).agg(size).collect().rows(), 8e3 / BIN_PS)
 
 
 def held(run: Results) -> Steps:

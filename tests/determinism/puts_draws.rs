@@ -49,7 +49,7 @@ fn fairness() -> impl Strategy<Value = Fairness> {
     (period, hold, 1u32..300_000, 0..3).prop_map(|(period, hold, difference_ppm, which)| match which {
         0 => Fairness::None,
         1 => Fairness::Ordered { period },
-        _ => Fairness::Verbs { period, difference_ppm, hold },
+        _ => Fairness::Verbs { period, difference_ppm, hold, strength_ppm: 50_000 },
     })
 }
 

@@ -6,7 +6,16 @@ use backwater_units::{Span, Time};
 
 const CONFIG: TargetConfig = TargetConfig::standard();
 const FRAMES: TargetConfig = TargetConfig { dack: Signal::Frame, ..CONFIG };
-const VERBS: TargetConfig = TargetConfig { fairness: Fairness::verbs(), ..CONFIG };
+/// One verb for each packet that a stream is away from the mean.
+const VERBS: TargetConfig = TargetConfig {
+    fairness: Fairness::Verbs {
+        period: Span::from_us(250),
+        difference_ppm: 25_000,
+        hold: Span::from_us(25),
+        strength_ppm: 1_000_000,
+    },
+    ..CONFIG
+};
 const AT_ONCE: Triggers = Triggers::standard();
 const LAZY: Triggers = Triggers { every: 4, nack_at_once: false, ..AT_ONCE };
 
@@ -222,6 +231,24 @@ fn the_slower_stream_gets_iacks_without_marks_until_it_has_caught_up() {
 }
 
 #[test]
+fn a_verb_is_done_for_every_twentieth_packet_that_a_stream_is_away_from_the_mean_and_at_least_one() {
+    let standard = TargetConfig { fairness: Fairness::verbs(), ..CONFIG };
+    // 60 and 140 packets are 40 away: two verbs. 99 and 107 are 4 away: one.
+    for (own, other, verbs) in [(60, 140, 2), (99, 107, 1)] {
+        let mut acks = Acks::new();
+        (0..own).for_each(|_| acks.on_accepted(&standard, false, ns(0)));
+        let mut sample = Sample::default();
+        sample.add(acks.packets());
+        sample.add(other);
+        acks.judge(&standard.fairness, &sample);
+        for seq in 1..=3 {
+            acks.on_released(seq, 2_112, ns(2));
+            assert_eq!(acks.compose(&standard, seq, true, ns(2)), iack(seq, seq > verbs));
+        }
+    }
+}
+
+#[test]
 fn suppression_takes_the_dacks_before_iacks_where_they_are_frames() {
     let config = TargetConfig { dack: Signal::Frame, ..VERBS };
     let mut acks = judged(8, 12);
@@ -281,7 +308,12 @@ fn the_ordered_list_counts_the_bytes_of_a_period() {
 
 #[test]
 fn parameters_that_would_never_or_always_act_are_refused() {
-    let verbs = |period, difference_ppm| Fairness::Verbs { period, difference_ppm, hold: Span::from_us(25) };
+    let verbs = |period, difference_ppm| Fairness::Verbs {
+        period,
+        difference_ppm,
+        hold: Span::from_us(25),
+        strength_ppm: 50_000,
+    };
     let period = Span::from_us(250);
     for (fairness, parameter) in [
         (Fairness::Ordered { period: Span::ZERO }, "period"),

@@ -44,7 +44,7 @@ fn fairness() -> impl Strategy<Value = Fairness> {
     let (period, hold) = (Span::from_us(10), Span::from_us(5));
     prop::sample::select(vec![
         Fairness::None,
-        Fairness::Verbs { period, difference_ppm: 25_000, hold },
+        Fairness::Verbs { period, difference_ppm: 25_000, hold, strength_ppm: 50_000 },
         Fairness::Ordered { period },
     ])
 }

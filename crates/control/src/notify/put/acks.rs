@@ -257,8 +257,8 @@ impl Acks {
 
     /// A period is over: what the verbs are to do in the next one.
     pub fn judge(&mut self, fairness: &Fairness, sample: &Sample) {
-        if let Fairness::Verbs { difference_ppm, .. } = *fairness {
-            (self.suppress, self.skip) = sample.verbs(self.packets, difference_ppm);
+        if let Fairness::Verbs { difference_ppm, strength_ppm, .. } = *fairness {
+            (self.suppress, self.skip) = sample.verbs(self.packets, difference_ppm, strength_ppm);
         }
         (self.packets, self.bytes) = (0, 0);
     }

@@ -17,7 +17,12 @@
 //! | period | time | 250 µs | reconstructed: the paper does not say; the period of the authors' ordered list |
 //! | difference | ppm | 25,000 | reconstructed: 2.5 %, a parameter that the authors' simulator reads |
 //! | hold | time | 25 µs | reconstructed: a time limit for coalescing that the authors' simulator reads |
-//! | how many | packets | the distance to the mean | reconstructed: each verb is worth about one packet |
+//! | strength | | 0.05 | reconstructed: see below |
+//!
+//! A stream below the mean has DACKs suppressed, one above it IACKs skipped, as many as `strength` times the packets that it is away
+//! from the mean, at least one. A verb changes what the stream has in flight by one packet, for good, and so its rate by one packet per
+//! round trip: 8 us and what the queue adds, about a twentieth of a period. With a strength of 1 streams would swing from one
+//! extreme to the other.
 //!
 //! Known deviations: the paper leaves open how often and how strongly.
 use backwater_units::Span;
@@ -38,6 +43,8 @@ pub enum Fairness {
         difference_ppm: u32,
         /// Most time that a coalesced IACK waits for the next one.
         hold: Span,
+        /// Verbs per packet that a stream is away from the mean, in millionths.
+        strength_ppm: u32,
     },
     /// The list of unacknowledged PUTs is ordered by what their streams got.
     Ordered {
@@ -49,7 +56,12 @@ pub enum Fairness {
 impl Fairness {
     /// Suppression and coalescing with the defaults of the table above.
     pub const fn verbs() -> Self {
-        Self::Verbs { period: Span::from_us(250), difference_ppm: 25_000, hold: Span::from_us(25) }
+        Self::Verbs {
+            period: Span::from_us(250),
+            difference_ppm: 25_000,
+            hold: Span::from_us(25),
+            strength_ppm: 50_000,
+        }
     }
 
     /// Time between two periods; none if nothing is compared.
@@ -65,7 +77,9 @@ impl Fairness {
         if let Some(period) = self.period() {
             require(period > Span::ZERO, "period", period, "longer than 0ps", "250us is the default")?;
         }
-        if let Self::Verbs { difference_ppm, .. } = *self {
+        if let Self::Verbs { difference_ppm, strength_ppm, .. } = *self {
+            let strength = f64::from(strength_ppm) / 1e6;
+            require(strength > 0.0, "strength", strength, "above 0", "0.05 is the default")?;
             let share = f64::from(difference_ppm) / 1e6;
             let allowed = "above 0 and below 1";
             require(share > 0.0 && share < 1.0, "difference", share, allowed, "0.025 is the default")?;
@@ -93,12 +107,13 @@ impl Sample {
     }
 
     /// What the verbs are to do for a stream of so many packets: (DACKs to suppress, IACKs to skip).
-    pub(super) fn verbs(&self, packets: u32, difference_ppm: u32) -> (u32, u32) {
+    pub(super) fn verbs(&self, packets: u32, difference_ppm: u32, strength_ppm: u32) -> (u32, u32) {
         let difference = u64::from(self.most - self.least) * 1_000_000;
         if self.streams == 0 || difference <= self.total * u64::from(difference_ppm) {
             return (0, 0);
         }
         let mean = (self.total / u64::from(self.streams)) as u32;
-        (mean.saturating_sub(packets), packets.saturating_sub(mean))
+        let verbs = |away: u32| (u64::from(away) * u64::from(strength_ppm)).div_ceil(1_000_000) as u32;
+        (verbs(mean.saturating_sub(packets)), verbs(packets.saturating_sub(mean)))
     }
 }

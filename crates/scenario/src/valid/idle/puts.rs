@@ -96,7 +96,7 @@ fn idle(put: &Put, table: Option<&str>, key: &str, settings: &Settings) -> Optio
         (Some("dack"), "period") => {
             (dack.fairness == Fairness::None).then(|| is("put.dack.fairness", dack.fairness))
         }
-        (Some("dack"), "difference" | "hold") => {
+        (Some("dack"), "difference" | "hold" | "strength") => {
             (dack.fairness != Fairness::Verbs).then(|| is("put.dack.fairness", dack.fairness))
         }
         (Some("dack"), "escape-needs-none") => {

@@ -109,6 +109,7 @@ fn fairness(put: &Put) -> Fairness {
             period: dack.period.0,
             difference_ppm: libm::round(dack.difference * 1e6) as u32,
             hold: dack.hold.0,
+            strength_ppm: libm::round(dack.strength * 1e6) as u32,
         },
         settings::Fairness::Ordered => Fairness::Ordered { period: dack.period.0 },
     }

@@ -42,7 +42,13 @@ def goodput_metrics(found: Mapping[Point, Window]) -> Metrics:
         values[f"{policy}_endpoint_use_least"] = least(busy)
     smallest = [one.goodput for policy in POLICIES for one in among(found, policy, [512]).values()]
     second = [one.goodput for policy in POLICIES for one in among(found, policy, [1024]).values()]
+    free = [
+        one.goodput / found["opt", size, r].goodput - 1
+        for (_, size, r), one in among(found, "dack", SIZES).items()
+        if r == 1
+    ]
     return values | {
+        "dack_off_opt_at_1_most": most(abs(one) for one in free),
         "goodput_512B_least": least(smallest),
         "goodput_512B_most": most(smallest),
         "goodput_1KiB_most": most(second),
@@ -59,8 +65,14 @@ def resent_metrics(found: Mapping[Point, Window]) -> Metrics:
         over(one.retransmission, found["opt", size, r].retransmission)
         for (_, size, r), one in among(found, "aimd", FROM_2K, 0.7).items()
     ]
+    whole_ratios = [
+        over(one.retransmission, found["opt", size, r].retransmission)
+        for (_, size, r), one in among(found, "aimd", SIZES, 0.9).items()
+    ]
     dack = among(found, "dack", SIZES).values()
     return {
+        "aimd_over_opt_whole_most": most(one for one in whole_ratios if one is not None),
+        "aimd_2KiB_over_1KiB": over(half["aimd", 2048], half["aimd", 1024]),
         "opt_largest_rise": rise(found, "opt"),
         "aimd_largest_rise": rise(found, "aimd"),
         "opt_resent_at_1_most": most(one for one in resent_at_full(found)),

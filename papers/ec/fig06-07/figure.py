@@ -32,11 +32,17 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
         for (_, size, r), one in among(found, "opt", SIZES, 0.8).items()
         if one.retransmission > 0
     ]
+    whole = [
+        abs(1 - found["aimd", size, r].retransmission / one.retransmission)
+        for (_, size, r), one in among(found, "opt", SIZES, 0.9).items()
+        if one.retransmission > 0
+    ]
     small = ("dack", 512, 0.9)
     return (
         values
         | {
             "opt_aimd_difference_mean": mean(apart),
+            "opt_aimd_difference_most": most(whole),
             "gap_over_that_of_unicast": over(gap(found), gap(alone)),
             "dack_512B_goodput_over_ideal": found[small].goodput / ideal(found, small),
             "dack_resent_to_4KiB_most": most(resent(found, "dack", TO_4K)),

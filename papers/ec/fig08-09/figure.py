@@ -35,11 +35,11 @@ def ratios(found: Mapping[Point, Window], policy: str, low: float, high: float) 
     return [one.goodput / (R * share(size)) for (_, size, _), one in at_depth(found, policy, low, high).items()]
 
 
-def off_mean(found: Mapping[Point, Window], policy: str) -> float | None:
-    """How far retransmissions are from their mean over depths from 0.75 BDP on, at most, at any size."""
+def off_mean(found: Mapping[Point, Window], policy: str, low: float) -> float | None:
+    """How far retransmissions are from their mean over depths from `low` BDPs on, at most, at any size."""
     worst: list[float] = []
     for size in DRAWN:
-        deep = at_depth(found, policy, 0.75, DEEPEST).items()
+        deep = at_depth(found, policy, low, DEEPEST).items()
         values = [one.retransmission for at, one in deep if at[1] == size]
         middle = mean(values) or 0.0
         worst += [abs(value / middle - 1) for value in values if middle]
@@ -49,6 +49,7 @@ def off_mean(found: Mapping[Point, Window], policy: str) -> float | None:
 def metrics(runs: Mapping[str, Results]) -> Metrics:
     found = points(runs, WORKLOAD)
     large = {at: one for at, one in found.items() if at[1] in FROM_2K}
+    small = {at: one for at, one in found.items() if at[1] not in FROM_2K}
     deep = {at: one for at, one in found.items() if at[2] >= 0.75}
     last = {policy: at_depth(found, policy, DEEPEST, DEEPEST).values() for policy in ("opt", "aimd", "dack")}
     return (
@@ -59,8 +60,12 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
             "dack_goodput_over_ideal_at_eighth": least(ratios(found, "dack", 0.125, 0.125)),
             "opt_goodput_over_ideal_at_eighth": most(ratios(large, "opt", 0.125, 0.125)),
             "aimd_goodput_over_ideal_at_eighth": most(ratios(large, "aimd", 0.125, 0.125)),
-            "opt_resent_off_mean_most": off_mean(found, "opt"),
-            "aimd_resent_off_mean_most": off_mean(found, "aimd"),
+            "opt_resent_off_mean_most": off_mean(found, "opt", 0.75),
+            "aimd_resent_off_mean_most": off_mean(found, "aimd", 0.75),
+            "opt_resent_off_mean_whole_most": off_mean(found, "opt", 0.125),
+            "aimd_resent_off_mean_whole_most": off_mean(found, "aimd", 0.125),
+            "opt_512B_goodput_over_ideal_at_eighth": most(ratios(small, "opt", 0.125, 0.125)),
+            "aimd_512B_goodput_over_ideal_at_eighth": most(ratios(small, "aimd", 0.125, 0.125)),
             "opt_resent_at_3_least": least(one.retransmission for one in last["opt"]),
             "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
             "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),

@@ -199,6 +199,17 @@ def test_a_window_is_two_times(
     assert not Path("results").exists()
 
 
+def test_a_slow_host_gets_the_same_traffic_in_lossy_and_in_lossless_fabrics() -> None:
+    from backwater import same_traffic, schemes
+
+    found = schemes.of_files([Path(__file__).parents[2] / "scenarios" / "lossy-or-lossless.toml"])
+    resolved = [scheme.scenario.resolve(scheme.overrides) for scheme in found]
+    for scheme in found:
+        same_traffic.require_settings(found[0], scheme)
+    assert [one["switch"]["flow-control"] for one in resolved] == ["none"] * 3 + ["pfc"] * 5
+    assert all(one["host"]["pattern"] == resolved[0]["host"]["pattern"] for one in resolved)
+
+
 @pytest.mark.parametrize("name", ["isolation-and-tcd", "isolation-and-tcd-one-tree"])
 def test_isolation_stands_beside_tcd_on_the_same_switch_with_the_same_traffic(name: str) -> None:
     from backwater import same_traffic, schemes

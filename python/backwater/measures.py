@@ -62,6 +62,18 @@ def applications(scenario: Mapping[str, Any]) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in ("trace", "bale")]
 
 
+def application_times(results: Results) -> dict[str, int | None]:
+    """By traffic entry how long its application took, in picoseconds; None if the run ended before all messages did."""
+    times: dict[str, int | None] = {}
+    for name in applications(results.meta["scenario"]):
+        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
+        begin, end = pl.col("start_ps").min().cast(pl.Int64), pl.col("finish_ps").max().cast(pl.Int64)
+        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end - begin)
+        messages, done, took = row.collect().row(0)
+        times[name] = int(took) if messages == done > 0 else None
+    return times
+
+
 def end_ps(results: Results) -> int:
     """When the run ended."""
     return int(results.meta["sim_time_ps"])

@@ -1,149 +1,23 @@
-"""How the outcomes of several schemes are shown: tables for the terminal, and a picture."""
+"""How the outcomes of several schemes are drawn: a panel with a bar per scheme for each quantity."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from backwater import plot, quantity
-from backwater.outcomes import OF_TRAFFIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from rich.table import Table
 
-    from backwater.outcomes import Outcomes, Quantity
+    from backwater.outcomes import Outcomes
     from backwater.stats import Estimate
 
     #: A mean over seeds by scheme.
     ByScheme = Mapping[str, Estimate | None]
-
-
-def tables(found: Outcomes) -> list[Table]:
-    """Per traffic entry and scheme, and per scheme: mean over the seeds ± half of the 95 % confidence interval.
-
-    The last one, of PUT streams and receive queues, is there if there are some.
-    """
-    from rich.table import Table
-
-    over = f"mean of {found.seeds} seeds ± 95 % confidence interval" if found.seeds > 1 else "one seed"
-    traffic = Table(title=f"Traffic under each scheme, {over}", title_justify="left", header_style="bold")
-    traffic.add_column("traffic")
-    traffic.add_column("scheme")
-    for one in OF_TRAFFIC:
-        traffic.add_column(one.heading, justify="right")
-    for name, by_scheme in found.traffic.items():
-        for index, (scheme, values) in enumerate(by_scheme.items()):
-            traffic.add_row("" if index else name, scheme, *_cells(OF_TRAFFIC, values))
-        traffic.add_section()
-    traffic.caption = "\n".join((f"throughput: payload {_span(found)}; FCT: of the flows that finished", _MARKED))
-    traffic.caption_justify = "left"
-    network = Table(title=f"Network under each scheme, {over}", title_justify="left", header_style="bold")
-    network.add_column("scheme")
-    for one in found.quantities:
-        network.add_column(one.heading, justify="right")
-    for scheme, values in found.network.items():
-        network.add_row(scheme, *_cells(found.quantities, values))
-    names = {one.name for one in found.quantities}
-    notes = ["PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together"]
-    if "allocations" in names:
-        notes.append("isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream")
-    notes += _twins(found)
-    network.caption, network.caption_justify = "\n".join(notes), "left"
-    return [traffic, network, *([_puts(found, over)] if found.puts else [])]
-
-
-def _puts(found: Outcomes, over: str) -> Table:
-    """Goodput, what was sent again and dropped, ACKs, fairness, receive queues."""
-    from rich.table import Table
-
-    names = {one.name for one in found.puts}
-    title = "PUTs and receive queues" if "target_drops" in names else "Receive queues"
-    made = Table(title=f"{title} under each scheme, {over}", title_justify="left", header_style="bold")
-    made.add_column("scheme")
-    for one in found.puts:
-        made.add_column(one.heading, justify="right")
-    for scheme, values in found.network.items():
-        made.add_row(scheme, *_cells(found.puts, values))
-    notes = [text for name, text in _NOTES.items() if name in names]
-    if found.window is not None:
-        notes.append(f"all of it from {' to '.join(map(quantity.time, found.window))}")
-    made.caption, made.caption_justify = "\n".join(notes), "left"
-    return made
-
-
-#: What a column of the table of PUTs means.
-_NOTES = {
-    "goodput_bps": "goodput: payload that targets accepted; of the link: of the links to the targets",
-    "target_drops": "dropped by hosts: arrivals for which there was no room, or out of order",
-    "dacks": "NACKs, DACKs: those that took effect; a marked IACK is a DACK, too",
-    "difference_percent": "largest difference of two initiators of a host: of what it accepted, as a share of its link",
-    "holding_ps": "switch held: time for which slow hosts held ports of switches by flow control",
-}
-
-
-def _twins(found: Outcomes) -> list[str]:
-    """Which schemes agree in every number, or in all but the slots that they took, and why if ICI+ is one of them."""
-    lines = []
-    left = list(found.network)
-    while left:
-        one, *left = left
-        agree = {other: but for other in left if (but := _differs(found, one, other)) is not None}
-        for but in dict.fromkeys(agree.values()):
-            same = [other for other in agree if agree[other] == but]
-            lines.append(f"{', '.join((one, *same[:-1]))} and {same[-1]} agree in every number{but}{_why(found, same)}")
-        left = [other for other in left if other not in agree]
-    return lines
-
-
-def _differs(found: Outcomes, one: str, other: str) -> str | None:
-    """What two schemes that agree differ in nevertheless; None if they do not agree."""
-    if any(by_scheme.get(one) != by_scheme.get(other) for by_scheme in found.traffic.values()):
-        return None
-    first, second = found.network[one], found.network[other]
-    names = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
-    if names - {"peak_slots"}:
-        return None
-    return " but most slots" if names else ""
-
-
-def _why(found: Outcomes, same: Sequence[str]) -> str:
-    quiet = [name for name in same if name in found.guided and found.network[name]["ce_marks"].mean == 0]
-    if not quiet:
-        return ""
-    return f": {quiet[0]} marks flows that a full table refused or that stay isolated for long, and there were none"
-
-
-_MARKED = "CE, UE: share of the packets that arrived with it"
-
-
-def _span(found: Outcomes) -> str:
-    if found.window is None:
-        return "from an entry's first start to its last finish, or to the end of the run"
-    start, end = map(quantity.time, found.window)
-    return f"that arrived from {start} to {end}"
-
-
-def _cells(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> list[str]:
-    return [_cell(values.get(one.name), one.show) for one in quantities]
-
-
-def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
-    """A mean and half of its interval, the unit once: ``45.4 ± 4.6 µs``."""
-    if value is None:
-        return "-"
-    mean = show(value.mean)
-    if value.half_width is None or value.identical:
-        return mean
-    number, _, unit = mean.rpartition(" ") if not mean[-1].isdigit() else (mean, "", "")
-    if not unit and "." not in number:  # a count, whose thousands are apart
-        show = quantity.count if value.half_width >= 10 else quantity.three_digits
-        return f"{mean} ± {show(value.half_width)}"
-    width = value.half_width * float(number) / value.mean
-    rounded = f"{width:.{len(number.partition('.')[2])}f}"
-    return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}".rstrip()
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:
@@ -161,7 +35,8 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
     schemes = list(found.network)
     columns = max(len(row) for row in rows)
     with plot.style():
-        made = plot.figure(2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4)
+        width = 2.0 + 2.35 * columns
+        made = plot.figure(width, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4)
         grid: Any = made.subplots(len(rows), columns, squeeze=False)
         for panels, row in zip(grid, rows, strict=True):
             for index, axes in enumerate(panels):
@@ -178,10 +53,13 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                 if unit == _SLOWDOWN:
                     _logarithmic(axes)
                 axes.set_yticks(range(len(schemes)), schemes if index == 0 else [""] * len(schemes))
-        made.suptitle(f"{title}{zeros and chr(10)}{zeros and f'0 under all: {zeros}'}", x=0.01, ha="left", fontsize=10)
+        lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
+        made.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)
 
 
+#: So many letters of a title fit into an inch.
+_LETTERS = 13
 #: Panels in a row of PUTs.
 _ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
@@ -214,8 +92,12 @@ def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> lis
     def of(key: str) -> ByScheme:
         return {scheme: values.get(key) for scheme, values in by_scheme.items()}
 
+    panels: list[_Panel] = []
+    if any(of("application_ps").values()):
+        time, time_unit = _scale(of("application_ps"), ((1e9, "ms"), (1e6, "µs"), (1e3, "ns")))
+        panels.append((f"{name}: application done after", [of("application_ps")], time_unit, time))
     rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
-    panels: list[_Panel] = [(f"{name}: throughput", [of("throughput_bps")], rate_unit, rate)]
+    panels.append((f"{name}: throughput", [of("throughput_bps")], rate_unit, rate))
     if any(of("p99_slowdown").values()):
         panels.append((f"{name}: p99 slowdown", [of("p99_slowdown")], _SLOWDOWN, 1))
     panels.append((f"{name}: packets with CE", [of("ce_percent")], "%", 1))

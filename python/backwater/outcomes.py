@@ -39,6 +39,7 @@ def _percent(value: float) -> str:
 
 #: Of each traffic entry.
 OF_TRAFFIC = (
+    Quantity("application_ps", "application", quantity.time),
     Quantity("finished", "finished", quantity.count),
     Quantity("throughput_bps", "throughput", quantity.rate),
     Quantity("median_fct_ps", "median FCT", quantity.time),
@@ -71,6 +72,7 @@ OF_PUTS = (
     Quantity("switch_drops", "by switches", quantity.count),
     Quantity("nacks", "NACKs", quantity.count),
     Quantity("dacks", "DACKs", quantity.count),
+    Quantity("marked_iacks", "marked IACKs", quantity.count),
     Quantity("timeouts", "timeouts", quantity.count),
     Quantity("difference_percent", "largest difference", _percent),
     Quantity("jain", "Jain", quantity.three_digits),
@@ -188,9 +190,10 @@ def _entries(run: Results, window: Window | None) -> dict[str, Values]:
     else:
         rates = _within(run, window)
     unseen = 0.0 if window is None or run.has("delivered") else None
+    applications = measures.application_times(run)
     return {
         row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
-        | {"throughput_bps": rates.get(row["traffic"], unseen)}
+        | {"throughput_bps": rates.get(row["traffic"], unseen), "application_ps": applications.get(row["traffic"])}
         for row in rows.to_dicts()
     }
 

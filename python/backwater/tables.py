@@ -9,7 +9,7 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
-from backwater import measures, put_lines, quantity
+from backwater import measures, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ def _footnote(table: Table, lines: Sequence[str]) -> None:
     table.caption_justify = "left"
 
 
-def _finished(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+def finished(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """How many flows finished, of how many that have an end."""
     return sum(row["finished"] or 0 for row in rows), sum(row["finite"] for row in rows)
 
@@ -73,10 +73,10 @@ def _of_supplies(names: Sequence[str]) -> str:
 
 
 def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
-    finished, finite = _finished(rows)
-    if finished == finite:
+    done, finite = finished(rows)
+    if done == finite:
         return ""
-    return f"{run + ': ' if run else ''}FCT and slowdown of the {finished} of {finite} flows that finished"
+    return f"{run + ': ' if run else ''}FCT and slowdown of the {done} of {finite} flows that finished"
 
 
 def _traffic_cells(row: Mapping[str, Any], of_puts: bool) -> list[str]:
@@ -323,80 +323,6 @@ def with_interval(value: Estimate, show: Any) -> str:
         # A width that is nothing in the unit of the mean has one of its own.
         width = show(value.half_width) if "e-" in width else width
     return f"{mean} ± {width}"
-
-
-def run_lines(results: Results) -> list[str]:
-    """What a person wants to know of a run besides its tables, one line each."""
-    meta = results.meta
-    wall = meta["wall_s"]
-    speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
-    simulated = quantity.time(meta["sim_time_ps"])
-    lines = [f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"]
-    if not results.complete:
-        lines.append("partial: the run was interrupted; these are the results until then")
-    lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
-    lines += _applications(results)
-    lines += put_lines.of(results)
-    lines += _cut_short(results)
-    return lines + _never_off(meta)
-
-
-def _applications(results: Results) -> list[str]:
-    """How long each trace or kernel took, if it came to its end."""
-    lines = []
-    for name in measures.applications(results.meta["scenario"]):
-        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
-        begin, end = pl.col("start_ps").min(), pl.col("finish_ps").max()
-        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end.cast(pl.Int64) - begin.cast(pl.Int64))
-        messages, done, took = row.collect().row(0)
-        if messages == done > 0:
-            lines.append(
-                f"{name}: the application is done after {quantity.time(took)}, {quantity.count(done)} messages"
-            )
-    return lines
-
-
-def _cut_short(results: Results) -> list[str]:
-    """What a run that ended before its flows did cannot tell."""
-    rows = measures.by_traffic(results).to_dicts()
-    if not any(row["packets"] for row in rows):
-        return ["note: no packet arrived before the end of the run: see run.until and the traffic's start"]
-    finished, finite = _finished(rows)
-    if finished == finite:
-        return []
-    return [f"note: {finite - finished} of {finite} finite flows had not finished when the run ended"]
-
-
-def _never_off(meta: Mapping[str, Any]) -> list[str]:
-    """Why no port of a lossless network was OFF: how far its fullest ingress buffer was from what would do that."""
-    switch = meta["scenario"].get("switch", {})
-    if switch.get("flow-control") not in ("pfc", "credits") or meta["totals"]["pauses"] > 0:
-        return []
-    credits_hold = measures.under_credits(meta["scenario"])
-    without = "no port ran out of credits" if credits_hold else "no PAUSE"
-    peak = meta["totals"].get("peak_ingress")
-    if peak is None:
-        return [f"{without}: no switch held a packet"]
-    if credits_hold:
-        limit = f" of {switch['credits']['buffer']}"
-    elif switch.get("queueing") == "combined":
-        limit = _stops(switch)
-    elif switch["pfc"]["threshold"] == "static":
-        limit = f"; Xoff is {switch['pfc']['xoff']}"
-    else:
-        limit = "; the dynamic threshold was higher"
-    peer, node = reversed(peak["port"].split("->"))
-    held = quantity.size(peak["bytes"])
-    return [f"{without}: the fullest ingress, at {node} from {peer}, held {held}{limit}"]
-
-
-def _stops(switch: Mapping[str, Any]) -> str:
-    """Where ingress ports of a combined switch are paused: the whole port, and with isolation either queue."""
-    stop, isolation = switch["combined"]["stop"], switch["isolation"]
-    if isolation["kind"] == "none":
-        return f"; a port is paused at switch.combined.stop = {stop}, shared equally by the priorities with traffic"
-    nfq, cfq = isolation["nfq"]["stop"], isolation["cfq"]["stop"]
-    return f"; the NFQ is paused at {nfq}, the CFQ at {cfq}, the port at switch.combined.stop = {stop}"
 
 
 def _or_dash(value: float | None, show: Any) -> str:

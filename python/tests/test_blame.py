@@ -132,7 +132,7 @@ def _columns(blame: Blame) -> list[Any]:
 
 def test_a_victim_without_an_end_is_shown_with_what_it_lost_at_its_source(isolated: Blame) -> None:
     tables = [part for part in report.report(isolated, 3) if isinstance(part, Table)]
-    endless = next(table for table in tables if str(table.title).startswith("Victims without an end"))
+    endless = next(table for table in tables if str(table.title).startswith("Victims that have no end"))
     headings = [str(column.header) for column in endless.columns]
     assert headings[2:] == ["paced", "NIC held", "NIC queue", "behind gates", "held ports' queues", "other queues"]
 

@@ -186,7 +186,9 @@ def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:
 
 
 def _endless(rows: pl.DataFrame, limit: int) -> Table:
-    title = "Victims without an end: over the run at their source; per packet on its way, on average"
+    title = (
+        "Victims that have no end or did not finish: over the run at their source; per packet on its way, in the mean"
+    )
     parts = _parts(rows)
     return _losses(title, rows, list(parts), list(parts.values()), limit)
 

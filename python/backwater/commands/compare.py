@@ -167,7 +167,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     """Write and print it; returns the schemes under which no flow finished."""
     import polars as pl
 
-    from backwater import comparison, outcome_views, outcomes, terminal
+    from backwater import comparison, outcome_tables, outcome_views, outcomes, terminal
 
     table = made.table()
     found = outcomes.outcomes(made.runs, window)
@@ -201,7 +201,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:
         console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
-    for one in outcome_views.tables(found):
+    for one in outcome_tables.tables(found):
         console.print(one)
     console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
     return idle

@@ -129,11 +129,11 @@ def _near(origin: str) -> str:
 
 
 def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> None:
-    from backwater import tables, terminal
+    from backwater import run_lines, tables, terminal
 
     console = terminal.stdout()
     for name, run in runs.items():
-        for line in tables.run_lines(run):
+        for line in run_lines.of(run):
             console.print(f"{name}: {line}", highlight=False, markup=False)
     console.print(tables.traffic_table(runs, "Per flow"))
     console.print(tables.port_table(runs, _PORTS, "Per port"))

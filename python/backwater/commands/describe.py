@@ -43,11 +43,11 @@ def describe(
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from backwater import quantity, tables, terminal
+    from backwater import quantity, run_lines, terminal
 
     console = terminal.stdout()
     console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
-    for line in tables.run_lines(run):
+    for line in run_lines.of(run):
         console.print(line, highlight=False, markup=False)
     for name, info in run.tables.items():
         title = f"{info['file']}: {quantity.count(info['rows'])} rows, {quantity.size(info['bytes'])}"

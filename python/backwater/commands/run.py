@@ -164,12 +164,12 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
-    from backwater import sweep, tables, terminal
+    from backwater import run_lines, sweep, terminal
 
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
     for run in every:
-        for line in tables.run_lines(run):
+        for line in run_lines.of(run):
             if line.startswith(("caveat", "note", "partial")):
                 console.print(f"{run.folder}: {line}", highlight=False, markup=False)
     console.print(sweep.table(groups))
@@ -188,7 +188,7 @@ def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
 
 
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:
-    from backwater import isolation, scores, tables, terminal
+    from backwater import isolation, run_lines, scores, tables, terminal
     from backwater.blame import report
 
     console = terminal.stdout()
@@ -196,7 +196,7 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
         console.rule(scheme, align="left")
     last = runs[-1]
     for run in runs:
-        for line in tables.run_lines(run):
+        for line in run_lines.of(run):
             console.print(line, highlight=False, markup=False)
         score = scores.of(run)
         if score is not None:

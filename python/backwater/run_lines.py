@@ -1,0 +1,104 @@
+"""What a person wants to know of a run besides its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater import measures, put_lines, quantity, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.results import Results
+
+
+def of(results: Results) -> list[str]:
+    """One line each."""
+    meta = results.meta
+    wall = meta["wall_s"]
+    speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
+    simulated = quantity.time(meta["sim_time_ps"])
+    lines = [f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"]
+    if not results.complete:
+        lines.append("partial: the run was interrupted; these are the results until then")
+    lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
+    lines += _applications(results)
+    lines += put_lines.of(results)
+    lines += _cut_short(results)
+    return lines + _never_off(results)
+
+
+def _applications(results: Results) -> list[str]:
+    """How long each trace or kernel took, if it came to its end."""
+    lines = []
+    for name, took in measures.application_times(results).items():
+        if took is not None:
+            messages = quantity.count(_messages(results, name))
+            lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
+    return lines
+
+
+def _messages(results: Results, traffic: str) -> int:
+    flows = results.flows.filter(pl.col("traffic").cast(pl.String) == traffic)
+    return int(flows.select(pl.len()).collect().item())
+
+
+def _cut_short(results: Results) -> list[str]:
+    """What a run that ended before its flows did cannot tell."""
+    rows = measures.by_traffic(results).to_dicts()
+    if not any(row["packets"] for row in rows):
+        return ["note: no packet arrived before the end of the run: see run.until and the traffic's start"]
+    done, finite = tables.finished(rows)
+    if done == finite:
+        return []
+    return [f"note: {finite - done} of {finite} finite flows had not finished when the run ended"]
+
+
+def _never_off(results: Results) -> list[str]:
+    """Why no port of a lossless network was OFF: how far its fullest ingress buffer was from what would do that."""
+    meta = results.meta
+    switch = meta["scenario"].get("switch", {})
+    if switch.get("flow-control") not in ("pfc", "credits") or meta["totals"]["pauses"] > 0:
+        return []
+    credits_hold = measures.under_credits(meta["scenario"])
+    without = "no port ran out of credits" if credits_hold else "no PAUSE"
+    peak = meta["totals"].get("peak_ingress")
+    if peak is None:
+        return [f"{without}: no switch held a packet"]
+    peer, node = reversed(peak["port"].split("->"))
+    if credits_hold:
+        limit = f" of {switch['credits']['buffer']}"
+    elif _is_host(results, node):
+        limit = _receive_queue(meta["scenario"].get("host", {}))
+    elif switch.get("queueing") == "combined":
+        limit = _stops(switch)
+    elif switch["pfc"]["threshold"] == "static":
+        limit = f"; Xoff is {switch['pfc']['xoff']}"
+    else:
+        limit = "; the dynamic threshold was higher"
+    held = quantity.size(peak["bytes"])
+    return [f"{without}: the fullest ingress, at {node} from {peer}, held {held}{limit}"]
+
+
+def _is_host(results: Results, node: str) -> bool:
+    ends = (results.flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst"))
+    return not pl.concat(ends).filter(pl.col("host") == node).head(1).collect().is_empty()
+
+
+def _receive_queue(host: Mapping[str, Any]) -> str:
+    """What a slow host may hold before it pauses its switch."""
+    xoff = host.get("pfc", {}).get("xoff", "auto")
+    if xoff != "auto":
+        return f"; host.pfc.xoff is {xoff}"
+    return f" of its receive queue of {quantity.size(quantity.parse_size(host['queue']))}"
+
+
+def _stops(switch: Mapping[str, Any]) -> str:
+    """Where ingress ports of a combined switch are paused: the whole port, and with isolation either queue."""
+    stop, isolation = switch["combined"]["stop"], switch["isolation"]
+    if isolation["kind"] == "none":
+        return f"; a port is paused at switch.combined.stop = {stop}, shared equally by the priorities with traffic"
+    nfq, cfq = isolation["nfq"]["stop"], isolation["cfq"]["stop"]
+    return f"; the NFQ is paused at {nfq}, the CFQ at {cfq}, the port at switch.combined.stop = {stop}"

@@ -85,7 +85,7 @@ def test_every_figure_measures_what_its_claims_ask_and_is_drawn(
         assert claims.judge(claim, name, "endpoint", [found]).verdict is not claims.Verdict.NOT_DECIDABLE
     module.draw([runs, runs], tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
-    tables = getattr(module, "tables", lambda _: [])([runs, runs])
+    tables: list[NumberTable] = list(getattr(module, "tables", lambda _: ())([runs, runs]))
     assert all(isinstance(table, NumberTable) and table.rows for table in tables)
 
 

@@ -5,6 +5,7 @@ mod golden;
 mod marks;
 mod numbers;
 mod oracle;
+mod stubborn;
 
 use backwater_fabric::record::PutEvent;
 

@@ -27,7 +27,7 @@ pub(crate) enum What {
     Receive(u64, u64, bool),
     /// A host that will never drain anything again holds back or refuses what comes.
     Stuck,
-    /// A packet of a PUT stream was sent again too often.
+    /// A packet of a PUT stream has expired too often.
     NoAck { flow: u32, seq: u32, times: u32 },
 }
 
@@ -152,10 +152,10 @@ pub enum Violation {
         /// The hosts.
         hosts: Vec<Stuck>,
     },
-    /// A PUT was sent again and again, and none of its stream got through.
+    /// A PUT expired again and again, and none of its stream got through.
     #[error(
-        "{time}: no progress: PUT {seq} of the stream {source_host} -> {target} (flow {flow}) was sent again {times} times, and \
-         nothing of the stream was acknowledged meanwhile. Look at what drops it (probe.puts, probe.drops): raise host.drain, \
+        "{time}: no progress: PUT {seq} of the stream {source_host} -> {target} (flow {flow}) was not acknowledged in time {times} times in a row, \
+         and nothing else of the stream was. Look at what drops it (probe.puts, probe.drops): raise host.drain, \
          host.queue or switch.port-buffer, or put.retry if the round trip is longer than that; put.retries is the limit"
     )]
     NoAck {
@@ -169,7 +169,7 @@ pub enum Violation {
         flow: u32,
         /// Its number in the stream.
         seq: u32,
-        /// How often it was sent again.
+        /// How often it has expired.
         times: u32,
     },
     /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.

@@ -121,14 +121,6 @@ impl Host {
         let place = outgoing.place(seq);
         outgoing.window[place] = kept;
         outgoing.leaves(kept.size, true, spec);
-        if seq == outgoing.reliability.oldest() {
-            outgoing.futile += 1;
-            if outgoing.futile > spec.retries {
-                let what = What::NoAck { flow: kept.flow, seq, times: outgoing.futile };
-                self.ports.fail(now, NIC, what, post);
-                return;
-            }
-        }
         let freed = outgoing.repeated(spec);
         let slot_of_flow = world.sender_slot[kept.flow as usize];
         self.senders[slot_of_flow as usize].resent += 1;
@@ -319,6 +311,10 @@ impl Host {
         let before = outgoing.policy.state();
         outgoing.policy.on_deadline(&spec.policy, Time::from_ps(now));
         let expired = outgoing.expire(spec, now);
+        let (seq, times) = (*expired.start(), outgoing.futile);
+        if times > spec.retries && !expired.is_empty() {
+            self.ports.fail(now, NIC, What::NoAck { flow: stream.flow, seq, times }, post);
+        }
         self.after_change(slot, now, world);
         for seq in expired {
             let note = Note { slot, flow: stream.flow, seq, event: PutEvent::Timeout, bytes: 0, value: -1 };

@@ -44,7 +44,7 @@ pub(crate) struct Outgoing {
     pub(crate) messages: VecDeque<Message>,
     /// When packets expired, or a replay began, the last time: those to be sent again have waited in vain since then only.
     mended: u64,
-    /// How often the oldest packet was sent in vain.
+    /// How often the oldest packet has expired.
     pub(crate) futile: u32,
     /// When the timer that counts goes off; `u64::MAX`: none is set.
     pub(crate) timer: u64,
@@ -171,6 +171,7 @@ impl Outgoing {
         self.reliability.on_timeout(through);
         self.policy.on_timeout(&spec.policy);
         self.mended = now;
+        self.futile += 1;
         oldest..=through
     }
 

@@ -30,6 +30,6 @@ pub struct PutSpec {
     pub buffer: u32,
     /// A packet is sent again if it is not acknowledged so long after it was sent.
     pub retry: Span,
-    /// The run ends if one packet was sent more often than this in a row, without any progress of its stream.
+    /// The run ends if one packet has expired more often than this. NACKs do not count: they show that the target is there.
     pub retries: u32,
 }

@@ -14,7 +14,7 @@ use scene::{POLICIES, flow, lossy, put, run_until, star, us};
 use crate::name;
 
 /// A window of 8 packets, T at one packet; AIMD with an MSS of one packet, and 4 for the end of slow start.
-fn small(mut policy: PolicyConfig) -> Spec {
+pub(crate) fn small(mut policy: PolicyConfig) -> Spec {
     match &mut policy {
         PolicyConfig::Opt(limits) => limits.packets = 8,
         PolicyConfig::Aimd(aimd) => (aimd.mss, aimd.initial, aimd.ssthresh) = (1000, 1000, 4000),

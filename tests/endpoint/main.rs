@@ -1,6 +1,7 @@
 //! PUT streams to endpoints slower than their links, against arithmetic and the independent simulation in `oracle/`, packet by
 //! packet; and what no engine, thread or probe may change.
 mod arithmetic;
+mod edges;
 mod golden;
 mod marks;
 mod numbers;

@@ -177,7 +177,7 @@ fn twenty_puts_and_what_is_lost_of_them_are_all_delivered_as_the_oracle_says() {
 
 #[test]
 fn four_hosts_that_send_to_a_fifth_share_it_as_the_oracle_says() {
-    ["incast_opt", "incast_aimd", "incast_dack", "ordered"].into_iter().for_each(compare);
+    ["incast_opt", "incast_aimd", "incast_dack", "ordered", "ordered_late"].into_iter().for_each(compare);
 }
 
 #[test]

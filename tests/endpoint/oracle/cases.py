@@ -36,6 +36,7 @@ ENDLESS = float("inf")
 # Starts and ways (`SKEW`) that share no divisor with anything else: no two frames come to the switch at the same time.
 SKEW = 1_009
 INCAST: list[Stream] = [(i, 0, 37_013 * i * i, ENDLESS) for i in range(1, 5)]
+LATE: list[Stream] = [(1, 0, 0, ENDLESS), (2, 0, 100_037_013, ENDLESS), (3, 0, 200_148_052, ENDLESS)]
 BOTH_WAYS: list[Stream] = [(0, 1, 0, ENDLESS), (1, 0, 400_037, ENDLESS)]
 
 
@@ -51,6 +52,8 @@ def cases() -> dict[str, tuple[Settings, list[Stream], int]]:
         found[f"both_{policy}"] = (Settings(policy), BOTH_WAYS, 1000)
         found[f"short_{policy}"] = (replace(SMALL, policy=policy), [(1, 0, 0, 20)], 400)
     found["ordered"] = (Settings(fairness="ordered", period=20_000_000, skew=SKEW), INCAST, 1500)
+    late = Settings(fairness="ordered", period=20_000_000, skew=SKEW)
+    found["ordered_late"] = (late, LATE, 5000)
     kept = replace(Settings(), skew=SKEW, queue=20_000, reservation=8_992, reserved_counts=True)
     found["kept_counted"] = (kept, INCAST, 1500)
     found["kept_one_packet"] = (replace(kept, reservation=-1, reserved_counts=False), INCAST, 1500)

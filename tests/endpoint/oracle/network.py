@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from initiator import OPEN, Sender
 from settings import Frame, Settings, span
-
-from target import Target
+from targets import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

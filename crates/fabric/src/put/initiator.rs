@@ -93,6 +93,7 @@ impl Host {
             }
         }
         let kept = Kept { flow: sender.flow, at: now, size, last: next.is_none() };
+        let before = outgoing.policy.state();
         outgoing.leaves(size, false, spec);
         let seq = outgoing.reliability.sent().seq;
         outgoing.window.push_back(kept);
@@ -107,6 +108,7 @@ impl Host {
             self.happened(Happened::Sent(pair), now + wire_time);
         }
         self.transmit_put(slot, seq, kept, PutEvent::Sent, now, world, post);
+        self.note_policy(slot, before, now, world, post);
     }
 
     /// A packet of a stream that replays leaves once more.
@@ -120,6 +122,7 @@ impl Host {
         puts.replayed_at = now;
         let place = outgoing.place(seq);
         outgoing.window[place] = kept;
+        let before = outgoing.policy.state();
         outgoing.leaves(kept.size, true, spec);
         let freed = outgoing.repeated(spec);
         let slot_of_flow = world.sender_slot[kept.flow as usize];
@@ -127,6 +130,7 @@ impl Host {
         self.transmit_put(slot, seq, kept, PutEvent::Resent, now, world, post);
         self.free(slot, freed, now, world, post);
         self.after_change(slot, now, world);
+        self.note_policy(slot, before, now, world, post);
     }
 
     /// Puts a packet on the wire, with the ACK for the stream that goes the other way.

@@ -23,6 +23,7 @@ WORKLOAD = "depth"
 DRAWN = (512, 2048, 8192)
 R = 0.7
 DEEPEST = 3.0
+BASELINES = ("opt", "aimd")
 
 
 def at_depth(found: Mapping[Point, Window], policy: str, low: float, high: float) -> dict[Point, Window]:
@@ -44,6 +45,15 @@ def off_mean(found: Mapping[Point, Window], policy: str, low: float) -> float | 
         middle = mean(values) or 0.0
         worst += [abs(value / middle - 1) for value in values if middle]
     return most(worst)
+
+
+def low_off(found: Mapping[Point, Window]) -> Metrics:
+    """How far goodput of the baselines is from the reference at depths below 0.75 BDP."""
+    low = {at: one for at, one in found.items() if at[2] < 0.75}
+    told = authors.off(low, authors.points(WORKLOAD), congested=DEEPEST)
+    return {
+        f"{policy}_goodput_off_reference_low_mean": told[f"{policy}_goodput_off_reference_mean"] for policy in BASELINES
+    }
 
 
 def metrics(runs: Mapping[str, Results]) -> Metrics:
@@ -70,6 +80,7 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
             "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
             "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),
         }
+        | low_off(found)
         | authors.off(deep, authors.points(WORKLOAD), congested=DEEPEST)
     )
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 #: The readings, and what each is.
 READINGS = {
     "dack": "as everywhere in this report",
-    "text": "the paper's words: no reservation, DACK frames, grants per ACK, fairness by its two verbs",
+    "text": "the paper's words: no reservation, DACK frames, grants per ACK, fairness by its two verbs; after a NACK "
+    "DACKs for what came before it, halted after a replay, no escape",
     "code": "the public code: 9 KB reserved, grants per ACK, NACKs that wait, occupancy below T releases",
     "reservation-none": "nothing is kept after a NACK",
     "reservation-9KB": "9 KB are kept after a NACK, and count as full",
@@ -33,6 +34,9 @@ READINGS = {
     "packets-50": "50 packets outstanding",
     "nack-with-acks": "NACKs wait as ACKs do",
     "replay-at-end": "a NACK during a replay moves it when it ends",
+    "after-nack-dacks": "after a NACK, DACKs for the packets that came before it (II-F)",
+    "halt-after-replay": "halted after what a NACK asked for has been sent (II-F)",
+    "escape-never": "a halted stream that hears nothing stays halted",
 }
 #: Points: how they are called, workload, size and r.
 POINTS: dict[str, tuple[str, int, float]] = {
@@ -99,7 +103,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         ("largest difference, share of the link", lambda one, _: one.difference),
     )
     with plot.style():
-        made = plot.figure(11.5, 5.2)
+        made = plot.figure(11.5, 6.2)
         for axes, (title, value) in zip(made.subplots(1, 3, sharey=True), parts, strict=True):
             for place, name in enumerate(POINTS):
                 values = [mean(value(one[reading, name], name) for one in every) or 0.0 for reading in READINGS]

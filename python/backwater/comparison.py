@@ -183,7 +183,9 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     for heading in ("flows", "median", "p95", "p99", "mean", "mean FCT", *(f"{name} ÷ {first}'s" for name in _RATIOS)):
         made.add_column(heading, justify="right", no_wrap=heading in slowdown.STATISTICS)
     before = ""
-    for row in table.to_dicts():
+    # Of one size alone all sizes together say the same.
+    one_size = table["bin"].n_unique() == 2
+    for row in (table.filter(pl.col("bin") != "all sizes") if one_size else table).to_dicts():
         if before and row["bin"] != before:
             made.add_section()
         made.add_row("" if row["bin"] == before else row["bin"], row["scheme"], *_cells(row, first))
@@ -235,16 +237,21 @@ def title(schemes: Sequence[str], traffic: str | None) -> str:
 
 
 def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -> Path:
-    """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars."""
+    """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars.
+
+    Flows of one size have no line: there it is a point per scheme, one below the other.
+    """
     bins = table.filter(pl.col("bin") != "all sizes")
     labels = bins["bin"].unique(maintain_order=True).to_list()
+    if len(labels) == 1:
+        return _draw_one_size(bins, file, title=title, base=base)
     with plot.style():
         made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
         panels: Any = made.subplots(1, 2)
-        for axes, name, heading in zip(panels, _RATIOS, ("median", "99th percentile"), strict=True):
+        for axes, name, heading in zip(panels, _RATIOS, _HEADINGS, strict=True):
             _panel(axes, bins, labels, name)
             axes.set_title(heading)
-            axes.set_ylabel(f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)")
+            axes.set_ylabel(_slowdown(base))
             axes.set_xlabel("flow size")
         if bins["scheme"].n_unique() > _FEW:
             made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
@@ -254,9 +261,47 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
         return plot.save(made, file)
 
 
-def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
+def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
+    names = bins["scheme"].unique(maintain_order=True).to_list()
+    colours = plot.scheme_colours(names)
+    with plot.style():
+        made = plot.figure(7.4, 1.5 + 0.28 * len(names))
+        panels: Any = made.subplots(1, 2, sharey=True)
+        for axes, name, heading in zip(panels, _RATIOS, _HEADINGS, strict=True):
+            for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
+                mean, scheme = row[name], row["scheme"]
+                low = max(row[f"{name}_low"], 0.1 * mean)  # a logarithmic axis has no zero
+                width = ([mean - low], [row[f"{name}_high"] - mean])
+                place = names.index(scheme)
+                axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=plot.marker(place), capsize=2)
+            axes.set_title(f"{heading}, flows of {bins['bin'][0]}")
+            axes.set_xlabel(_slowdown(base))
+            axes.set_xscale("log")
+            _plain_numbers(axes.xaxis)
+            axes.set_yticks(range(len(names)), names)
+            axes.set_ylim(len(names) - 0.5, -0.5)
+        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return plot.save(made, file)
+
+
+#: The titles of the panels of _RATIOS.
+_HEADINGS = ("median", "99th percentile")
+
+
+def _slowdown(base: Base) -> str:
+    return f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)"
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Numbers such as 0.5 and 20 on a logarithmic axis, also if it spans less than a decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
     names = bins["scheme"].unique(maintain_order=True).to_list()
     colours = plot.scheme_colours(names)
     for number, scheme in enumerate(names):
@@ -277,7 +322,5 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
             capsize=2,
         )
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    _plain_numbers(axes.yaxis)
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

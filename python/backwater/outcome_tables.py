@@ -57,7 +57,7 @@ def tables(found: Outcomes) -> list[Table]:
             _note(made[-1], zeros)
     names = {one.name for one in found.puts}
     if "target_drops" in names and "goodput_bps" not in names:
-        _note(made[-1], 'goodput, ACKs and fairness of PUTs need sums: --set probe.sample="10us"')
+        _note(made[-1], "goodput, ACKs and fairness of PUTs need sums: --set probe.sample=10us")
     if found.window is not None and found.puts:
         _note(made[-1], f"all of PUTs from {' to '.join(map(quantity.time, found.window))}")
     for line in _twins(found):

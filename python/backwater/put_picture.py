@@ -41,7 +41,7 @@ def draw(trace: Trace, file: Path, *, start_ps: int = 0, end_ps: int | None = No
 
     Without an end: as many events as a picture can hold. The ending of `file` chooses the format.
     """
-    end = trace.end_ps() if end_ps is None else end_ps
+    end = trace.end_ps(start_ps) if end_ps is None else end_ps
     shown = trace.within(start_ps, max(end, start_ps + 1))
     states = trace.events.filter(pl.col("event") == "state", pl.col("time_ps") <= end)
     heights = [4.0, *([0.22] if states.height else []), 1.5]

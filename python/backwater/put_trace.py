@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from backwater import puts
 from backwater.errors import UsageError
 from backwater.quantity import parse_size
 
@@ -53,9 +54,19 @@ class Trace:
         )
         return replace(self, events=self.events.filter(inside), queue=queue)
 
-    def end_ps(self) -> int:
-        """Until when a picture that begins at 0 shows it: as many events as it can hold."""
-        return 0 if self.events.is_empty() else int(self.events["time_ps"][min(_MANY, self.events.height) - 1])
+    def end_ps(self, start_ps: int = 0) -> int:
+        """Until when a picture that begins at `start_ps` shows it: as many events as it can hold."""
+        times = self.events["time_ps"].filter(self.events["time_ps"] >= start_ps)
+        return start_ps if times.is_empty() else int(times[min(_MANY, times.len()) - 1])
+
+
+def require_puts(results: Results) -> None:
+    """Raise UsageError if there was no PUT in the run."""
+    if not puts.entries(results):
+        raise UsageError(
+            f"{results.folder} has no PUT streams: the flows of all its traffic entries are RoCE "
+            f'(host.transport or transport = "put" makes them PUTs)'
+        )
 
 
 def of(results: Results, stream: str | None = None) -> Trace:
@@ -63,10 +74,12 @@ def of(results: Results, stream: str | None = None) -> Trace:
 
     Raises UsageError if the run recorded none, or not this one.
     """
+    require_puts(results)
     if not results.has("puts"):
+        name = puts.entries(results)[0]
         raise UsageError(
             f"{results.folder} has no trace of PUTs: name traffic entries in probe.puts, such as "
-            f"--set 'probe.puts=[\"put\"]', and run again"
+            f"--set 'probe.puts=[\"{name}\"]', and run again"
         )
     names = pl.col("src", "dst", "traffic", "node", "event", "state").cast(pl.String)
     every = results.puts.with_columns(names).sort("time_ps", maintain_order=True)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Columns that the widest table needs.
 _WIDE = 220
+#: Wider than any table.
+_WIDEST = 10_000
 
 
 class _Console(Console):
@@ -23,22 +25,27 @@ class _Console(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; a table that cannot be narrowed to the terminal is printed as wide as in a pipe."""
-        if self.width < _WIDE and any(isinstance(item, Table) and not self._narrowed(item) for item in objects):
-            _Console(width=_WIDE, file=self.file, force_terminal=self.is_terminal).print(*objects, **options)
-        else:
+        tables = [item for item in objects if isinstance(item, Table)]
+        if all(self._narrowed(table) for table in tables):
             super().print(*objects, **options)
+            return
+        width = max(_WIDE, *(self._needed(table) for table in tables))
+        _Console(width=width, file=self.file, force_terminal=self.is_terminal).print(*objects, **options)
+
+    def _needed(self, table: Table) -> int:
+        """The width in which no cell breaks."""
+        return Measurement.get(self, self.options.update(width=_WIDEST), table).maximum
 
     def _narrowed(self, table: Table) -> bool:
         """Set the widths of columns where a table is too wide; false if it must break more than lines of words.
 
         What names a row, in the first column, stays in one piece, as do numbers, which stand to the right.
         """
-        room = self.options.update(width=_WIDE)
         ranges = [
             self._range(column, whole=number == 0 or column.justify == "right")
             for number, column in enumerate(table.columns)
         ]
-        needed = Measurement.get(self, room, table).maximum
+        needed = self._needed(table)
         if needed <= self.width:
             return True
         spare = self.width - needed + sum(most - least for least, most in ranges)
@@ -51,7 +58,7 @@ class _Console(Console):
 
     def _range(self, column: Column, *, whole: bool) -> tuple[int, int]:
         """The least and the largest width of a column; at the least, lines break between words, or in the heading."""
-        room = self.options.update(width=_WIDE)
+        room = self.options.update(width=_WIDEST)
         heading = Measurement.get(self, room, column.header)
         cells = [Measurement.get(self, room, cell) for cell in column.cells]
         least = max([heading.minimum, *((cell.maximum if whole else cell.minimum) for cell in cells)])

@@ -64,7 +64,8 @@ def test_the_command_prints_streams_and_draws_one(
     ("options", "said"),
     [
         (["--stream", "h9->h0"], "there is no trace of h9->h0; there are h1->h0"),
-        (["--from", "2ms"], "give an --until later than --from"),
+        (["--from", "2ms"], "--from 2ms: nothing of h1->h0 was recorded after that"),
+        (["--from", "2us", "--until", "1us"], "--until 1us is not after --from 2us"),
         (["--until", "soon"], "--until: 'soon' is not a time"),
     ],
 )
@@ -73,6 +74,17 @@ def test_a_picture_that_cannot_be_drawn_is_refused_with_what_can(
 ) -> None:
     assert main(["puts", str(folder), "--plot", str(tmp_path / "x.png"), *options]) == Exit.BAD_INPUT
     assert said in capsys.readouterr().err
+
+
+def test_a_picture_that_begins_late_still_shows_as_many_events(folder: Path) -> None:
+    trace = put_trace.of(Results(folder))
+    assert trace.end_ps(10 * US) == trace.end_ps() == 17 * US
+    assert trace.end_ps(2000 * US) == 2000 * US
+
+
+def test_a_run_without_puts_is_not_told_to_record_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no PUT streams"):
+        put_trace.of(Results(put_scene.write(tmp_path / "run", transport="roce", without=("puts",))))
 
 
 def test_a_run_without_a_trace_says_how_to_get_one(tmp_path: Path) -> None:

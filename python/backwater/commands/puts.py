@@ -42,7 +42,7 @@ def puts(
     from_
         When the picture begins, such as 2.25ms.
     until
-        When it ends; after 2000 events from the start of the run if not given.
+        When it ends; after 2000 events if not given.
     json_
         Print JSON.
     top
@@ -60,12 +60,17 @@ def puts(
         check_picture(plot)
         start, end = _time("--from", from_), None if until is None else _time("--until", until)
         trace = put_trace.of(run, stream)
-        if (end if end is not None else trace.end_ps()) <= start:
-            raise UsageError("the picture would end before it begins; give an --until later than --from")
+        if end is not None and end <= start:
+            raise UsageError(f"--until {until} is not after --from {from_}: the picture would end before it begins")
+        if trace.end_ps(start) <= start:
+            raise UsageError(f"--from {from_}: nothing of {trace.name} was recorded after that")
         written.append(put_picture.draw(trace, plot, start_ps=start, end_ps=end))
     if not run.has("streams"):
         if plot is None:
-            raise UsageError(f"{results} has no sums of PUT streams: run with --set probe.streams=true")
+            put_trace.require_puts(run)
+            raise UsageError(
+                f"{results} has no sums of PUT streams: run with --set probe.streams=true --set probe.sample=10us"
+            )
     elif json_:
         print(json.dumps(measured.by_stream(run).to_dicts(), indent=2))
         return

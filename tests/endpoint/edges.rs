@@ -1,5 +1,5 @@
 //! Frames that wait for their time, neighbours at one NIC, sums, and words of the EC paper that are variants here.
-use backwater_control::notify::put::Fairness;
+use backwater_control::notify::put::{Fairness, Reservation};
 use backwater_control::reaction::{Grants, PolicyConfig};
 use backwater_fabric::record::{PutEvent, PutRecord};
 use backwater_fabric::{Overflow, Spec};
@@ -138,6 +138,25 @@ fn streams_that_have_ended_are_not_poor_ones_for_whose_sake_others_lose_acks() {
         let told: Vec<u32> = told.map(|put| put.seq).collect();
         assert!(told.len() > 100 && told.windows(2).all(|pair| pair[1] == pair[0] + 1), "{told:?}");
     }
+}
+
+#[test]
+fn what_is_kept_for_a_stream_that_lost_a_packet_is_kept_from_streams_of_other_kinds() {
+    // Drops although there is room: only where a NACK has reserved it for the other one.
+    let drops = |reservation| {
+        let flows = vec![puts(1, 0, u64::MAX), Flow { group: 1, ..puts(2, 0, u64::MAX) }];
+        let mut spec = lossy(star(3, LINE, DELAY), flows, OPT);
+        spec.puts[0].target.reservation = reservation;
+        (spec.puts, spec.put_of) = (vec![spec.puts[0].clone(); 2], vec![Some(0), Some(1)]);
+        spec.probe.puts = vec![true; 2];
+        spec.endpoints = vec![Some(slow(500))];
+        let outcome = run_until(spec, us(500));
+        let dropped = events(&outcome, PutEvent::Dropped);
+        assert!(dropped.len() > 10);
+        dropped.iter().filter(|put| put.value + 2112 <= 80_992).count()
+    };
+    assert_eq!(drops(Reservation::None), 0);
+    assert!(drops(Reservation::Bytes(20_000)) > 10);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use backwater_control::notify::put::{Fairness, Reservation};
+use backwater_control::notify::put::{Fairness, IackOn, Reservation};
 use backwater_control::reaction::PolicyConfig;
 use backwater_fabric::record::{PutEvent, PutRecord};
 use backwater_fabric::{DrainSpec, EndpointSpec, PutSpec, Spec};
@@ -98,6 +98,9 @@ impl Case {
             "-1" => Reservation::Packet,
             bytes => Reservation::Bytes(number(bytes)),
         };
+        if self.settings["iack"] == "processed" {
+            put.target.iack = IackOn::Processed;
+        }
         put.target.reserved_counts = self.settings["reserved_counts"] == "True";
         put.target.fairness = match &self.settings["fairness"][..] {
             "ordered" => Fairness::Ordered { period: self.span("period") },
@@ -188,4 +191,9 @@ fn streams_in_both_directions_carry_each_others_acks_as_the_oracle_says() {
 #[test]
 fn what_a_nack_reserves_is_kept_as_the_oracle_says() {
     ["kept_counted", "kept_one_packet"].into_iter().for_each(compare);
+}
+
+#[test]
+fn a_target_that_acknowledges_what_it_has_processed_does_so_as_the_oracle_says() {
+    ["processed", "processed_incast"].into_iter().for_each(compare);
 }

@@ -54,6 +54,8 @@ def cases() -> dict[str, tuple[Settings, list[Stream], int]]:
     found["ordered"] = (Settings(fairness="ordered", period=20_000_000, skew=SKEW), INCAST, 1500)
     late = Settings(fairness="ordered", period=20_000_000, skew=SKEW)
     found["ordered_late"] = (late, LATE, 5000)
+    found["processed"] = (Settings(iack="processed"), [(1, 0, 0, ENDLESS)], 800)
+    found["processed_incast"] = (Settings(iack="processed", drain=LINK * 7 // 10, skew=SKEW), INCAST, 1500)
     kept = replace(Settings(), skew=SKEW, queue=20_000, reservation=8_992, reserved_counts=True)
     found["kept_counted"] = (kept, INCAST, 1500)
     found["kept_one_packet"] = (replace(kept, reservation=-1, reserved_counts=False), INCAST, 1500)

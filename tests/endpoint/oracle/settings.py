@@ -34,6 +34,7 @@ class Settings:
     count: int = 6
     escape: int = 40_000_000
     grants: str = "packet"  # or "ack": what an ACK of several packets allows
+    iack: str = "accepted"  # or "processed": when a target that is not congested acknowledges
     reservation: int = 0  # bytes kept for a sender that got a NACK; -1: one packet
     reserved_counts: bool = False
     fairness: str = "none"  # or verbs, ordered

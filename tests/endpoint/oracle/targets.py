@@ -114,9 +114,15 @@ class Target:
         """Whether the frame owed to a stream may go alone now."""
         return r.nack or r.urgent or r.owed >= self.s.every or now - r.since >= self.s.after
 
+    def may_release(self) -> bool:
+        """Whether the head of the list may be acknowledged."""
+        if self.occ > self.s.threshold:
+            return self.lead < self.s.threshold
+        return self.s.iack == "accepted" or self.lead < 0
+
     def release(self, now: int) -> None:
         """Releases from the head of the list: acknowledged bytes reach to the threshold, and no further."""
-        while self.unacked and (self.occ <= self.s.threshold or self.lead < self.s.threshold):
+        while self.unacked and self.may_release():
             if self.s.fairness == "ordered":
                 self.unacked.sort(key=lambda x: (self.streams[x[0]].credited, x[1], x[0]))
             peer, seq, size = self.unacked.pop(0)

@@ -45,7 +45,11 @@ def results(folder: Path, drain: str, end: int = END, **tables: pl.DataFrame) ->
     meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0)
     listed = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
     meta |= {
-        "scenario": {"host": {"drain": drain}, "put": {"policy": "opt"}},
+        "scenario": {
+            "host": {"drain": drain},
+            "put": {"policy": "opt"},
+            "traffic": [{"name": "put", "transport": "put"}],
+        },
         "status": "complete",
         "sim_time_ps": end,
         "tables": listed,

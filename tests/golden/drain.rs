@@ -7,7 +7,7 @@ use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_fabric::{AckSpec, DrainSpec, Spec};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{Outcome, chain, fixed, flow, ideal, infiniband, mbps, ns, run, slow_host, us};
+use scene::{Outcome, chain, fixed, flow, ideal, infiniband, mbps, ns, run, run_until, slow_host, us};
 
 use crate::{link, table};
 
@@ -165,6 +165,19 @@ fn a_slow_host_gives_credits_back_when_a_packet_has_been_drained() {
     let outcome = run(spec);
     assert_eq!(outcome.flows[0].finish, ns(4_565 + 4 * (1512 + 2048 + 1002)));
     assert_eq!(outcome.port((1, 0), 3).peak_ingress, Bytes::new(2048));
+}
+
+#[test]
+fn a_pause_that_runs_on_when_the_queue_is_empty_counts_in_the_periods_in_which_it_does() {
+    // Held back from 3.4 us to 5 us after the last PAUSE of 11.6, and from 19.8128 to 5 us after that of 20.0128.
+    let mut spec = pausing(Form::Timed { pause: Span::from_us(5), poll: Span::from_us(2) });
+    (spec.probe.sample, spec.probe.endpoints) = (Some(Span::from_us(1)), true);
+    let outcome = run_until(spec, us(30));
+    let spans: Vec<_> =
+        outcome.records.endpoints.iter().map(|r| (r.start, r.end, r.paused_upstream)).collect();
+    assert!(spans.iter().all(|(start, end, paused)| *paused <= end.since(*start)), "{spans:?}");
+    let total: u64 = spans.iter().map(|(_, _, paused)| paused.as_ps()).sum();
+    assert_eq!(total, 13_200_000 + 5_200_000);
 }
 
 /// Start and end in nanoseconds, drained, held at the end and at most, nanoseconds held back.

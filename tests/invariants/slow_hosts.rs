@@ -1,5 +1,5 @@
 //! Slow hosts in fabrics that lose nothing: every byte arrives, in order, no sooner than it can be drained, whatever the drain.
-use backwater_control::flow_control::{CreditReturn, Form};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold};
 use backwater_fabric::{AckSpec, DrainSpec, End, Kind, Queueing, Spec, Switching, Violation};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -133,6 +133,26 @@ fn two_priorities_share_the_receive_queue_and_each_is_paused_by_its_own_bytes() 
     // Drained in the order in which they come in, they share the rate: 800 000 B at 4 Gbps.
     let ends = [0, 1].map(|i| outcome.flows[i].finish);
     assert!(ends.iter().all(|end| *end > us(1_400) && *end < us(1_620)), "{ends:?}");
+}
+
+#[test]
+fn a_threshold_of_the_whole_queue_pauses_every_priority_and_resumes_those_that_hold_nothing() {
+    // Priority 4 sends 12 packets and is done with; 3 holds the queue above the threshold of the whole for long.
+    let flows = vec![
+        flow_of_priority(3, 1, 0, 400_000, Time::ZERO, Pacing::LineRate),
+        flow_of_priority(4, 2, 0, 12_000, Time::ZERO, Pacing::LineRate),
+        flow_of_priority(4, 2, 0, 12_000, us(600), Pacing::LineRate),
+    ];
+    let mut spec = ideal(racks(), flows);
+    let whole =
+        Threshold::Static { xoff: 60_000, xon: 58_000, port_xoff: 20_000, port_xon: 18_000, buffer: 60_000 };
+    slow_host(&mut spec, 0, mbps(4_000), 60_000).pfc = Some(whole);
+    let outcome = everything_arrives(spec);
+    let host = outcome.flows[0].dst;
+    let [three, four] = [3, 4].map(|priority| outcome.port((host, 0), priority));
+    assert!(three.pauses_sent > 3 && four.pauses_sent > 3, "{three:?} {four:?}");
+    // Both priorities come to a stop by the port's threshold, and what is on its way then is all that comes on top.
+    assert!(three.peak_ingress + four.peak_ingress < Bytes::new(48_000));
 }
 
 #[test]

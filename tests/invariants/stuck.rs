@@ -86,6 +86,25 @@ fn a_queue_that_does_not_fill_is_noticed_at_the_end_of_the_run_or_after_10_ms() 
 }
 
 #[test]
+fn a_run_whose_finite_flows_are_done_is_no_success_while_packets_are_stuck() {
+    // The flow to h3 is done after 4.4 us, when ten of the endless one's packets are stuck.
+    let mut spec = ideal(star(), traffic(10_000));
+    slow_under_pfc(&mut spec, 0, mbps(0), 60_000, 1);
+    let (time, hosts, _) = no_progress(spec, None);
+    assert!(time >= us(4) && time < us(6), "{time}");
+    assert!((10..=15).contains(&hosts[0].packets), "{hosts:?}");
+}
+
+#[test]
+fn many_flows_of_a_source_are_named_once() {
+    let flow = |src, start| flow(src, 0, 1_000, us(start), Pacing::LineRate);
+    let mut spec = ideal(star(), vec![flow(1, 0), flow(2, 1), flow(1, 2), flow(1, 3)]);
+    slow_under_pfc(&mut spec, 0, mbps(0), 60_000, 1);
+    let (_, hosts, _) = no_progress(spec, None);
+    assert_eq!(hosts[0].flows, ["3 flows from flow 0 on (h1 to h0)", "flow 1 (h2 to h0)"]);
+}
+
+#[test]
 fn a_trace_that_ends_at_0_is_no_progress_from_the_first_packet_that_outlasts_it() {
     let trace = |last: u64| {
         let at = |t, gbps| (us(t), Rate::from_gbps(gbps));

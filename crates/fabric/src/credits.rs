@@ -3,13 +3,13 @@
 //! An update is composed the moment its frame starts to leave, so that every packet that it counts has started before it.
 //! A lane (port and class) in which nothing has changed since its last update costs no event: what changes it sets the
 //! timer for the next instant of the port's grid, which has a random phase.
+mod kept;
+
 use std::collections::VecDeque;
 
 use backwater_control::CodePoint;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{
-    BLOCK, CreditReceiver, CreditReturn, CreditSender, blocks, feasibility,
-};
+use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, blocks, feasibility};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
@@ -147,11 +147,6 @@ impl Credits {
         (receiver.held(), receiver.buffer())
     }
 
-    /// Bytes that a lane of a port may hold while its other end is sure not to wait for credits.
-    pub(crate) fn spare_bytes(&self, port: u16) -> u64 {
-        BLOCK.get() * u64::from(self.settings.blocks.saturating_sub(self.ample[port as usize]))
-    }
-
     /// Blocks that a lane may send.
     pub(crate) fn available(&self, at: usize) -> u32 {
         self.lanes[at].sender.credits()
@@ -273,36 +268,6 @@ impl Ports {
                 self.tell_at(packet.port, packet.class, packet.time);
             }
         }
-    }
-
-    /// A slow host keeps a packet in its buffer; what would be held and the buffer, if it does not fit.
-    pub(crate) fn take_in(&mut self, packet: &Packet) -> Result<(), (u32, u32)> {
-        let at = self.at(packet.port, packet.class);
-        let credits = self.owned_credits();
-        if credits.govern(packet.class) && !credits.lanes[at].receiver.on_arrival(u32::from(packet.size)) {
-            return Err(credits.held(at));
-        }
-        Ok(())
-    }
-
-    /// A slow host takes a packet out of its buffer that it had kept there.
-    pub(crate) fn give_back(&mut self, packet: &Packet, now: u64) {
-        let at = self.at(packet.port, packet.class);
-        let credits = self.owned_credits();
-        if credits.govern(packet.class) {
-            credits.lanes[at].receiver.on_freed(u32::from(packet.size));
-            if !self.is_armed(packet.port, packet.class) {
-                self.tell_at(packet.port, packet.class, now);
-            }
-        }
-    }
-
-    /// Whether a lane has no room for another full packet.
-    pub(crate) fn lane_is_full(&self, port: u16, class: u8) -> bool {
-        self.credits.as_ref().is_some_and(|credits| {
-            let (held, buffer) = credits.held(self.at(port, class));
-            credits.govern(class) && held + credits.packet > buffer
-        })
     }
 
     /// Something that the other end of `port` should know changes at `change`, which may lie ahead; its timer is not set yet.

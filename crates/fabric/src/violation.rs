@@ -221,7 +221,7 @@ pub struct Stuck {
     pub packets: u32,
     /// Bytes in its receive queue.
     pub held: Bytes,
-    /// The flows that they belong to, with source and destination.
+    /// The flows that they belong to, by source and destination.
     pub flows: Vec<String>,
     /// Flows to this host that have not finished.
     pub unfinished: u64,

@@ -53,7 +53,6 @@ impl Drain {
                 return Outlook::Done(now);
             }
         } else {
-            self.spare = 0;
             self.schedule.go_to(now);
         }
         self.go_on()

@@ -1,5 +1,5 @@
 //! No progress: hosts that will never drain what waits in their receive queues.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_topology::Network;
 use backwater_units::Bytes;
@@ -16,19 +16,27 @@ pub(crate) fn hosts<'a>(
     world: &World,
 ) -> Vec<Stuck> {
     let host_name = |index: u32| network.name(network.hosts()[index as usize]);
-    let flow = |index: u32| {
-        let ends = &world.flows[index as usize];
-        format!("flow {index} ({} to {})", host_name(ends.src), host_name(ends.dst))
+    let named = |((src, dst), flows): ((u32, u32), Vec<u32>)| {
+        let ends = format!("({} to {})", host_name(src), host_name(dst));
+        match flows[..] {
+            [flow] => format!("flow {flow} {ends}"),
+            _ => format!("{} flows from flow {} on {ends}", flows.len(), flows[0]),
+        }
     };
     let words = |(host, endpoint): (&Host, &Endpoint)| {
         let packets = endpoint.stuck()?;
-        let flows: BTreeSet<u32> = endpoint.iter().map(|packet| packet.flow).collect();
+        let all: BTreeSet<u32> = endpoint.iter().map(|packet| packet.flow).collect();
+        let mut flows: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+        for flow in all {
+            let ends = &world.flows[flow as usize];
+            flows.entry((ends.src, ends.dst)).or_default().push(flow);
+        }
         let unfinished = host.receivers.iter().filter(|receiver| receiver.finish == u64::MAX).count();
         Some(Stuck {
             host: network.name(host.ports.node).to_owned(),
             packets,
             held: Bytes::new(endpoint.held()),
-            flows: flows.into_iter().map(flow).collect(),
+            flows: flows.into_iter().map(named).collect(),
             unfinished: unfinished as u64,
         })
     };

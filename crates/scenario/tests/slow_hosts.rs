@@ -129,6 +129,15 @@ fn a_receive_queue_that_nothing_guards_is_a_caveat() {
 }
 
 #[test]
+fn a_host_that_drains_more_than_its_link_brings_is_not_slow_which_is_a_caveat() {
+    let caveats = |drain: &str| {
+        small(&[&format!("host.drain={drain}"), "host.queue=1MB"]).unwrap().caveats().join("\n")
+    };
+    says(&caveats("200Gbps"), &["host.drain = 200Gbps is more than the link", "100Gbps", "unlimited"]);
+    assert_eq!(caveats("100Gbps"), "");
+}
+
+#[test]
 fn with_isolation_a_slow_host_has_two_classes_to_pause() {
     // 512 KiB / 2 − (2 · 25 ns · 100 Gbps + 3 · 4 KiB + 64 B)
     let xoff = |kind: &str| {

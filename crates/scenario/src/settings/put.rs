@@ -114,8 +114,8 @@ pub struct Put {
     /// 6ef0eb3).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub retry: Quantity<Span>,
-    /// How often a packet is sent again for that reason; then the run stops. All profiles: 50 (the authors' public simulator, commit
-    /// 6ef0eb3).
+    /// How often a packet is sent again, for that reason or after a NACK, while no ACK says anything new; then the run stops. All
+    /// profiles: 50 (the authors' public simulator, commit 6ef0eb3).
     #[schemars(range(min = 1, max = 65_535))]
     pub retries: u32,
     /// When a NACK is sent. All profiles: at-once (reconstructed: the EC paper does not say).

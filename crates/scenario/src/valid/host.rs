@@ -38,6 +38,7 @@ pub(super) fn endpoints(
     let busy: Vec<u32> = slow.iter().copied().filter(|&host| queue_pairs[host as usize]).collect();
     holds_a_packet(context);
     unguarded(context, network, &busy);
+    faster_than_links(context, network, &slow);
     let mut specs = vec![None; network.hosts().len()];
     let pauses = pause::thresholds(context, network, &slow, flows, lanes);
     for (index, pfc) in slow.into_iter().zip(pauses) {
@@ -108,6 +109,24 @@ fn unguarded(context: &mut Context<'_>, network: &Network, busy: &[u32]) {
         "switch.flow-control = \"none\": nothing keeps the receive queue of {name} from overflowing, and what queue pairs send is not \
          sent again; a full queue stops the run"
     ));
+}
+
+/// A drain that is always faster than the link has no queue: worth a word, as `unlimited` says the same.
+fn faster_than_links(context: &mut Context<'_>, network: &Network, slow: &[u32]) {
+    let (Pattern::Constant {}, Some(drain)) =
+        (&context.settings.host.pattern, context.settings.host.drain.given())
+    else {
+        return;
+    };
+    let rate = |host: u32| network.ports(network.hosts()[host as usize]).iter().map(|port| port.rate).max();
+    let Some(fastest) = slow.iter().filter_map(|&host| rate(host)).max() else { return };
+    if drain.0 > fastest {
+        context.caveats.push(format!(
+            "host.drain = {drain} is more than the link of any of these hosts brings, {}: no more than a packet ever waits there, as \
+             with \"unlimited\"",
+            Quantity(fastest)
+        ));
+    }
 }
 
 /// How long a packet may stand in a receive queue before only `above` bytes are there, if the rate is always the same and not 0.

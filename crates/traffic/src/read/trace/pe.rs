@@ -53,6 +53,9 @@ impl Reader {
     fn pe(&self, line: &Line<'_>) -> Result<Option<u32>, TraceError> {
         match line.words.get(1) {
             Some(&"*") => Ok(None),
+            None => {
+                Err(line.error("pe needs a rank, or * for all, and what it does: one of ".to_owned() + CALLS))
+            }
             _ => line
                 .needed("pe", "a rank, or * for all")
                 .and_then(|rank| self.known_rank(line, rank).map(Some)),

@@ -80,6 +80,7 @@ fn what_is_wrong_is_said_with_its_line() {
 fn what_is_wrong_with_a_program_is_said_with_its_line() {
     refused("pe 4 quiet", 4, "there is no rank 4; the 4 ranks are 0 to 3");
     refused("pe all quiet", 4, "pe `all` is not a rank, or * for all");
+    refused("pe", 4, "pe needs a rank, or * for all, and what it does: one of put, put-nbi, get");
     refused("pe 1", 4, "a pe needs something to do: one of put, put-nbi, get");
     refused("pe 1 push to 2 bytes 9", 4, "`push` is not one of put, put-nbi");
     refused("pe 1 put to 1 bytes 9", 4, "PE 1 deals with itself, which needs no network");

@@ -6,9 +6,7 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
-use backwater_control::notify::put::{TargetConfig, Triggers};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PolicyConfig, ReactionConfig};
-use backwater_control::transport::ReplayMoves;
 use backwater_fabric::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
     MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Spec, SwitchSpec,
@@ -129,19 +127,7 @@ pub fn with_isolation(mut spec: Spec) -> Spec {
 /// half of its link.
 pub fn with_puts(mut spec: Spec) -> Spec {
     connect(&mut spec.flows, 0);
-    spec.puts = vec![PutSpec {
-        policy: PolicyConfig::Dack(DackConfig::standard()),
-        target: TargetConfig::standard(),
-        moves: ReplayMoves::AtOnce,
-        triggers: Triggers::standard(),
-        ack_size: Bytes::new(32),
-        processing: Span::from_ns(430),
-        overhead: Span::from_ns(95),
-        staging: Span::from_ns(95),
-        buffer: 256,
-        retry: Span::from_ms(1),
-        retries: 50,
-    }];
+    spec.puts = vec![PutSpec::standard(PolicyConfig::Dack(DackConfig::standard()))];
     spec.put_of = vec![Some(0)];
     let slow = EndpointSpec {
         depth: Bytes::new(80_992),

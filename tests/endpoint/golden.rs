@@ -6,10 +6,10 @@
 //! A line: nanoseconds, what, number; at the target the bytes in its queue after it.
 use backwater_control::reaction::PolicyConfig;
 use backwater_fabric::record::PutEvent;
-use backwater_fabric::{DrainSpec, EndpointSpec, Spec};
+use backwater_fabric::{DrainSpec, EndpointSpec, PutSpec, Spec};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{POLICIES, flow, lossy, put, run_until, star, us};
+use scene::{POLICIES, flow, lossy, run_until, star, us};
 
 use crate::name;
 
@@ -24,7 +24,7 @@ pub(crate) fn small(mut policy: PolicyConfig) -> Spec {
     let flows = vec![flow(1, 0, u64::MAX, Time::ZERO, Pacing::Controlled)];
     let mut spec = lossy(network, flows, policy);
     (spec.packet.payload, spec.packet.header) = (Bytes::new(936), Bytes::new(64));
-    let mut kind = put(policy);
+    let mut kind = PutSpec::standard(policy);
     kind.target.threshold = 1000;
     kind.ack_size = Bytes::new(50);
     (kind.staging, kind.processing, kind.overhead) =

@@ -9,7 +9,7 @@ use backwater_fabric::record::{PutEvent, PutRecord};
 use backwater_fabric::{DrainSpec, EndpointSpec, PutSpec, Spec};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{POLICIES, flow, lossy, put, run_until, star, with_links};
+use scene::{POLICIES, flow, lossy, run_until, star, with_links};
 
 use crate::name;
 
@@ -79,7 +79,7 @@ impl Case {
 
     fn put(&self) -> PutSpec {
         let policy = ["opt", "aimd", "dack"].iter().position(|policy| *policy == self.settings["policy"]);
-        let mut put = put(POLICIES[policy.expect("a policy")]);
+        let mut put = PutSpec::standard(POLICIES[policy.expect("a policy")]);
         match &mut put.policy {
             PolicyConfig::Opt(limits) => self.limits(limits),
             PolicyConfig::Aimd(aimd) => {

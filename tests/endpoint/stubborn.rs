@@ -1,4 +1,4 @@
-//! Streams that hardly get anything through: the run goes on, and comes to its end.
+//! Streams that hardly get anything through: the run goes on, and comes to its end. And what counts as having got through.
 use backwater_fabric::{DrainSpec, EndpointSpec, Spec};
 use backwater_traffic::{Full, Gaps, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -42,4 +42,18 @@ fn a_retry_timer_shorter_than_the_round_trip_ends_the_run_or_does_not_but_the_ru
         spec.puts[0].retry = Span::from_us(1);
         let _ = try_run(spec, FAST, Some(us(500)));
     }
+}
+
+#[test]
+fn what_the_last_packet_is_padded_with_is_not_goodput() {
+    let flows = vec![flow(1, 0, 3_000, Time::ZERO, Pacing::LineRate)];
+    let mut spec = lossy(star(2, LINE, DELAY), flows, POLICIES[2]);
+    // Two packets of 2048 B and a header on the wire, 3000 B of data.
+    spec.packet.padded = true;
+    (spec.probe.streams, spec.probe.sample) = (true, Some(Span::from_us(50)));
+    let outcome = run_until(spec, us(50));
+    let streams = &outcome.records.streams;
+    assert_eq!(streams.iter().map(|end| end.accepted_bytes.get()).sum::<u64>(), 3_000);
+    assert_eq!(streams.iter().map(|end| end.sent_bytes.get()).sum::<u64>(), 2 * 2_112);
+    assert_eq!(outcome.flows[0].received, Bytes::new(3_000));
 }

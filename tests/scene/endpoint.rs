@@ -1,7 +1,5 @@
 //! The network of the EC paper: hosts on one switch, PUTs that may be lost, one host slower than its link.
-use backwater_control::notify::put::{TargetConfig, Triggers};
 use backwater_control::reaction::{AimdConfig, DackConfig, OptConfig, PolicyConfig};
-use backwater_control::transport::ReplayMoves;
 use backwater_fabric::{DrainSpec, EndpointSpec, Overflow, PacketSpec, ProbeSpec, PutSpec, Spec, SwitchSpec};
 use backwater_topology::{Builder, Network};
 use backwater_traffic::Flow;
@@ -32,24 +30,6 @@ pub fn star(hosts: u32, rate: Rate, delay: Span) -> Network {
     builder.build().expect("a star")
 }
 
-/// A kind of PUT streams with the defaults.
-pub fn put(policy: PolicyConfig) -> PutSpec {
-    let paced = matches!(policy, PolicyConfig::Dack(_));
-    PutSpec {
-        policy,
-        target: if paced { TargetConfig::standard() } else { TargetConfig::baseline() },
-        moves: if paced { ReplayMoves::AtOnce } else { ReplayMoves::AtEnd },
-        triggers: Triggers::standard(),
-        ack_size: Bytes::new(32),
-        processing: Span::from_ns(430),
-        overhead: Span::from_ns(95),
-        staging: Span::from_ns(95),
-        buffer: 256,
-        retry: Span::from_ms(1),
-        retries: 50,
-    }
-}
-
 /// The three policies with their defaults.
 pub const POLICIES: [PolicyConfig; 3] = [
     PolicyConfig::Opt(OptConfig::standard()),
@@ -75,7 +55,7 @@ pub fn lossy(network: Network, mut flows: Vec<Flow>, policy: PolicyConfig) -> Sp
     let spec = ideal(network, flows);
     Spec {
         packet: PacketSpec { payload: Bytes::new(2048), header: Bytes::new(64), padded: false },
-        puts: vec![put(policy)],
+        puts: vec![PutSpec::standard(policy)],
         put_of: vec![Some(0)],
         switch: SwitchSpec {
             pfc: None,

@@ -12,7 +12,7 @@ use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violati
 use backwater_units::{Span, Time};
 
 pub use alone::{Hop, arrivals, cut_through, exact, whole_ns};
-pub use endpoint::{DELAY, LINE, POLICIES, lossy, put, slow, star, unicast};
+pub use endpoint::{DELAY, LINE, POLICIES, lossy, slow, star, unicast};
 pub use isolation::{
     CONGESTED, NORMAL, PACKET, Scheme, burst, cable, crossbar, hot_sources, hot_spots, ici, isolating,
     isolation, ramp, tree, uniform_load,

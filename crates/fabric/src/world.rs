@@ -11,6 +11,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::combined::Limits;
 use crate::isolating::Rules;
+use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, CreditSpec, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 
@@ -343,6 +344,17 @@ impl World {
     /// Packets of a flow; endless and supplied flows have more than any run can send.
     pub(crate) fn packets(&self, flow: &Flow) -> u32 {
         packets(flow, self.payload)
+    }
+
+    /// Data bytes of a PUT, without what its last packet is padded with.
+    pub(crate) fn data_of(&self, put: &Packet) -> u64 {
+        let flow = &self.flows[put.flow as usize];
+        match flow.known_size() {
+            Some(size) if put.seq & LAST != 0 => {
+                size.get() - u64::from(self.packets(flow) - 1) * u64::from(self.payload)
+            }
+            _ => u64::from(put.size - self.header),
+        }
     }
 
     /// Data bytes and padding of a flow's last packet.

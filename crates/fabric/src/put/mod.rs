@@ -87,9 +87,7 @@ impl Puts {
             sums,
         }))
     }
-}
 
-impl Puts {
     /// Records per sampling period.
     pub(crate) fn observed(&self) -> u64 {
         if self.sums.is_some() { (self.outgoing.len() + self.incoming.len()) as u64 } else { 0 }

@@ -137,7 +137,7 @@ impl Outgoing {
         }
     }
 
-    /// The next packet that is to be sent again has been: its number, and how many are freed by that.
+    /// The next packet that is to be sent again has been: how many are freed by that.
     pub(crate) fn repeated(&mut self, spec: &PutSpec) -> u32 {
         let replaying = self.repeats();
         let freed = self.reliability.sent().acked;

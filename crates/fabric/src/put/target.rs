@@ -70,7 +70,7 @@ impl Host {
             self.receivers[slot as usize].refused += u32::from(verdict != Verdict::Duplicate);
             self.refuse(packet, event == PutEvent::Dropped, post);
         }
-        let bytes = if verdict == Verdict::Accept { u64::from(packet.size - world.header) } else { 0 };
+        let bytes = if verdict == Verdict::Accept { world.data_of(packet) } else { 0 };
         let value = self.receive_queue().0.cast_signed();
         let note = Note { slot: stream.in_slot, flow: packet.flow, seq, event, bytes, value };
         self.note_put(note, now, world, post);

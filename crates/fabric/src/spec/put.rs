@@ -33,3 +33,25 @@ pub struct PutSpec {
     /// The run ends if one packet has expired more often than this. NACKs do not count: they show that the target is there.
     pub retries: u32,
 }
+
+impl PutSpec {
+    /// The defaults: 32 B, 430 ns, 95 ns twice, 1 ms and 50 times as in the public simulator of the EC paper's authors (commit 6ef0eb3);
+    /// 256 packets (reconstructed: as many as it has in flight to one destination at most). A policy that is paced by ACKs goes with a
+    /// target that does so, and a NACK moves its replay at once.
+    pub const fn standard(policy: PolicyConfig) -> Self {
+        let paced = matches!(policy, PolicyConfig::Dack(_));
+        Self {
+            policy,
+            target: if paced { TargetConfig::standard() } else { TargetConfig::baseline() },
+            moves: if paced { ReplayMoves::AtOnce } else { ReplayMoves::AtEnd },
+            triggers: Triggers::standard(),
+            ack_size: Bytes::new(32),
+            processing: Span::from_ns(430),
+            overhead: Span::from_ns(95),
+            staging: Span::from_ns(95),
+            buffer: 256,
+            retry: Span::from_ms(1),
+            retries: 50,
+        }
+    }
+}

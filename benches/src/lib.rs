@@ -14,6 +14,7 @@ use backwater_fabric::{
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
+use backwater_traffic::program::Programs;
 use backwater_traffic::{Cdf, Flow, Group, Pacing, connect};
 use backwater_units::{Bytes, Rate, Span, Time};
 
@@ -45,6 +46,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         seed,
         flows: flows(workload, &hosts, seed),
         steps: Vec::new(),
+        programs: Programs::default(),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),

@@ -16,7 +16,7 @@ fn scene(network: backwater_topology::Network, lines: &str, start: Time) -> Spec
     let text = format!("backwater-trace 1\nranks {}\n{lines}", hosts.len());
     let program: Program = read::trace(&text).and_then(|trace| trace.expand()).expect("a trace");
     let (mut flows, mut steps) = program.on(&hosts, &Group { start, ..GROUP });
-    sort_with(&mut flows, &mut steps);
+    sort_with(&mut flows, &mut steps, &mut []);
     Spec { steps, ..ideal(network, flows) }
 }
 

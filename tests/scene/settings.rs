@@ -9,6 +9,7 @@ use backwater_fabric::{
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
+use backwater_traffic::program::Programs;
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::per_port;
@@ -58,6 +59,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         routes,
         flows,
         steps: Vec::new(),
+        programs: Programs::default(),
     }
 }
 

@@ -140,8 +140,8 @@ impl Host {
                 let slot = world.sender_slot[packet.flow as usize];
                 Time::from_ps(self.senders[slot as usize].made())
             }
-            Pacing::Controlled | Pacing::LineRate if flow.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate => {
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if flow.is_endless() => Time::MAX,
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => {
                 self.start_of(world.sender_slot[packet.flow as usize], world)
             }
         };

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use backwater_control::notify::Notify;
-use backwater_traffic::OWN_CONNECTION;
+use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Rate;
 
 use crate::connection::Connection;
@@ -25,10 +25,16 @@ pub(crate) fn sending(
     };
     let sender = |index: &u32| {
         let flow = &world.flows[*index as usize];
+        if flow.pacing == Pacing::Messages {
+            // Its messages follow each other like the flows of a connection.
+            of_connection.push(new(*index, flow));
+            let number = of_connection.len() - 1;
+            return Sender::new(*index, flow, of_connection[number], number as u32, world);
+        }
         if flow.connection == OWN_CONNECTION {
             return Sender::new(*index, flow, new(*index, flow), OWN_CONNECTION, world);
         }
-        let next = numbers.len() as u32;
+        let next = of_connection.len() as u32;
         let number = *numbers.entry(flow.connection).or_insert(next);
         if number == next {
             of_connection.push(new(*index, flow));

@@ -2,7 +2,7 @@
 use crate::record::{
     ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, HoldRecord, InjectedRecord,
     IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord,
-    WaitRecord,
+    TimingRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -40,6 +40,8 @@ pub struct Records {
     pub endpoints: Vec<EndpointRecord>,
     /// Packets that switches dropped.
     pub drops: Vec<DropRecord>,
+    /// Stopwatches that ranks read.
+    pub timings: Vec<TimingRecord>,
 }
 
 impl Records {
@@ -61,6 +63,7 @@ impl Records {
         self.streams.append(&mut other.streams);
         self.endpoints.append(&mut other.endpoints);
         self.drops.append(&mut other.drops);
+        self.timings.append(&mut other.timings);
     }
 
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
@@ -83,6 +86,7 @@ impl Records {
             .sort_by_key(|r| (r.end, r.stream.src, r.stream.dst, r.stream.priority, r.stream.kind, r.target));
         self.endpoints.sort_by_key(|r| (r.end, r.node));
         self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.timings.sort_by_key(|r| (r.time, r.rank));
     }
 
     /// Forgets them, keeping the memory.
@@ -103,5 +107,6 @@ impl Records {
         self.streams.clear();
         self.endpoints.clear();
         self.drops.clear();
+        self.timings.clear();
     }
 }

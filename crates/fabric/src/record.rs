@@ -4,10 +4,12 @@ use backwater_units::{Bytes, Rate, Span, Time};
 mod delivery;
 mod isolation;
 mod put;
+mod rank;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
 pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
+pub use rank::{RankRecord, TimingRecord};
 
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

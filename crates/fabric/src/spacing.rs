@@ -24,7 +24,7 @@ impl Spacing {
     pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
         let pair = &world.pairs[usize::from(world.pair_of(flow))];
         match flow.pacing {
-            Pacing::Controlled | Pacing::Supplied { .. } => {
+            Pacing::Controlled | Pacing::Supplied { .. } | Pacing::Messages => {
                 Self::Reaction(Reaction::new(&pair.reaction, line))
             }
             Pacing::LineRate => Self::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),

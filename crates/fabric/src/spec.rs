@@ -7,6 +7,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
+use backwater_traffic::program::Programs;
 use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span};
 
@@ -28,6 +29,8 @@ pub struct Spec {
     pub flows: Vec<Flow>,
     /// What starts the flows that have [`backwater_units::Time::MAX`] as their start.
     pub steps: Vec<Step>,
+    /// Ranks whose programs give messages to the flows with [`backwater_traffic::Pacing::Messages`].
+    pub programs: Programs,
     /// Data packets.
     pub packet: PacketSpec,
     /// All switches alike.

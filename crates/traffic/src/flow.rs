@@ -46,6 +46,10 @@ pub enum Pacing {
         /// What the application does when too many packets wait.
         full: Full,
     },
+    /// A rank of an application gives it messages while the run goes on ([`crate::program`]), which it sends one after the other;
+    /// the reaction point of the queue pair spaces their packets. The flow has the size [`Bytes::MAX`] and the
+    /// start [`Time::MAX`].
+    Messages,
 }
 
 /// The time from one packet that an application makes to the next.
@@ -88,7 +92,7 @@ impl Pacing {
 
     /// Whether the reaction point of the queue pair spaces the packets.
     pub fn is_controlled(&self) -> bool {
-        matches!(self, Self::Controlled | Self::Supplied { .. })
+        matches!(self, Self::Controlled | Self::Supplied { .. } | Self::Messages)
     }
 }
 

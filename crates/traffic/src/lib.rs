@@ -9,6 +9,7 @@ pub mod cdf;
 mod draw;
 mod flow;
 pub mod generate;
+pub mod program;
 pub mod read;
 mod stream;
 pub mod trace;

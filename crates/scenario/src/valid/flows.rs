@@ -76,7 +76,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
             check(context, index, &own);
         }
         if connects(context, index) {
-            trace::sort_with(&mut own, &mut own_steps);
+            trace::sort_with(&mut own, &mut own_steps, &mut []);
             connections = connect(&mut own, connections);
         }
         trace::append(&mut steps, own_steps, flows.len() as u32);
@@ -96,7 +96,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
             break;
         }
     }
-    trace::sort_with(&mut flows, &mut steps);
+    trace::sort_with(&mut flows, &mut steps, &mut context.programs.channels);
     context.steps = steps;
     streams::connect(context, &mut flows, &puts.of_entry, connections);
     end(context, &flows);

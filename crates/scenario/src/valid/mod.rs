@@ -50,6 +50,7 @@ struct Context<'a> {
     caveats: Vec<String>,
     /// What starts the flows that depend on others.
     steps: Vec<backwater_traffic::trace::Step>,
+    programs: backwater_traffic::program::Programs,
 }
 
 impl Context<'_> {
@@ -80,6 +81,7 @@ impl Scenario {
             problems: Vec::new(),
             caveats: Vec::new(),
             steps: Vec::new(),
+            programs: backwater_traffic::program::Programs::default(),
         };
         let spec = spec(&mut context);
         if let Some(spec) = &spec {
@@ -178,6 +180,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         routes,
         flows,
         steps: std::mem::take(&mut context.steps),
+        programs: std::mem::take(&mut context.programs),
         packet: packet(settings),
         pairs,
         pair_of,

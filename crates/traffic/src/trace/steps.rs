@@ -2,6 +2,7 @@
 use backwater_units::Span;
 
 use crate::flow::Flow;
+use crate::program::Channel;
 
 /// Something that happens at a host. Numbers are those of flows and steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +30,9 @@ pub struct Step {
     pub starts: Vec<u32>,
 }
 
-/// Sorts flows like [`crate::sort`], and renumbers what `steps` say about them.
-pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step]) {
-    if steps.is_empty() {
+/// Sorts flows like [`crate::sort`], and renumbers what `steps` and `channels` say about them.
+pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step], channels: &mut [Channel]) {
+    if steps.is_empty() && channels.is_empty() {
         return crate::sort(flows);
     }
     let mut order: Vec<u32> = (0..flows.len() as u32).collect();
@@ -44,6 +45,9 @@ pub fn sort_with(flows: &mut Vec<Flow>, steps: &mut [Step]) {
         place[*old as usize] = new;
     }
     *flows = order.iter().map(|number| flows[*number as usize]).collect();
+    for channel in channels {
+        channel.flow = place[channel.flow as usize];
+    }
     for step in steps {
         for event in &mut step.after {
             if let Event::Sent(flow) | Event::Acked(flow) | Event::Received(flow) = event {
@@ -88,7 +92,7 @@ mod tests {
         let after = vec![Event::Sent(2), Event::Done(7), Event::Received(0), Event::Acked(1)];
         let starts = vec![0, 1];
         let mut steps = vec![Step { host: 3, after, delay: Span::ZERO, starts }];
-        sort_with(&mut flows, &mut steps);
+        sort_with(&mut flows, &mut steps, &mut []);
         assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
         let followed = [Event::Sent(0), Event::Done(7), Event::Received(2), Event::Acked(1)];
         assert_eq!(steps[0].after, followed);

@@ -1,16 +1,24 @@
-"""The independent simulation of PUT streams in tests/endpoint/oracle: Rust tests compare with what it writes now."""
+"""The independent simulations in tests/endpoint and tests/ranks: Rust tests compare with what they write now."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-ENDPOINT = Path(__file__).parents[2] / "tests" / "endpoint"
+import pytest
+
+TESTS = Path(__file__).parents[2] / "tests"
 
 
-def test_the_traces_that_the_fabric_is_compared_with_are_those_of_the_independent_simulation(tmp_path: Path) -> None:
-    code = f"import pathlib, cases; cases.write(pathlib.Path({str(tmp_path)!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=ENDPOINT / "oracle", check=True)  # noqa: S603
+@pytest.mark.parametrize(
+    ("oracle", "module", "data"),
+    [("endpoint", "cases", ""), ("ranks", "cases", "programs"), ("ranks", "scripts", "throttle")],
+)
+def test_what_the_fabric_is_compared_with_is_what_the_independent_simulation_writes(
+    oracle: str, module: str, data: str, tmp_path: Path
+) -> None:
+    code = f"import pathlib, {module}; {module}.write(pathlib.Path({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", code], cwd=TESTS / oracle / "oracle", check=True)  # noqa: S603
     written = {file.name: file.read_text() for file in tmp_path.iterdir()}
-    kept = {file.name: file.read_text() for file in (ENDPOINT / "data").iterdir()}
+    kept = {file.name: file.read_text() for file in (TESTS / oracle / "data" / data).iterdir() if file.is_file()}
     assert written.keys() == kept.keys()
     assert [name for name in sorted(kept) if kept[name] != written[name]] == []

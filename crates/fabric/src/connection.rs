@@ -22,6 +22,11 @@ impl Connection {
         self.waiting.push_back(message);
     }
 
+    /// Whether it has nothing to send.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.sending && self.waiting.is_empty()
+    }
+
     /// The message that was being sent has been; its successor would be due at `due`, with the wire free at `free_at`.
     pub(crate) fn sent(&mut self, due: u64, free_at: u64) {
         (self.due, self.free_at, self.sending) = (due, free_at, false);

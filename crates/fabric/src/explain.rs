@@ -1,8 +1,10 @@
 //! From indices and counters to a message that says what to change.
 use backwater_topology::{Network, Port};
+use backwater_traffic::program::Op;
 use backwater_units::{Bytes, Time};
 
 use crate::node::FabricNode;
+use crate::ranks::waiting::place;
 use crate::violation::{Breach, Violation, What};
 use crate::world::World;
 
@@ -64,6 +66,16 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                  which repeat what is lost"
                     .into()
             },
+        },
+        What::Truncated { rank, from, op, at, room } => Violation::Truncated {
+            time,
+            receiver: place(rank, at, network, world),
+            sender: place(from, op, network, world),
+            size: Bytes::new(match *world.op(from, op) {
+                Op::Isend { size, .. } => size,
+                _ => 0,
+            }),
+            room: Bytes::new(room),
         },
         What::Stuck => Violation::NoProgress { time, hosts: Vec::new() },
         What::NoAck { flow, seq, times } => {

@@ -17,6 +17,7 @@ use crate::packet::{Kind, Packet};
 use crate::pair::{Receiver, Sender, Verdict};
 use crate::ports::{Ports, Purpose};
 use crate::put::Puts;
+use crate::ranks::Ranks;
 use crate::record::RateRecord;
 use crate::spacing::Spacing;
 use crate::spec::Spec;
@@ -51,6 +52,8 @@ pub(crate) struct Host {
     pub(crate) puts: Option<Box<Puts>>,
     /// What starts flows that depend on others.
     pub(crate) steps: Option<Box<Steps>>,
+    /// Its ranks.
+    pub(crate) ranks: Option<Box<Ranks>>,
     /// Where what comes in waits, if the host is slower than its link.
     pub(crate) endpoint: Option<Box<Endpoint>>,
     /// What came in this period, if that is recorded.
@@ -93,7 +96,9 @@ impl Node for Host {
                 let sender = &mut self.senders[slot as usize];
                 let (done, informs) =
                     (sender.acknowledged(packet.seq, now), packet.echo.is_marked() || sender.measures());
-                if done {
+                if done && sender.begun().is_some() {
+                    sender.goes_on();
+                } else if done {
                     post.complete();
                     if self.steps.is_some() {
                         self.happened(Happened::Acked(slot), now);
@@ -153,6 +158,9 @@ impl Node for Host {
             Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
             Purpose::Effect => self.effect_due(timer.argument, timer.time, world, post),
             Purpose::Stream => self.stream_due(timer.argument, timer.time, world, post),
+            Purpose::Rank => self.rank_due(timer.argument, timer.time, world, post),
+            Purpose::Gone => self.message_gone(timer.argument, timer.time, world, post),
+            Purpose::Local => self.local_message(timer.argument, timer.time, world, post),
         }
     }
 }
@@ -185,6 +193,7 @@ impl Host {
             told: Told::default(),
             puts: Puts::new(host as u32, world),
             steps,
+            ranks: Ranks::new(host, ends, world),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
@@ -192,6 +201,9 @@ impl Host {
         }
         if let Some((start, _)) = this.next_start(world) {
             this.ports.set_timer(start, NIC, Purpose::Start, 0);
+        }
+        for (at, rank) in this.ranks.iter().flat_map(|ranks| ranks.starts(world)) {
+            this.ports.set_timer(at, NIC, Purpose::Rank, rank);
         }
         for (at, step) in this.steps.iter().flat_map(|steps| steps.first()) {
             this.ports.set_timer(at, NIC, Purpose::Step, step);
@@ -237,7 +249,7 @@ impl Host {
             OWN_CONNECTION => Some((sender.first_due(now), pair)),
             connection => {
                 self.connections[connection as usize].start(pair);
-                self.next_message(connection, class, now)
+                self.next_message(connection, class, now, world)
             }
         };
         if let Some((due, pair)) = ready {
@@ -248,10 +260,18 @@ impl Host {
 
     /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
     #[cold]
-    pub(crate) fn next_message(&mut self, connection: u32, class: u8, now: u64) -> Option<(u64, u32)> {
+    pub(crate) fn next_message(
+        &mut self,
+        connection: u32,
+        class: u8,
+        now: u64,
+        world: &World,
+    ) -> Option<(u64, u32)> {
         let connection = &mut self.connections[connection as usize];
         let next = connection.begin()?;
-        let lateness = &mut self.senders[next as usize].lateness;
+        let sender = &mut self.senders[next as usize];
+        sender.begin_message(world);
+        let lateness = &mut sender.lateness;
         let due = connection.due.max(lateness.since());
         lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
         Some((due, next))
@@ -284,7 +304,8 @@ impl Host {
             Verdict::Fine { last, ack } => {
                 let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
                 let payload = receiver.received - before;
-                if last {
+                let message = last && receiver.goes_on();
+                if last && !message {
                     post.complete();
                     if self.steps.is_some() {
                         self.happened(Happened::Received(slot), now);
@@ -312,6 +333,9 @@ impl Host {
                     };
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
                     self.send_control(&frame, now, world, post);
+                }
+                if message {
+                    self.message_came(slot, packet.seq, now, world, post);
                 }
             }
         }

@@ -39,6 +39,7 @@ mod pausing;
 mod ports;
 mod put;
 mod queue;
+mod ranks;
 pub mod record;
 mod segments;
 mod simulation;

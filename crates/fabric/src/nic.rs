@@ -161,19 +161,22 @@ impl Host {
         match sender.sent(spacing, due, now, size, wire_time, world) {
             After::Due(next) => self.due[usize::from(class)].replace_first(next),
             After::Nothing => {
-                packet.seq |= sender.end_mark();
+                packet.seq = sender.last_seq(packet.seq);
                 self.silence_first(class);
                 if self.steps.is_some() {
                     self.happened(Happened::Sent(pair), now + wire_time);
                 }
             }
             After::Message(next) => {
-                packet.seq |= sender.end_mark();
+                packet.seq = sender.last_seq(packet.seq);
                 if self.steps.is_some() {
                     self.happened(Happened::Sent(pair), now + wire_time);
                 }
+                if self.ranks.is_some() {
+                    self.message_leaves(pair, now + wire_time);
+                }
                 self.connections[connection as usize].sent(next, now + wire_time);
-                match self.next_message(connection, class, now) {
+                match self.next_message(connection, class, now, world) {
                     Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
                     None => self.silence_first(class),
                 }

@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::ideal::{Ideal, Ways};
 use crate::node::FabricNode;
 use crate::pair::Receiver;
-use crate::record::{FlowRecord, PortRecord, SwitchRecord};
+use crate::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use crate::simulation::Simulation;
 use crate::world::World;
 
@@ -88,6 +88,21 @@ impl Simulation {
             ideal_wait: ideal.wait,
             analytic_fct: ideal.analytic,
         }
+    }
+
+    /// One record per rank, in their order.
+    pub fn ranks(&self) -> Vec<RankRecord> {
+        let now = self.engine.now().as_ps();
+        let mut records = Vec::new();
+        for node in self.engine.nodes() {
+            if let FabricNode::Host(host) = node
+                && let Some(ranks) = &host.ranks
+            {
+                records.extend(ranks.outcome(host.ports.node, now, &self.world));
+            }
+        }
+        records.sort_by_key(|record| record.rank);
+        records
     }
 
     /// One record per switch: what the tables and regions of combined queueing did.

@@ -6,6 +6,8 @@ use backwater_units::{Bytes, Span};
 
 use crate::lateness::Lateness;
 use crate::packet::LAST;
+use crate::ranks::frame::{self, Message};
+use crate::ranks::outgoing::Outgoing;
 use crate::segments::{Next, Segments};
 use crate::spacing::Spacing;
 use crate::spec::SegmentSpec;
@@ -55,6 +57,8 @@ struct Special {
     segments: Option<Segments>,
     /// If its application makes the packets one by one.
     supply: Option<Supply>,
+    /// If ranks give it messages.
+    outgoing: Option<Outgoing>,
 }
 
 impl Special {
@@ -65,7 +69,9 @@ impl Special {
         };
         let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let supply = Supply::new(flow, full, world.seed);
-        (segments.is_some() || supply.is_some()).then(|| Box::new(Self { segments, supply }))
+        let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
+        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some();
+        is_special.then(|| Box::new(Self { segments, supply, outgoing }))
     }
 }
 
@@ -174,9 +180,49 @@ impl Sender {
         supply.map_or(now, Supply::first)
     }
 
-    /// What the last packet carries in its number.
-    pub(crate) fn end_mark(&self) -> u32 {
-        if self.special.as_ref().is_some_and(|special| special.supply.is_some()) { LAST } else { 0 }
+    /// What the last packet, number `seq`, carries as its number.
+    pub(crate) fn last_seq(&self, seq: u32) -> u32 {
+        match self.special.as_deref() {
+            Some(Special { outgoing: Some(outgoing), .. }) => outgoing.last(seq),
+            Some(Special { supply: Some(_), .. }) => seq | LAST,
+            _ => seq,
+        }
+    }
+
+    /// A rank gives it one more message.
+    pub(crate) fn give(&mut self, message: Message, now: u64) {
+        if let Some(outgoing) = self.outgoing_mut() {
+            outgoing.push(message, now);
+        }
+    }
+
+    /// Turns to the next message that it was given, if ranks give it messages.
+    pub(crate) fn begin_message(&mut self, world: &World) {
+        let Some(size) = self.outgoing_mut().map(Outgoing::begin) else { return };
+        let payload = u64::from(world.payload);
+        let packets = size.div_ceil(payload);
+        self.packets = self.sent.wrapping_add(packets as u32);
+        self.last_payload =
+            if world.padded { world.payload } else { (size - (packets - 1) * payload) as u16 };
+    }
+
+    /// The message that it sends, or sent last, if ranks give it messages.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        self.special.as_ref()?.outgoing.as_ref().map(Outgoing::current)
+    }
+
+    /// When ranks gave it its first message; `u64::MAX`: not yet.
+    pub(crate) fn begun(&self) -> Option<u64> {
+        self.special.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)
+    }
+
+    fn outgoing_mut(&mut self) -> Option<&mut Outgoing> {
+        self.special.as_mut()?.outgoing.as_mut()
+    }
+
+    /// All that it has sent has been acknowledged, but ranks may give it more.
+    pub(crate) fn goes_on(&mut self) {
+        self.acked_at = u64::MAX;
     }
 
     /// An ACK for the first `packets` packets; true if it is the last one.
@@ -227,6 +273,8 @@ pub(crate) struct Receiver {
     pub(crate) refused: u32,
     /// Its notification point, if it has one, among those of the host.
     pub(crate) notes: u32,
+    /// It receives messages of a rank, each with an end of its own.
+    pub(crate) messages: bool,
     echo: AckEcho,
 }
 
@@ -241,7 +289,8 @@ pub(crate) enum Verdict {
 impl Receiver {
     /// The receiving half of `flow`, number `index`, with the notification point of this number.
     pub(crate) fn new(index: u32, flow: &Flow, notes: u32, world: &World) -> Self {
-        let expected = world.packets(flow);
+        let messages = flow.pacing == Pacing::Messages;
+        let expected = if messages { 0 } else { world.packets(flow) };
         Self {
             flow: index,
             kind: world.pair_of(flow),
@@ -253,8 +302,23 @@ impl Receiver {
             ue_packets: 0,
             refused: 0,
             notes,
+            messages,
             echo: AckEcho::default(),
         }
+    }
+
+    /// Whether a packet of this number, which is not that of the one expected, is the last one of a flow or of a message.
+    #[cold]
+    const fn ends(&self, seq: u32) -> bool {
+        if self.messages { frame::ends(seq, self.packets) } else { seq == self.packets | LAST }
+    }
+
+    /// The last packet has come. Whether it is that of a message only, and there may be more.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        if self.messages {
+            (self.expected, self.finish) = (0, u64::MAX);
+        }
+        self.messages
     }
 
     /// A PUT has been processed; true if it is the last one of its flow.
@@ -281,7 +345,7 @@ impl Receiver {
         world: &World,
     ) -> Verdict {
         if seq != self.packets {
-            if seq != self.packets | LAST {
+            if !self.ends(seq) {
                 return Verdict::OutOfOrder;
             }
             self.expected = self.packets + 1;

@@ -58,6 +58,12 @@ pub(crate) enum Purpose {
     Effect,
     /// A PUT stream may have waited for too long; argument: its slot.
     Stream,
+    /// A rank begins, or has paid for its op; argument: its place at its host.
+    Rank,
+    /// The last bit of a message has left that a rank waits for; argument: the same.
+    Gone,
+    /// A message from a rank of the same host is there; argument: the place of its receiver.
+    Local,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

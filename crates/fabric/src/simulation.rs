@@ -15,6 +15,7 @@ use crate::log::Records;
 use crate::node::FabricNode;
 use crate::packet::Packet;
 use crate::ports::{LONGEST_RUN, Ports};
+use crate::ranks::Ranks;
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::violation::{Violation, What};
@@ -103,7 +104,8 @@ impl Simulation {
             if acked { 2 } else { 1 }
         };
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
-        let goal = finite.map(steps).sum();
+        let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
+        let goal = finite.map(steps).sum::<u64>() + ranks as u64;
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
@@ -132,7 +134,7 @@ impl Simulation {
             now: control.now,
         };
         let mut batch = Records::default();
-        let mut hops = 0;
+        let (mut hops, mut executed) = (0, 0);
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
@@ -144,6 +146,7 @@ impl Simulation {
                 Stop::Until if limits.until < until => {
                     if limits.until == look {
                         self.look_for_deadlock(look, &mut hops)?;
+                        self.look_for_waiting(&mut executed)?;
                         look = look.saturating_add(self.stall);
                     }
                     limits.until = until.min(look).min(limits.until.saturating_add(stretch));
@@ -158,6 +161,9 @@ impl Simulation {
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle => {
                     self.look_for_stuck(self.engine.now())?;
+                    if self.paused_ports().is_empty() && self.unfinished_ranks() > 0 {
+                        return Err(self.ranks_wait(true));
+                    }
                     if self.unfinished() > 0 {
                         return Err(self.deadlock(self.circle(u64::MAX)));
                     }
@@ -199,6 +205,36 @@ impl Simulation {
             return Err(self.deadlock(None));
         }
         Ok(())
+    }
+
+    /// If no rank whose program ends has executed an op since it was looked for last, when `executed` ops had been, and none computes,
+    /// none will: others may go on for ever.
+    fn look_for_waiting(&self, executed: &mut u64) -> Result<(), Violation> {
+        let progress = || self.host_ranks().map(|ranks| ranks.progress(&self.world));
+        let (all, busy) = progress().fold((0, false), |(all, any), (count, busy)| (all + count, any || busy));
+        let before = std::mem::replace(executed, all);
+        let waiting = || self.host_ranks().any(|ranks| ranks.waits(&self.world));
+        if all == before && !busy && waiting() { Err(self.ranks_wait(false)) } else { Ok(()) }
+    }
+
+    /// The ranks of the hosts that have some.
+    fn host_ranks(&self) -> impl Iterator<Item = &Ranks> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => host.ranks.as_deref(),
+            FabricNode::Switch(_) => None,
+        })
+    }
+
+    fn unfinished_ranks(&self) -> usize {
+        self.host_ranks().map(Ranks::unfinished).sum()
+    }
+
+    fn ranks_wait(&self, endless: bool) -> Violation {
+        let mut waiting: Vec<(u32, String)> =
+            self.host_ranks().flat_map(|ranks| ranks.waiting(endless, &self.network, &self.world)).collect();
+        waiting.sort();
+        let waiting = waiting.into_iter().map(|(_, words)| words).collect();
+        Violation::RanksWait { time: self.engine.now(), unfinished: self.unfinished_ranks() as u64, waiting }
     }
 
     /// The receive queues of slow hosts, with their hosts.
@@ -248,7 +284,8 @@ impl Simulation {
         let mut unfinished = 0;
         for node in self.engine.nodes() {
             if let FabricNode::Host(host) = node {
-                unfinished += host.receivers.iter().filter(|r| r.finish == u64::MAX).count();
+                unfinished += host.receivers.iter().filter(|r| r.finish == u64::MAX && !r.messages).count();
+                unfinished += host.ranks.as_ref().map_or(0, |ranks| ranks.unfinished());
             }
         }
         unfinished as u64

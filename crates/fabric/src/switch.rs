@@ -107,7 +107,10 @@ impl Node for Switch {
             | Purpose::Step
             | Purpose::Drained
             | Purpose::Effect
-            | Purpose::Stream => {
+            | Purpose::Stream
+            | Purpose::Rank
+            | Purpose::Gone
+            | Purpose::Local => {
                 unreachable!("a switch has no queue pairs")
             }
         }

@@ -27,6 +27,8 @@ pub(crate) enum What {
     Receive(u64, u64, bool),
     /// A host that will never drain anything again holds back or refuses what comes.
     Stuck,
+    /// A message of a rank is longer than what its receive has room for: the op of its sender, the op at which the receiver is.
+    Truncated { rank: u32, from: u32, op: u32, at: u32, room: u64 },
     /// A packet of a PUT stream has expired too often.
     NoAck { flow: u32, seq: u32, times: u32 },
 }
@@ -172,6 +174,33 @@ pub enum Violation {
         /// How often it has expired.
         times: u32,
     },
+    /// Ranks wait for what will never come.
+    #[error("{time}: no progress: {}", ranks(waiting, *unfinished))]
+    RanksWait {
+        /// When it was noticed.
+        time: Time,
+        /// Ranks whose programs have not ended.
+        unfinished: u64,
+        /// Each rank that waits, and for what.
+        waiting: Vec<String>,
+    },
+    /// A message is longer than what its receive has room for.
+    #[error(
+        "{time}: {receiver} has room for {room} in its receive, but the message is longer: {sender} sends {size} \
+         (MPI_ERR_TRUNCATE). Give the receive as many bytes as the send"
+    )]
+    Truncated {
+        /// When they met.
+        time: Time,
+        /// The rank that receives, and where in its program it is.
+        receiver: String,
+        /// The rank that sends, and the place of the send.
+        sender: String,
+        /// Bytes of the message.
+        size: Bytes,
+        /// Room of the receive.
+        room: Bytes,
+    },
     /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.
     #[error("{time}: deadlock: {}", deadlock(circle, blocked, paused, *unfinished))]
     Deadlock {
@@ -248,6 +277,14 @@ fn stuck(hosts: &[Stuck]) -> String {
     format!(
         "{}. Its drain rate is 0 and stays 0: raise host.drain, let host.pattern end at a rate above 0, or send it nothing",
         few(&all, "; ")
+    )
+}
+
+fn ranks(waiting: &[String], unfinished: u64) -> String {
+    format!(
+        "{unfinished} ranks have not ended, and nothing is under way that they could go on by: {}. Each of them waits for a call \
+         of another rank that never comes",
+        few(waiting, "; ")
     )
 }
 

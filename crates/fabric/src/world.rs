@@ -6,6 +6,7 @@ use backwater_control::arbitration::{Quanta, VlEntry};
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{BLOCK, CreditReturn, Form};
 use backwater_topology::{Network, Port, Routes};
+use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
@@ -99,6 +100,8 @@ pub(crate) struct Ends {
     pub(crate) received: Vec<Vec<u32>>,
     /// Numbers of the steps of each host.
     pub(crate) steps: Vec<Vec<u32>>,
+    /// Numbers of the ranks of each host.
+    pub(crate) ranks: Vec<Vec<u32>>,
     pub(crate) watched: Vec<bool>,
 }
 
@@ -109,6 +112,7 @@ impl Ends {
             sent: vec![Vec::new(); hosts],
             received: vec![Vec::new(); hosts],
             steps: vec![Vec::new(); hosts],
+            ranks: vec![Vec::new(); hosts],
             watched: vec![false; flows.len()],
         };
         for (index, flow) in (0..).zip(flows) {
@@ -117,6 +121,9 @@ impl Ends {
         }
         for (number, step) in (0..).zip(&spec.steps) {
             ends.steps[step.host as usize].push(number);
+        }
+        for (number, rank) in (0..).zip(&spec.programs.ranks) {
+            ends.ranks[rank.host as usize].push(number);
         }
         for flow in &spec.probe.rates {
             ends.watched[*flow as usize] = true;
@@ -150,7 +157,7 @@ pub(crate) struct World {
     pub(crate) payload: u16,
     pub(crate) header: u16,
     /// Whether the last packet of a flow is as long as the others.
-    padded: bool,
+    pub(crate) padded: bool,
     pub(crate) pairs: Vec<PairSpec>,
     /// Index into `pairs` by traffic entry.
     pair_of: Vec<u16>,
@@ -164,6 +171,7 @@ pub(crate) struct World {
     /// The detectors in use, each once.
     pub(crate) detectors: Vec<Detector>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) programs: Programs,
     /// Index of each flow's sender state at its source host.
     pub(crate) sender_slot: Vec<u32>,
     /// Index of each flow's receiver state at its destination host.
@@ -272,6 +280,7 @@ impl World {
             path_keys: path_keys(&flows),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             flows,
+            programs: spec.programs.clone(),
             sender_slot,
             receiver_slot,
             marks: spec.probe.marks,

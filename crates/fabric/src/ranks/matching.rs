@@ -1,0 +1,137 @@
+//! Which message is for which receive: by source and tag, messages in the order in which they came, receives in the order in which
+//! they were posted (MPI 4.1, section 3.5).
+use std::collections::VecDeque;
+
+use backwater_traffic::program::ANY;
+
+/// A receive that waits for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Posted {
+    pub(super) from: u32,
+    pub(super) tag: u32,
+    /// Bytes that it has room for.
+    pub(super) room: u64,
+    pub(super) set: u8,
+}
+
+/// A message that has come in, or asks for a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Came {
+    pub(super) from: u32,
+    pub(super) op: u32,
+    pub(super) tag: u32,
+    pub(super) size: u64,
+    /// Its data is here; else the sender waits to hear that there is a receive.
+    pub(super) eager: bool,
+}
+
+/// A receive whose data has been asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cleared {
+    from: u32,
+    op: u32,
+    set: u8,
+}
+
+/// The receives and messages of one rank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Matching {
+    posted: VecDeque<Posted>,
+    unexpected: VecDeque<Came>,
+    cleared: VecDeque<Cleared>,
+}
+
+const fn fits(posted: &Posted, came: &Came) -> bool {
+    (posted.from == ANY || posted.from == came.from) && (posted.tag == ANY || posted.tag == came.tag)
+}
+
+impl Matching {
+    /// A message comes in: the receive that it is for, or it waits for one.
+    pub(super) fn came(&mut self, came: Came) -> Option<Posted> {
+        let place = self.posted.iter().position(|posted| fits(posted, &came));
+        if place.is_none() {
+            self.unexpected.push_back(came);
+        }
+        place.and_then(|place| self.posted.remove(place))
+    }
+
+    /// A receive is posted: the message that it gets, or it waits for one.
+    pub(super) fn post(&mut self, posted: Posted) -> Option<Came> {
+        let place = self.unexpected.iter().position(|came| fits(&posted, came));
+        if place.is_none() {
+            self.posted.push_back(posted);
+        }
+        place.and_then(|place| self.unexpected.remove(place))
+    }
+
+    /// The data of a message that asked is asked for, for a receive of this set.
+    pub(super) fn clear(&mut self, came: &Came, set: u8) {
+        self.cleared.push_back(Cleared { from: came.from, op: came.op, set });
+    }
+
+    /// That data has come: the set of its receive.
+    pub(super) fn data(&mut self, from: u32, op: u32) -> u8 {
+        let place = self.cleared.iter().position(|cleared| cleared.from == from && cleared.op == op);
+        let cleared = place.and_then(|place| self.cleared.remove(place));
+        cleared.expect("data comes only where it was asked for").set
+    }
+
+    /// Messages that no receive has been posted for.
+    pub(super) fn unexpected(&self) -> usize {
+        self.unexpected.len()
+    }
+
+    /// The receive that waits for longest, with those of these sets only.
+    pub(super) fn first_posted(&self, sets: u8) -> Option<&Posted> {
+        self.posted.iter().find(|posted| sets & 1 << posted.set != 0)
+    }
+
+    /// Whether the data of a receive of these sets has been asked for, and the rank that it comes from.
+    pub(super) fn first_cleared(&self, sets: u8) -> Option<u32> {
+        self.cleared.iter().find(|cleared| sets & 1 << cleared.set != 0).map(|cleared| cleared.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn receive(from: u32, tag: u32, set: u8) -> Posted {
+        Posted { from, tag, room: 8, set }
+    }
+
+    const fn message(from: u32, tag: u32, op: u32) -> Came {
+        Came { from, op, tag, size: 8, eager: true }
+    }
+
+    #[test]
+    fn of_two_receives_that_fit_the_one_posted_first_gets_the_message() {
+        let mut matching = Matching::default();
+        matching.post(receive(ANY, 5, 0));
+        matching.post(receive(2, ANY, 1));
+        assert_eq!(matching.came(message(2, 5, 0)).map(|posted| posted.set), Some(0));
+        assert_eq!(matching.came(message(2, 5, 0)).map(|posted| posted.set), Some(1));
+        assert_eq!(matching.came(message(2, 5, 0)), None);
+    }
+
+    #[test]
+    fn of_two_messages_that_fit_the_one_that_came_first_is_received_but_tags_may_overtake() {
+        let mut matching = Matching::default();
+        for (tag, op) in [(1, 10), (2, 11), (1, 12)] {
+            matching.came(message(3, tag, op));
+        }
+        assert_eq!(matching.post(receive(3, 2, 0)).map(|came| came.op), Some(11));
+        assert_eq!(matching.post(receive(ANY, ANY, 0)).map(|came| came.op), Some(10));
+        assert_eq!(matching.post(receive(4, 1, 0)), None);
+        assert_eq!(matching.post(receive(3, 1, 0)).map(|came| came.op), Some(12));
+        assert_eq!(matching.unexpected(), 0);
+    }
+
+    #[test]
+    fn data_that_was_asked_for_goes_to_the_receive_that_asked() {
+        let mut matching = Matching::default();
+        matching.clear(&message(3, 1, 10), 4);
+        matching.clear(&message(3, 2, 11), 5);
+        assert_eq!((matching.data(3, 11), matching.data(3, 10)), (5, 4));
+    }
+}

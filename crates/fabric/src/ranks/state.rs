@@ -1,0 +1,100 @@
+//! What a host knows of one of its ranks.
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use backwater_traffic::program::{self, Op, SETS};
+
+use super::frame::{Message, Word};
+use super::matching::Matching;
+
+/// What a rank does at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Its time is being spent: on a cost, or its program has not begun.
+    Busy,
+    /// It waits, since then.
+    Waiting(u64),
+    /// Its program ended then.
+    Ended(u64),
+}
+
+/// One rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Rank {
+    /// Its number in [`program::Programs::ranks`].
+    pub(super) id: u32,
+    /// Its op.
+    pub(super) at: u32,
+    pub(super) doing: Doing,
+    /// The cost of the op, or of the message that is taken in it, has been paid.
+    pub(super) paid: bool,
+    /// Turns left of the loops that it is in, the outermost first.
+    pub(super) turns: Vec<u32>,
+    /// Outstanding requests by set.
+    pub(super) requests: [u32; SETS as usize],
+    /// Outstanding puts and gets.
+    pub(super) one_sided: u32,
+    pub(super) stopwatches: Vec<u64>,
+    pub(super) matching: Matching,
+    /// Sets of the receives whose data is there, in the order in which it came.
+    pub(super) ready: VecDeque<u8>,
+    /// Ops of the messages that have asked for a receive and were not answered yet.
+    pub(super) asking: VecDeque<u32>,
+    /// (when its last bit will have left, op) of messages that have got their receive.
+    pub(super) leaving: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Messages from ranks of its host that are on their way, with their senders.
+    pub(super) local: VecDeque<(u32, Message)>,
+    /// Ops executed.
+    pub(super) executed: u64,
+    pub(super) waited: u64,
+    pub(super) sent_messages: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) received_messages: u64,
+    pub(super) received_bytes: u64,
+}
+
+impl Rank {
+    pub(super) fn new(id: u32, rank: &program::Rank) -> Self {
+        let watches = rank.ops.iter().map(|op| match op {
+            Op::Start { timer } | Op::Stop { timer, .. } => usize::from(*timer) + 1,
+            _ => 0,
+        });
+        Self {
+            id,
+            at: 0,
+            doing: Doing::Busy,
+            paid: false,
+            turns: Vec::new(),
+            requests: [0; SETS as usize],
+            one_sided: 0,
+            stopwatches: vec![0; watches.max().unwrap_or(0)],
+            matching: Matching::default(),
+            ready: VecDeque::new(),
+            asking: VecDeque::new(),
+            leaving: BinaryHeap::new(),
+            local: VecDeque::new(),
+            executed: 0,
+            waited: 0,
+            sent_messages: 0,
+            sent_bytes: 0,
+            received_messages: 0,
+            received_bytes: 0,
+        }
+    }
+
+    /// Whether no request of these sets is outstanding.
+    pub(super) fn is_done(&self, sets: u8) -> bool {
+        (0..SETS).all(|set| sets & 1 << set == 0 || self.requests[usize::from(set)] == 0)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.doing, Doing::Ended(_))
+    }
+}
+
+impl Word {
+    /// Whether it carries what the program sends, not what NICs tell each other.
+    pub(super) const fn is_payload(self) -> bool {
+        matches!(self, Self::Eager | Self::Data | Self::Put | Self::GetData)
+    }
+}

@@ -1,0 +1,94 @@
+//! Ranks that wait for what will never come, and what that is, in words.
+use backwater_topology::Network;
+use backwater_traffic::program::{ANY, Op};
+
+use super::Ranks;
+use super::state::{Doing, Rank};
+use crate::world::World;
+
+impl Ranks {
+    /// Ops that its ranks with an end have executed, and whether any of these ranks has something to do other than wait.
+    pub(crate) fn progress(&self, world: &World) -> (u64, bool) {
+        let finite = || self.own.iter().filter(|rank| !world.programs.ranks[rank.id as usize].is_endless());
+        let executed = finite().map(|rank| rank.executed).sum();
+        (executed, finite().any(|rank| rank.doing == Doing::Busy))
+    }
+
+    /// Whether one of its ranks with an end waits.
+    pub(crate) fn waits(&self, world: &World) -> bool {
+        self.own.iter().any(|rank| {
+            matches!(rank.doing, Doing::Waiting(_)) && !world.programs.ranks[rank.id as usize].is_endless()
+        })
+    }
+
+    /// How many ranks have not ended.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.own.iter().filter(|rank| !rank.has_ended()).count()
+    }
+
+    /// The ranks that wait, and for what; those whose programs go on for ever only if `endless`.
+    pub(crate) fn waiting(&self, endless: bool, network: &Network, world: &World) -> Vec<(u32, String)> {
+        let waits = |rank: &&Rank| {
+            matches!(rank.doing, Doing::Waiting(_))
+                && (endless || !world.programs.ranks[rank.id as usize].is_endless())
+        };
+        let words =
+            |rank: &Rank| (rank.id, format!("{} {}", name(rank.id, network, world), reason(rank, world)));
+        self.own.iter().filter(waits).map(words).collect()
+    }
+}
+
+/// A rank by its number in its entry, its host and its line.
+fn name(id: u32, network: &Network, world: &World) -> String {
+    let rank = &world.programs.ranks[id as usize];
+    format!("rank {} ({})", rank.number, network.nodes()[world.hosts[rank.host as usize] as usize].name)
+}
+
+/// A rank of the programs and one of its ops, in words.
+pub(crate) fn place(id: u32, op: u32, network: &Network, world: &World) -> String {
+    let rank = name(id, network, world);
+    match &world.programs.ranks[id as usize].lines {
+        Some(lines) => format!("{rank}, line {},", lines[op as usize]),
+        None => format!("{rank}, op {op},"),
+    }
+}
+
+fn reason(rank: &Rank, world: &World) -> String {
+    let program = &world.programs.ranks[rank.id as usize];
+    let at = match &program.lines {
+        Some(lines) => format!("waits in line {}", lines[rank.at as usize]),
+        None => format!("waits in op {}", rank.at),
+    };
+    let Some(Op::Wait { sets }) = program.ops.get(rank.at as usize) else {
+        return format!("{at} for its {} outstanding puts and gets", rank.one_sided);
+    };
+    let number = |id: u32| world.programs.ranks[id as usize].number;
+    let asking = rank.asking.iter().find_map(|op| match world.op(rank.id, *op) {
+        Op::Isend { to, size, tag, set } if sets & 1 << set != 0 => Some((to, size, tag)),
+        _ => None,
+    });
+    if let Some((to, size, tag)) = asking {
+        let tag = tag_words(*tag);
+        return format!("{at} for rank {} to receive {size} B{tag}", number(*to));
+    }
+    if let Some(posted) = rank.matching.first_posted(*sets) {
+        let tag = tag_words(posted.tag);
+        let from = match posted.from {
+            ANY => "any rank".to_owned(),
+            from => format!("rank {}", number(from)),
+        };
+        return format!("{at} for a message from {from}{tag}");
+    }
+    match rank.matching.first_cleared(*sets) {
+        Some(from) => format!("{at} for data of rank {}", number(from)),
+        None => format!("{at} for its sends to leave"),
+    }
+}
+
+/// Tags of collective operations are beyond those that a program can name.
+fn tag_words(tag: u32) -> String {
+    match tag {
+        ANY => String::new(),
+        tag => format!(" with tag {tag}"),
+    }
+}

@@ -90,6 +90,7 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.drops.extend(&records.drops);
         all.puts.extend(&records.puts);
         all.streams.extend(&records.streams);
+        all.timings.extend(&records.timings);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

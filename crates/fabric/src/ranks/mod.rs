@@ -71,16 +71,7 @@ impl Ranks {
         }
         to.sort_unstable();
         let own = own.iter().map(|id| Rank::new(*id, &programs.ranks[*id as usize])).collect();
-        Some(Box::new(Self {
-            own,
-            to,
-            from,
-            owner,
-            given: Vec::new(),
-            recorded: 0,
-            ended: 0,
-            broken: None,
-        }))
+        Some(Box::new(Self { own, to, from, owner, given: Vec::new(), recorded: 0, ended: 0, broken: None }))
     }
 
     /// When each of them begins.

@@ -104,6 +104,10 @@ fn small_network(shape: &Shape) -> bool {
         Shape::Rlft { leaves, spines, hosts_per_leaf, links, rate, .. } => {
             *leaves <= 4 && *spines <= 4 && *hosts_per_leaf <= 8 && *links <= 4 && slow(rate.0)
         }
+        Shape::Xgft { m, w, rate, .. } => {
+            let product = |numbers: &[u32]| numbers.iter().fold(1u32, |product, &n| product.saturating_mul(n));
+            product(m) <= 32 && product(w) <= 8 && slow(rate.0)
+        }
         Shape::Hpcc { .. } => true,
         Shape::Edges { hosts, links, .. } => hosts.len() <= 32 && links.iter().all(|link| slow(link.rate.0)),
     }

@@ -58,6 +58,7 @@ fn piece() -> impl Strategy<Value = String> {
         "\"aimd\"",
         "\"k-ary-n-tree\"",
         "\"rlft\"",
+        "\"xgft\"",
         "\"h[0-3/2]\"",
         "\"!h0\"",
         "random",

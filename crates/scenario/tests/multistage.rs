@@ -55,3 +55,25 @@ fn parameters_that_make_no_network_are_refused_with_what_is_allowed() {
     says(&report(&scenario(RLFT), &["topology.links=300"]), &["spines = 4; give fewer", "may be 1024"]);
     says(&report(&scenario(RLFT), &["topology.link=2"]), &["did you mean \"links\"?"]);
 }
+
+/// The fat tree of 120 hosts: twelve at each of ten switches, twelve switches above.
+const XGFT: &str = "kind = \"xgft\"\nm = [12, 10]\nw = [1, 12]\ndelay = \"100ns\"";
+
+#[test]
+fn the_xgft_of_120_hosts_has_22_switches_on_links_of_100_gbps() {
+    let valid = validate(&scenario(XGFT), &[]).unwrap();
+    let net = valid.network();
+    assert_eq!((net.hosts().len(), net.nodes().len()), (120, 142));
+    assert!(net.links().iter().all(|link| link.rate == Rate::from_gbps(100)));
+}
+
+#[test]
+fn lists_that_make_no_xgft_are_refused_at_their_place() {
+    let refused = |set: &str| report(&scenario(XGFT), &[set]);
+    says(&refused("topology.w=[1]"), &["m has 2 numbers and w has 1", "one per level"]);
+    says(&refused("topology.w=[2, 6]"), &["number 0 of w is 2; give 1: a host has one port"]);
+    says(&refused("topology.m=[12, 0]"), &["topology.m[1] = 0", "allowed: 1 to 1024"]);
+    says(&refused("topology.w=[1, 1020]"), &["number 1 of w is 1020; give less"]);
+    says(&refused("topology.m=[1000, 1000]"), &["nodes; at most 65536"]);
+    says(&refused("topology.m=[]"), &["m has 0 numbers"]);
+}

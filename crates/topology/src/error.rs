@@ -138,6 +138,32 @@ pub enum TopologyError {
         /// What is accepted.
         allowed: &'static str,
     },
+    /// Lists of a generator that do not belong together.
+    #[error(
+        "topology {topology}: m has {m} numbers and w has {w}; give as many of each, from 1 to 15: one per level of switches, the lowest first"
+    )]
+    Levels {
+        /// The generator, by its name in scenarios.
+        topology: &'static str,
+        /// Numbers in the list m.
+        m: usize,
+        /// Numbers in the list w.
+        w: usize,
+    },
+    /// A number in a generator's list outside of its range.
+    #[error("topology {topology}: number {level} of {list} is {value}; give {allowed}")]
+    Level {
+        /// The generator, by its name in scenarios.
+        topology: &'static str,
+        /// The list, by its name in scenarios.
+        list: &'static str,
+        /// Index in the list, from 0.
+        level: usize,
+        /// What was given.
+        value: u32,
+        /// What is accepted.
+        allowed: &'static str,
+    },
 }
 
 impl TopologyError {

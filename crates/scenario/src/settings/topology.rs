@@ -176,6 +176,24 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
+    /// The extended generalized fat tree XGFT(h; m1, …; w1, …) (Öhring, Ibel, Das and Kumar, IPPS 1995): a switch of level l
+    /// has m[l] neighbours below it and w[l + 1] above it. Hosts h0, h1, …; switches s<level>.<number>, level 0 at the hosts.
+    /// A fat tree of 120 hosts with 12 per switch and full bisection is m = [12, 10], w = [1, 12].
+    Xgft {
+        /// Neighbours below a switch of each level, the lowest level first.
+        #[schemars(length(min = 1, max = 15), inner(range(min = 1, max = 1024)))]
+        m: Vec<u32>,
+        /// Neighbours above a host, which is 1, and above a switch of each level but the top one.
+        #[schemars(length(min = 1, max = 15), inner(range(min = 1, max = 1024)))]
+        w: Vec<u32>,
+        /// Rate of all links. Default 100 Gbps (PFT paper, section IV-B).
+        #[serde(default = "hundred_gbps")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
     /// A `topology.txt` of the HPCC/ns-3 RoCE simulators; its node i gets the name `n<i>`.
     Hpcc {
         /// Path, relative to the folder of the scenario file.

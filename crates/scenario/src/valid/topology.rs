@@ -25,6 +25,7 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
         Shape::Rlft { leaves, spines, hosts_per_leaf, links, rate, delay } => {
             generate::rlft(*leaves, *spines, *hosts_per_leaf, *links, rate.0, delay.0)
         }
+        Shape::Xgft { m, w, rate, delay } => generate::xgft(m, w, rate.0, delay.0),
         Shape::Hpcc { file } => return hpcc(context, file),
         Shape::Edges { hosts, switches, links } => {
             let edge = |link: &Edge| generate::Edge {
@@ -41,11 +42,13 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
 }
 
 fn report(context: &mut Context<'_>, error: &TopologyError) {
-    let path = match (error.link(), &context.settings.topology.shape) {
-        (Some(link), Shape::Edges { .. }) => at!["topology", "links", link].to_vec(),
+    let path = match (error, error.link(), &context.settings.topology.shape) {
+        (_, Some(link), Shape::Edges { .. }) => at!["topology", "links", link].to_vec(),
+        (&TopologyError::Level { list, level, .. }, ..) => at!["topology", list, level].to_vec(),
         _ => at!["topology"].to_vec(),
     };
-    let help = "see the description of this kind of topology in the schema; links are counted from 0";
+    let help =
+        "see the description of this kind of topology in the schema; links and levels are counted from 0";
     context.report(&path, format!("this is no network: {error}"), "here", help);
 }
 

@@ -9,6 +9,7 @@ mod rlft;
 mod star;
 mod tcd_figure_2;
 mod tcd_testbed;
+mod xgft;
 
 pub use dumbbell::dumbbell;
 pub use edges::{Edge, from_edges};
@@ -19,6 +20,7 @@ pub use rlft::rlft;
 pub use star::star;
 pub use tcd_figure_2::tcd_figure_2;
 pub use tcd_testbed::tcd_testbed;
+pub use xgft::xgft;
 
 use crate::{MAX_PORTS, TopologyError};
 

@@ -20,12 +20,13 @@ use backwater_engine::Post;
 
 use self::frame::{Message, Word};
 pub(crate) use self::state::Rank;
+use crate::ends::Ends;
 use crate::host::{Host, NIC};
 use crate::packet::Packet;
 use crate::ports::{Ports, Purpose};
 use crate::record::TimingRecord;
 use crate::violation::What;
-use crate::world::{Ends, World};
+use crate::world::World;
 
 /// The ranks of one host.
 #[derive(Clone, Debug)]

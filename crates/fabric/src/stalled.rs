@@ -1,0 +1,119 @@
+//! How a run notices that nothing moves any more, and says what waits for what.
+use backwater_units::Time;
+
+use crate::deadlock::{self, Circle};
+use crate::endpoint::{Endpoint, stuck};
+use crate::host::Host;
+use crate::node::FabricNode;
+use crate::ranks::Ranks;
+use crate::simulation::Simulation;
+use crate::violation::Violation;
+
+impl Simulation {
+    pub(crate) fn look_for_circle(&self, now: u64) -> Result<(), Violation> {
+        match now.checked_sub(self.settled).and_then(|before| self.circle(before)) {
+            Some(circle) => Err(self.deadlock(Some(circle))),
+            None => Ok(()),
+        }
+    }
+
+    /// `hops` is what had moved when it was looked for last.
+    pub(crate) fn look_for_deadlock(&self, now: u64, hops: &mut u64) -> Result<(), Violation> {
+        self.look_for_stuck(Time::from_ps(now))?;
+        self.look_for_circle(now)?;
+        let before = std::mem::replace(hops, self.packet_hops());
+        let drains = || self.endpoints().any(|(_, endpoint)| endpoint.moves());
+        if *hops == before && !self.paused_ports().is_empty() && !drains() {
+            return Err(self.deadlock(None));
+        }
+        Ok(())
+    }
+
+    /// If no rank whose program ends has executed an op since it was looked for last, when `executed` ops had been, and none computes,
+    /// none will: others may go on for ever.
+    pub(crate) fn look_for_waiting(&self, executed: &mut u64) -> Result<(), Violation> {
+        let progress = || self.host_ranks().map(|ranks| ranks.progress(&self.world));
+        let (all, busy) = progress().fold((0, false), |(all, any), (count, busy)| (all + count, any || busy));
+        let before = std::mem::replace(executed, all);
+        let waiting = || self.host_ranks().any(|ranks| ranks.waits(&self.world));
+        if all == before && !busy && waiting() { Err(self.ranks_wait(false)) } else { Ok(()) }
+    }
+
+    /// The ranks of the hosts that have some.
+    fn host_ranks(&self) -> impl Iterator<Item = &Ranks> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => host.ranks.as_deref(),
+            FabricNode::Switch(_) => None,
+        })
+    }
+
+    pub(crate) fn unfinished_ranks(&self) -> usize {
+        self.host_ranks().map(Ranks::unfinished).sum()
+    }
+
+    pub(crate) fn ranks_wait(&self, endless: bool) -> Violation {
+        let mut waiting: Vec<(u32, String)> =
+            self.host_ranks().flat_map(|ranks| ranks.waiting(endless, &self.network, &self.world)).collect();
+        waiting.sort();
+        let waiting = waiting.into_iter().map(|(_, words)| words).collect();
+        Violation::RanksWait { time: self.engine.now(), unfinished: self.unfinished_ranks() as u64, waiting }
+    }
+
+    /// The receive queues of slow hosts, with their hosts.
+    fn endpoints(&self) -> impl Iterator<Item = (&Host, &Endpoint)> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => Some((&**host, host.endpoint.as_deref()?)),
+            FabricNode::Switch(_) => None,
+        })
+    }
+
+    /// Packets in a receive queue that will never be drained are an end without success, even if all else goes on.
+    pub(crate) fn look_for_stuck(&self, time: Time) -> Result<(), Violation> {
+        let hosts = stuck::hosts(self.endpoints(), &self.network, &self.world);
+        if hosts.is_empty() { Ok(()) } else { Err(Violation::NoProgress { time, hosts }) }
+    }
+
+    /// Flows that still have something to send. When nothing moves any more that includes the endless ones.
+    pub(crate) fn unfinished(&self) -> u64 {
+        let mut unfinished = 0;
+        for node in self.engine.nodes() {
+            if let FabricNode::Host(host) = node {
+                unfinished += host.receivers.iter().filter(|r| r.finish == u64::MAX && !r.messages).count();
+                unfinished += host.ranks.as_ref().map_or(0, |ranks| ranks.unfinished());
+            }
+        }
+        unfinished as u64
+    }
+
+    /// Egress ports with a closed gate.
+    pub(crate) fn paused_ports(&self) -> Vec<String> {
+        let names = self.network.nodes();
+        let mut paused = Vec::new();
+        for node in self.engine.nodes() {
+            let ports = node.ports();
+            for (number, egress) in ports.egress.iter().enumerate().filter(|(_, egress)| egress.paused != 0) {
+                let (from, to) = (&names[ports.node as usize].name, &names[egress.peer as usize].name);
+                paused.push(format!("{from}->{to} (port {number})"));
+            }
+        }
+        paused
+    }
+
+    /// A circle of gates that have been closed since `before` or longer.
+    pub(crate) fn circle(&self, before: u64) -> Option<Circle> {
+        deadlock::find(&self.engine.nodes(), &self.network, &self.world, before)
+    }
+
+    pub(crate) fn deadlock(&self, circle: Option<Circle>) -> Violation {
+        let (circle, blocked) = circle.map_or_else(Default::default, Circle::words);
+        let mut paused = self.paused_ports();
+        paused.truncate(16);
+        Violation::Deadlock {
+            time: self.engine.now(),
+            unfinished: self.unfinished(),
+            paused: if paused.is_empty() { "nothing".into() } else { paused.join(", ") },
+            circle,
+            blocked,
+        }
+    }
+}

@@ -7,15 +7,15 @@
 //! | family | question | files |
 //! |---|---|---|
 //! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton` |
-//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`; of PUTs `opt`, `aimd`, `dack` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`; of PUTs `opt`, `aimd`, `dack`; of a whole NIC `pft` |
 //! | [`transport`] | both ends of a reliable stream: which packet goes next, is this one taken? | `initiator`, `target` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
 //! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility` |
 //! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
 //! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history` |
 //!
-//! Arithmetic is deterministic: integers, or floats with `+ - * /` only. Parameters (shared, `Copy`) are kept
-//! apart from registers (one per port, priority or flow, small).
+//! Arithmetic is deterministic: integers, or floats with `+ - * /`; the logarithms that `pft` draws with are `libm`'s, the same on
+//! every machine. Parameters (shared, `Copy`) are kept apart from registers (one per port, priority or flow, small).
 #![cfg_attr(not(test), no_std)]
 
 pub mod arbitration;

@@ -13,6 +13,7 @@ mod dcqcn_hpcc;
 mod ib_cc;
 mod opt;
 mod pacer;
+mod pft;
 mod policy;
 mod timely;
 
@@ -23,6 +24,7 @@ pub use dcqcn_hpcc::{DcqcnHpcc, DcqcnHpccConfig};
 pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
 pub use opt::OptConfig;
 pub use pacer::Pacer;
+pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule, Transition, interval};
 pub use policy::{AckFacts, Load, Policy, PolicyConfig, State};
 pub use timely::{Timely, TimelyConfig, TimelyOnUe};
 

@@ -7,19 +7,19 @@ const KIND: &str = "xgft";
 /// Most levels of switches: a level of one switch below one switch adds nothing but delay.
 const MAX_LEVELS: usize = 15;
 
-/// XGFT(h; m₁ … m_h; w₁ … w_h): every node of level l has m_l neighbours below it, every node below the top w_{l+1} above
-/// it. Hosts `h0`, `h1`, … are level 0 there. Switches are `s<level>.<number>` with level 0 at the hosts, as in
-/// [`crate::generate::k_ary_n_tree`], which is XGFT(n; k, …, k; 1, k, …, k), node by node and port by port. All links have
-/// the same rate and delay.
+/// `XGFT(h; m1, …, mh; w1, …, wh)`: every node of level l has `m[l]` neighbours below it, every node below the top `w[l + 1]`
+/// above it, counted from 1 here. Hosts `h0`, `h1`, … are level 0. Switches are `s<level>.<number>`, where the level at the
+/// hosts is 0, as in [`crate::generate::k_ary_n_tree`], which is `XGFT(n; k, …, k; 1, k, …, k)`, node by node and port by
+/// port. All links have the same rate and delay.
 ///
-/// A node has digits a₁ … a_h, and its number is the number they write, a₁ counting least; a digit goes up to w_j for the
-/// levels that the node is above, and to m_j for the others. Neighbours differ in the digit of the upper one's level only.
-/// So host d hangs at switch ⌊d / m₁⌋. Ports 0 … m_l − 1 lead down, by the digit of the node there, the others up, by the
-/// digit of the node there. Under [`crate::Routing::DModK`] destination d goes up from level l to the neighbour
-/// ⌊d / (w₁ … w_l)⌋ mod w_{l+1}, which is D-mod-k as Zahavi defines it.
+/// A node has h digits, and its number is the number they write, the first counting least. Digit j takes `w[j]` values if
+/// the node is at or above level j, `m[j]` values if it is below. Neighbours differ in the digit of the upper one's level
+/// only. So host d hangs at switch ⌊d / m1⌋. The first `m[l]` ports lead down, by the digit of the node there, the others up,
+/// by the digit of the node there. Under [`crate::Routing::DModK`] destination d goes up from level l to the neighbour
+/// ⌊d / (w1 · … · wl)⌋ mod `w[l + 1]`, which is D-mod-k as Zahavi defines it.
 ///
 /// # Errors
-/// As many m as w, from 1 to 15 of them; w₁ = 1, since a host has one port; every other number from 1 to 1024; no switch
+/// As many m as w, from 1 to 15 of them; w1 = 1, since a host has one port; every other number from 1 to 1024; no switch
 /// with more than [`MAX_PORTS`] ports, and no more than [`MAX_NODES`] nodes.
 pub fn xgft(m: &[u32], w: &[u32], rate: Rate, delay: Span) -> Result<Network, TopologyError> {
     let sizes = sizes(m, w)?;

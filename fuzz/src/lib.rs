@@ -105,7 +105,8 @@ fn small_network(shape: &Shape) -> bool {
             *leaves <= 4 && *spines <= 4 && *hosts_per_leaf <= 8 && *links <= 4 && slow(rate.0)
         }
         Shape::Xgft { m, w, rate, .. } => {
-            let product = |numbers: &[u32]| numbers.iter().fold(1u32, |product, &n| product.saturating_mul(n));
+            let product =
+                |numbers: &[u32]| numbers.iter().fold(1u32, |product, &n| product.saturating_mul(n));
             product(m) <= 32 && product(w) <= 8 && slow(rate.0)
         }
         Shape::Hpcc { .. } => true,

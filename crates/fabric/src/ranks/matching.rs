@@ -1,8 +1,8 @@
 //! Which message is for which receive: by source and tag, messages in the order in which they came, receives in the order in which
 //! they were posted (MPI 4.1, section 3.5).
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use backwater_traffic::program::ANY;
+use backwater_traffic::program::{ANY, INTERNAL};
 
 /// A receive that waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,31 +37,54 @@ struct Cleared {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Matching {
     posted: VecDeque<Posted>,
-    unexpected: VecDeque<Came>,
+    /// By sender, each with its place in the order of arrival: a rank that many send to may fall far behind some of them.
+    unexpected: BTreeMap<u32, VecDeque<(u64, Came)>>,
+    arrived: u64,
     cleared: VecDeque<Cleared>,
 }
 
-const fn fits(posted: &Posted, came: &Came) -> bool {
-    (posted.from == ANY || posted.from == came.from) && (posted.tag == ANY || posted.tag == came.tag)
+/// Collective operations keep out of the way of what asks for any tag, as the contexts of MPI do.
+const fn tag_fits(wanted: u32, tag: u32) -> bool {
+    wanted == tag || (wanted == ANY && tag < INTERNAL)
 }
 
 impl Matching {
     /// A message comes in: the receive that it is for, or it waits for one.
     pub(super) fn came(&mut self, came: Came) -> Option<Posted> {
-        let place = self.posted.iter().position(|posted| fits(posted, &came));
+        let fits = |posted: &Posted| {
+            (posted.from == ANY || posted.from == came.from) && tag_fits(posted.tag, came.tag)
+        };
+        let place = self.posted.iter().position(fits);
         if place.is_none() {
-            self.unexpected.push_back(came);
+            self.unexpected.entry(came.from).or_default().push_back((self.arrived, came));
+            self.arrived += 1;
         }
         place.and_then(|place| self.posted.remove(place))
     }
 
     /// A receive is posted: the message that it gets, or it waits for one.
     pub(super) fn post(&mut self, posted: Posted) -> Option<Came> {
-        let place = self.unexpected.iter().position(|came| fits(&posted, came));
-        if place.is_none() {
+        let found = match posted.from {
+            ANY => self.first_of_any(posted.tag),
+            from => {
+                self.unexpected.get(&from).and_then(|queue| first_of(queue, posted.tag)).map(|at| (from, at))
+            }
+        };
+        let Some((from, place)) = found else {
             self.posted.push_back(posted);
-        }
-        place.and_then(|place| self.unexpected.remove(place))
+            return None;
+        };
+        let taken = self.unexpected.get_mut(&from).and_then(|queue| queue.remove(place));
+        taken.map(|(_, came)| came)
+    }
+
+    /// The message of this tag that came first: its sender, and its place among those of that one.
+    fn first_of_any(&self, tag: u32) -> Option<(u32, usize)> {
+        let firsts = self.unexpected.iter().filter_map(|(from, queue)| {
+            let place = first_of(queue, tag)?;
+            Some((queue[place].0, (*from, place)))
+        });
+        firsts.min().map(|(_, place)| place)
     }
 
     /// The data of a message that asked is asked for, for a receive of this set.
@@ -78,7 +101,7 @@ impl Matching {
 
     /// Messages that no receive has been posted for.
     pub(super) fn unexpected(&self) -> usize {
-        self.unexpected.len()
+        self.unexpected.values().map(VecDeque::len).sum()
     }
 
     /// The receive that waits for longest, with those of these sets only.
@@ -90,6 +113,11 @@ impl Matching {
     pub(super) fn first_cleared(&self, sets: u8) -> Option<u32> {
         self.cleared.iter().find(|cleared| sets & 1 << cleared.set != 0).map(|cleared| cleared.from)
     }
+}
+
+/// The place of the first message of a tag.
+fn first_of(queue: &VecDeque<(u64, Came)>, tag: u32) -> Option<usize> {
+    queue.iter().position(|(_, came)| tag_fits(tag, came.tag))
 }
 
 #[cfg(test)]
@@ -125,6 +153,18 @@ mod tests {
         assert_eq!(matching.post(receive(4, 1, 0)), None);
         assert_eq!(matching.post(receive(3, 1, 0)).map(|came| came.op), Some(12));
         assert_eq!(matching.unexpected(), 0);
+    }
+
+    #[test]
+    fn of_the_messages_of_all_senders_any_takes_the_one_that_came_first_and_none_of_a_collective() {
+        let mut matching = Matching::default();
+        for (from, tag, op) in [(9, INTERNAL | 1, 20), (7, 1, 21), (2, 1, 22), (9, 1, 23)] {
+            matching.came(message(from, tag, op));
+        }
+        let taken = [0, 1, 2].map(|set| matching.post(receive(ANY, ANY, set)).map(|came| came.op));
+        assert_eq!(taken, [Some(21), Some(22), Some(23)]);
+        assert_eq!(matching.post(receive(ANY, ANY, 3)), None);
+        assert_eq!(matching.came(message(1, INTERNAL, 24)), None);
     }
 
     #[test]

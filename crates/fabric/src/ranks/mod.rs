@@ -119,7 +119,7 @@ impl Host {
         self.after_ranks(now, world, post);
     }
 
-    /// The last bit of a message that had asked for a receive has left.
+    /// The last bit of a message has left.
     #[cold]
     pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, now: u64, world: &World, post: &mut P) {
         if let Some(ranks) = &mut self.ranks {
@@ -169,7 +169,7 @@ impl Host {
     pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
         if let Some(ranks) = &mut self.ranks
             && let Some(message) = self.senders[slot as usize].message()
-            && message.word == Word::Data
+            && matches!(message.word, Word::Eager | Word::Data)
         {
             let rank = ranks.owner[slot as usize];
             ranks.own[rank as usize].leaving.push(std::cmp::Reverse((end, message.op)));

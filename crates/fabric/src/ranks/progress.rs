@@ -29,7 +29,7 @@ impl Ranks {
         }
     }
 
-    /// The last bit of a message has left that had asked for its receive.
+    /// The last bit of a message has left.
     pub(super) fn gone(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
         let own = &mut self.own[rank as usize];
         let op = own.leaving.pop().expect("its timer was set for it").0.1;
@@ -160,10 +160,11 @@ impl Ranks {
         let control = costs.control.get().max(1);
         let (to, word, size) = match *op {
             Op::Isend { to, size, set, .. } => {
-                if size <= costs.eager.get() || world.same_host(id, to) {
+                let is_local = world.same_host(id, to);
+                own.requests[usize::from(set)] += u32::from(!is_local);
+                if is_local || size <= costs.eager.get() {
                     (to, Word::Eager, size)
                 } else {
-                    own.requests[usize::from(set)] += 1;
                     own.asking.push_back(number);
                     (to, Word::Request, control)
                 }

@@ -40,7 +40,7 @@ pub(crate) struct Rank {
     pub(super) ready: VecDeque<u8>,
     /// Ops of the messages that have asked for a receive and were not answered yet.
     pub(super) asking: VecDeque<u32>,
-    /// (when its last bit will have left, op) of messages that have got their receive.
+    /// (when its last bit will have left, op) of messages of which the last packet is on the wire.
     pub(super) leaving: BinaryHeap<Reverse<(u64, u32)>>,
     /// Messages from ranks of its host that are on their way, with their senders.
     pub(super) local: VecDeque<(u32, Message)>,

@@ -10,6 +10,9 @@ use backwater_units::{Bytes, Span, Time};
 /// As the source or the tag of a receive: any.
 pub const ANY: u32 = u32::MAX;
 
+/// Tags of collective operations have this bit; a receive of [`ANY`] tag gets none of them.
+pub const INTERNAL: u32 = 1 << 31;
+
 /// As the number of turns of a loop: without end.
 pub const FOREVER: u32 = u32::MAX;
 
@@ -94,8 +97,8 @@ pub struct Channel {
 /// What a rank does. Ranks are numbers in [`Programs::ranks`], ops those of the same program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Begins to send a message. The request is done when the message has been given to the NIC, or, if it is longer than
-    /// [`Costs::eager`], when its last bit has left.
+    /// Begins to send a message. The request is done when its last bit has left the NIC, or, between ranks of one host, at
+    /// once. A message longer than [`Costs::eager`] leaves when there is a receive for it.
     Isend {
         /// Receiver.
         to: u32,

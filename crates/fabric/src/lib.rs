@@ -7,6 +7,7 @@
 //! ```
 //! [`Spec`] says what to build, [`Simulation`] builds and runs it, [`record`] is what it reports. The algorithms
 //! come from `backwater-control`; this crate gives them clocks, queues and frames.
+mod admission;
 mod audit;
 mod batch;
 mod combined;

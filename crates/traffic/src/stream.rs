@@ -21,6 +21,11 @@ pub(crate) const MESSAGES: u64 = 0x7472_0007;
 /// Which elements a PE of a kernel of bale deals with.
 pub(crate) const BALE: u64 = 0x7472_0009;
 
+/// At which hosts the ranks of a program run.
+pub(crate) const RANKS: u64 = 0x7472_000a;
+/// Who does what in `GPCNeT`, and its rings.
+pub(crate) const GPCNET: u64 = 0x7472_000b;
+
 /// Which of some hosts a traffic entry names.
 pub(crate) const HOSTS: u64 = 0x7472_0008;
 

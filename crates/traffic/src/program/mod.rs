@@ -3,9 +3,26 @@
 //!
 //! A rank executes its [`Op`]s in order. It runs on a core of its own. Between two ranks of different hosts messages travel on a queue pair, a
 //! [`Channel`] for each direction.
+//!
+//! A [`Builder`] makes ops of calls as in MPI and checks them; an [`Application`] is the programs of all ranks of a traffic entry,
+//! from a file ([`crate::read::program`]) or a generator ([`Gpcnet`]). `docs/programs.md` says what the calls mean.
+mod application;
+mod build;
+mod collective;
+pub mod gpcnet;
+mod place;
+#[cfg(test)]
+mod testing;
+
 use std::sync::Arc;
 
 use backwater_units::{Bytes, Span, Time};
+
+pub use application::{Application, Member};
+pub use build::{Builder, Wrong};
+pub use collective::Communicator;
+pub use gpcnet::Gpcnet;
+pub use place::{Placement, place};
 
 /// As the source or the tag of a receive: any.
 pub const ANY: u32 = u32::MAX;
@@ -24,6 +41,21 @@ pub const SETS: u8 = 8;
 
 /// The set of what blocking calls post.
 pub const BLOCKING: u8 = SETS - 1;
+
+/// Loops within loops, at most.
+pub const MAX_DEPTH: usize = 8;
+
+/// Stopwatches of a rank.
+pub const MAX_TIMERS: u8 = 16;
+
+/// Bit of the tags of what collectives send. A receive with the tag [`ANY`] takes no message that has it.
+pub const INTERNAL: u32 = 1 << 31;
+
+/// The most ops of all ranks of a traffic entry: 400 MB.
+pub const MAX_TOTAL: usize = 1 << 24;
+
+/// The most ranks of a traffic entry.
+pub const MAX_RANKS: u32 = 65_536;
 
 /// All ranks of a run.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +96,12 @@ pub struct Rank {
 impl Rank {
     /// Whether the program goes on for ever.
     pub fn is_endless(&self) -> bool {
-        self.ops.iter().any(|op| matches!(op, Op::Loop { times: FOREVER, .. }))
+        is_endless(&self.ops)
     }
+}
+
+fn is_endless(ops: &[Op]) -> bool {
+    ops.iter().any(|op| matches!(op, Op::Loop { times: FOREVER, .. }))
 }
 
 /// What calls cost, and how messages travel.

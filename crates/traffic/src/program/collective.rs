@@ -1,0 +1,98 @@
+//! Collective operations of some ranks, as the calls of each of them.
+use backwater_units::Bytes;
+
+use super::{Builder, INTERNAL};
+
+/// Payload of the messages of a barrier. They carry nothing in MPI, whose own headers stand for it here, like in its other messages of
+/// 8 B; with the header of a packet it makes no difference of note.
+const BARRIER: Bytes = Bytes::new(8);
+
+/// Tells the messages of an allreduce from those of a barrier.
+const ALLREDUCE: u32 = 1 << 30;
+
+/// Communicators, at most, of an application.
+pub(crate) const MAX_COMMUNICATORS: u32 = 1 << 24;
+
+/// Some ranks that do collectives together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Communicator {
+    /// Its number, below 2²⁴: messages of different communicators never meet.
+    number: u32,
+    /// Distinct ranks, in the order in which algorithms number them.
+    members: Vec<u32>,
+}
+
+impl Communicator {
+    /// Communicator `number` of distinct ranks.
+    ///
+    /// # Panics
+    /// If the number is 2²⁴ or more.
+    pub fn new(number: u32, members: Vec<u32>) -> Self {
+        assert!(number < MAX_COMMUNICATORS, "there is no communicator {number}");
+        Self { number, members }
+    }
+
+    /// Its ranks.
+    pub fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// The place of a rank in it.
+    pub fn place(&self, rank: u32) -> Option<usize> {
+        self.members.iter().position(|member| *member == rank)
+    }
+}
+
+impl Builder {
+    /// Waits until all members have come to it (`MPI_Barrier`), by dissemination (Hensgen, Finkel, Manber: Two Algorithms for Barrier
+    /// Synchronization, 1988): in round k member i tells member i + 2^k. ⌈log₂ n⌉ rounds.
+    pub fn barrier(&mut self, of: &Communicator, place: usize) -> &mut Self {
+        let n = of.members.len();
+        let mut distance = 1;
+        while distance < n {
+            let (to, from) = (of.members[(place + distance) % n], of.members[(place + n - distance) % n]);
+            // Two rounds never go between the same two members, and barriers between them keep their order: one tag suffices.
+            self.swap((to, BARRIER), (from, BARRIER), INTERNAL | of.number);
+            distance *= 2;
+        }
+        self
+    }
+
+    /// Adds up `size` of each member, and all get the sum (`MPI_Allreduce`), by recursive doubling, as MPICH does it for short messages
+    /// (Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, 2005, section 4): in round k
+    /// places i and i xor 2^k exchange. If n is no power of two, of the first 2 (n - 2^⌊log₂ n⌋) members the even ones hand theirs to the next
+    /// one first and get the sum last. Adding up takes no time.
+    pub fn allreduce(&mut self, of: &Communicator, place: usize, size: Bytes) -> &mut Self {
+        let n = of.members.len();
+        if n < 2 {
+            return self;
+        }
+        let whole = 1 << n.ilog2();
+        let (rest, tag) = (n - whole, INTERNAL | ALLREDUCE | of.number);
+        let folded = place < 2 * rest;
+        if folded && place.is_multiple_of(2) {
+            let next = of.members[place + 1];
+            return self
+                .send(next, size, tag, super::BLOCKING)
+                .settle()
+                .receive(next, size, tag, super::BLOCKING)
+                .settle();
+        }
+        if folded {
+            self.receive(of.members[place - 1], size, tag, super::BLOCKING).settle();
+        }
+        let member = |new: usize| of.members[if new < rest { 2 * new + 1 } else { new + rest }];
+        let own = if folded { place / 2 } else { place - rest };
+        for round in 0..n.ilog2() {
+            let other = member(own ^ (1 << round));
+            self.swap((other, size), (other, size), tag);
+        }
+        if folded {
+            self.send(of.members[place - 1], size, tag, super::BLOCKING).settle();
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

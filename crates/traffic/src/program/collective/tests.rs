@@ -1,0 +1,84 @@
+//! Who knows of whom after a collective, and how many messages it takes.
+use super::super::testing::execute;
+use super::super::{ANY, Op};
+use super::*;
+
+fn everybody(n: u32) -> Communicator {
+    Communicator::new(3, (0..n).collect())
+}
+
+fn programs(n: u32, calls: impl Fn(&mut Builder, &Communicator, usize)) -> Vec<Vec<Op>> {
+    let all = everybody(n);
+    let program = |place| {
+        let mut builder = Builder::new(n);
+        calls(&mut builder, &all, place as usize);
+        builder.finish().expect("a good program")
+    };
+    (0..n).map(program).collect()
+}
+
+#[test]
+fn nobody_leaves_a_barrier_before_all_have_come() {
+    for n in 1..70 {
+        let done = execute(&programs(n, |rank, all, place| {
+            rank.barrier(all, place);
+        }));
+        // Who leaves has heard, by way of others, of everybody.
+        assert!(done.iter().all(|rank| rank.ended && rank.knows == (1 << n) - 1), "{n}");
+        let rounds = f64::from(n).log2().ceil() as usize;
+        assert!(done.iter().all(|rank| rank.sent.len() == rounds), "{n} ranks need {rounds} rounds");
+    }
+}
+
+#[test]
+fn an_allreduce_tells_all_of_all_and_folds_what_is_beyond_a_power_of_two() {
+    for n in 1..70u32 {
+        let size = Bytes::new(24);
+        let done = execute(&programs(n, |rank, all, place| {
+            rank.allreduce(all, place, size);
+        }));
+        assert!(done.iter().all(|rank| rank.ended && rank.knows == (1 << n) - 1), "{n}");
+        let whole = 1 << n.ilog2();
+        let expected = whole * n.ilog2() + 2 * (n - whole);
+        let sent: usize = done.iter().map(|rank| rank.sent.len()).sum();
+        assert_eq!(sent, expected as usize, "{n} ranks");
+        assert!(done.iter().flat_map(|rank| &rank.sent).all(|(_, bytes, _)| *bytes == 24));
+    }
+}
+
+#[test]
+fn of_24_ranks_16_are_folded_and_the_rest_double_four_times() {
+    // 16 places: the 8 odd ones of the first 16 ranks, and ranks 16 to 23.
+    let done = execute(&programs(24, |rank, all, place| {
+        rank.allreduce(all, place, Bytes::new(8));
+    }));
+    let sent = |rank: usize| done[rank].sent.iter().map(|(to, ..)| *to).collect::<Vec<_>>();
+    assert_eq!(sent(0), [1]);
+    assert_eq!(sent(1), [3, 5, 9, 16, 0]);
+    assert_eq!(sent(23), [22, 21, 19, 15]);
+}
+
+#[test]
+fn one_barrier_after_the_other_and_collectives_of_other_communicators_do_not_mix() {
+    let (n, pair) = (6, Communicator::new(9, vec![4, 1]));
+    let programs = programs(n, |rank, all, place| {
+        rank.repeat(5).barrier(all, place);
+        if let Some(own) = pair.place(place as u32) {
+            rank.allreduce(&pair, own, Bytes::new(8)).barrier(&pair, own);
+        }
+        rank.allreduce(all, place, Bytes::new(8)).end();
+    });
+    assert!(execute(&programs).iter().all(|rank| rank.ended));
+}
+
+#[test]
+fn a_receive_of_any_message_takes_none_of_a_barrier() {
+    let programs = programs(2, |rank, all, place| {
+        if place == 0 {
+            rank.irecv(ANY, Bytes::new(8), ANY, 0).barrier(all, 0).wait(1);
+        } else {
+            rank.barrier(all, 1).isend(0, Bytes::new(8), 5, 0);
+        }
+    });
+    assert!(execute(&programs).iter().all(|rank| rank.ended));
+}

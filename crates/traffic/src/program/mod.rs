@@ -48,9 +48,6 @@ pub const MAX_DEPTH: usize = 8;
 /// Stopwatches of a rank.
 pub const MAX_TIMERS: u8 = 16;
 
-/// Bit of the tags of what collectives send. A receive with the tag [`ANY`] takes no message that has it.
-pub const INTERNAL: u32 = 1 << 31;
-
 /// The most ops of all ranks of a traffic entry: 400 MB.
 pub const MAX_TOTAL: usize = 1 << 24;
 

@@ -24,10 +24,10 @@
 //!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | t_e, t_s (`enter`, `escape`) | flits | 592, 672 | the PFT paper, section IV-C: 0x250, 0x2a0 |
+//! | `t_e`, `t_s` (`enter`, `escape`) | flits | 592, 672 | the PFT paper, section IV-C: 0x250, 0x2a0 |
 //! | m, n, k | | 18, 0, 0 | the PFT paper, section IV-C |
-//! | W_e, W_s | cycles | 1024 | reconstructed: the paper does not say; a few round trips of three hops (1.46 µs) |
-//! | N_e, N_s | cycles | 768 | reconstructed: the paper does not say; three quarters of a window |
+//! | `W_e`, `W_s` | cycles | 1024 | reconstructed: the paper does not say; a few round trips of three hops (1.46 µs) |
+//! | `N_e`, `N_s` | cycles | 768 | reconstructed: the paper does not say; three quarters of a window |
 //! | core clock | Hz | 700 MHz | the PFT paper, section IV-B |
 //! | C (`capacity`) | flits | 4096 | reconstructed: Fig. 1(a) has n up to 12, which does nothing below c = 2^12 |
 //! | R | | 2^30 | reconstructed: at C = 4096 and m = 18 the rate falls from 1 to 0 over exactly what c can be |
@@ -35,8 +35,8 @@
 //!
 //! What the paper leaves open or says twice, and what is done here:
 //!
-//! 1. Its best setting has t_e < t_s, which Algorithm 1 forbids. That is a setting of AT, under which it means something: for
-//!    t_e < c < t_s the state alternates, N_s cycles Congested and N_e cycles Normal. FT refuses it. [`Polarity::Available`] is the
+//! 1. Its best setting has `t_e` < `t_s`, which Algorithm 1 forbids. That is a setting of AT, under which it means something: for
+//!    `t_e` < c < `t_s` the state alternates, `N_s` cycles Congested and `N_e` cycles Normal. FT refuses it. [`Polarity::Available`] is the
 //!    other reading: the register counts what is left, and the thresholds are plain hysteresis.
 //! 2. Algorithm 2 calls both the window and the threshold `T_e` (and `T_s`). They are two numbers, as in the text.
 //! 3. `T_s'` is a threshold of credits in the text and a number of cycles in the algorithm. It is a number of cycles, like `T_e'`.
@@ -51,8 +51,8 @@
 //! 12. "Sends a packet, deducts one credit": a credit is for a flit, else thresholds of 592 would mean nothing.
 //! 13. With m = 22 f(c) overflows 32 bits from c = 1024 on. f is exact here, and saturates at 2^64 − 1; then p = 0.
 //! 14. Whether c is of the link or of a virtual lane is not said. That is up to whoever owns this value: one for each, or one for all.
-//! 15. "In general F_C > 1" is a result, not a rule: nothing here.
-//! 16. `threshold_enter` and `threshold_escape` are t_e and t_s.
+//! 15. "In general `F_C` > 1" is a result, not a rule: nothing here.
+//! 16. `threshold_enter` and `threshold_escape` are `t_e` and `t_s`.
 //!
 //! Known deviations: a packet is not stretched, as it would hold up the outputs that it is cut through to. On an idle link its first
 //! flit does not wait either: all of its waiting is in the gap after it. [`RateLaw::MeanInterval`] is RI without its chance.

@@ -77,7 +77,7 @@ impl Machine {
     fn take(&mut self, config: &PftConfig, c: u32, due: u64) -> bool {
         let mut left = false;
         while let Some(windows) = config.rule.windows(self.congested)
-            && self.take_until_turn(&windows, hit(config, self.congested, c), due)
+            && self.take_until_turn(windows, hit(config, self.congested, c), due)
         {
             left |= !self.congested;
             if hit(config, true, c) && hit(config, false, c) {
@@ -102,7 +102,7 @@ impl Machine {
     pub(super) fn step(&mut self, config: &PftConfig, c: u32, now: Time) -> Option<Transition> {
         let windows = config.rule.windows(self.congested)?;
         let due = samples_before(now, config.clock);
-        if due <= self.sample || !self.take_until_turn(&windows, hit(config, self.congested, c), due) {
+        if due <= self.sample || !self.take_until_turn(windows, hit(config, self.congested, c), due) {
             return None;
         }
         Some(Transition { time: time_of(self.sample - 1, config.clock), congested: self.congested })
@@ -110,7 +110,7 @@ impl Machine {
 
     /// Takes samples up to `due`, or to the one that changes the state. Whether it has.
     #[inline]
-    fn take_until_turn(&mut self, windows: &Windows, hit: bool, due: u64) -> bool {
+    fn take_until_turn(&mut self, windows: Windows, hit: bool, due: u64) -> bool {
         let samples = due - self.sample;
         if hit {
             let wait = self.until_turn(windows);
@@ -134,7 +134,7 @@ impl Machine {
 
     /// Samples until the state changes, if all of them are hits: in this window if there is room for them in it, else in the next.
     #[inline]
-    fn until_turn(&self, windows: &Windows) -> u64 {
+    fn until_turn(&self, windows: Windows) -> u64 {
         let (left, missing) = (windows.window - self.cycles, windows.hits - self.hits);
         if missing <= left { u64::from(missing) } else { u64::from(left) + u64::from(windows.hits) }
     }
@@ -156,7 +156,7 @@ impl Machine {
     pub(super) fn next(&self, config: &PftConfig, c: u32) -> Time {
         match config.rule.windows(self.congested) {
             Some(windows) if hit(config, self.congested, c) => {
-                let sample = self.sample.saturating_add(self.until_turn(&windows) - 1);
+                let sample = self.sample.saturating_add(self.until_turn(windows) - 1);
                 time_of(sample, config.clock).saturating_add(Span::from_ps(1))
             }
             _ => Time::MAX,
@@ -178,13 +178,11 @@ const fn hit(config: &PftConfig, congested: bool, c: u32) -> bool {
 
 /// Sample k is taken in the first picosecond that is not before k cycles.
 fn time_of(sample: u64, clock: u64) -> Time {
-    Time::from_ps(match sample.checked_mul(PS_PER_S) {
-        Some(scaled) => scaled.div_ceil(clock),
-        None => {
-            let ps = (u128::from(sample) * u128::from(PS_PER_S)).div_ceil(u128::from(clock));
-            u64::try_from(ps).unwrap_or(u64::MAX)
-        }
-    })
+    let ps = match sample.checked_mul(PS_PER_S) {
+        Some(scaled) => Some(scaled.div_ceil(clock)),
+        None => u64::try_from((u128::from(sample) * u128::from(PS_PER_S)).div_ceil(u128::from(clock))).ok(),
+    };
+    Time::from_ps(ps.unwrap_or(u64::MAX))
 }
 
 /// Samples taken in picoseconds before `now`: those up to number ⌊(now − 1) clock⌋.

@@ -4,7 +4,7 @@
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
 use backwater_control::detector::{Detector, Red};
-use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, headroom_hpcc};
+use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, Unit, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PolicyConfig, ReactionConfig};
 use backwater_fabric::{
@@ -92,6 +92,7 @@ pub fn under_credits(mut spec: Spec) -> Spec {
     spec.switch.pfc = None;
     spec.switch.credits = Some(CreditSpec {
         buffer: Bytes::from_kb(512),
+        unit: Unit::BLOCK,
         returned: CreditReturn::Periodic(Span::from_us(20)),
         frame: Bytes::new(8),
         unchanged: false,

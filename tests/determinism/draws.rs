@@ -1,7 +1,7 @@
 //! What the swarm is made of: random shapes, traffic and settings.
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
-use backwater_control::flow_control::{CreditReturn, Form};
+use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, IbCcConfig, ReactionConfig};
 use backwater_fabric::{AckSpec, Arbiter, CreditSpec, Queueing, SegmentSpec, Switching};
@@ -55,11 +55,13 @@ fn returned() -> impl Strategy<Value = CreditReturn> {
 fn credits() -> impl Strategy<Value = CreditSpec> {
     let loss = prop_oneof![3 => Just(0u32), 2 => 1u32..900_000];
     let priorities = prop::sample::select(vec![0x7f_u8, 0x7f, 0b0000_1000]);
-    (2_200u64..60_000, returned(), 8u64..32, any::<bool>(), loss, priorities).prop_map(
-        |(buffer, returned, frame, unchanged, loss_ppm, priorities)| {
+    let unit = prop::sample::select(vec![Unit::BLOCK, Unit::FLIT]);
+    (2_200u64..60_000, returned(), 8u64..32, any::<bool>(), loss, priorities, unit).prop_map(
+        |(buffer, returned, frame, unchanged, loss_ppm, priorities, unit)| {
             let unchanged = unchanged && returned != CreditReturn::AtOnce;
             CreditSpec {
                 buffer: Bytes::new(buffer),
+                unit,
                 returned,
                 frame: Bytes::new(frame),
                 unchanged,

@@ -2,7 +2,7 @@
 //! and fabrics that do not: every packet is accepted once and in order, and every engine tells the same story.
 use std::collections::BTreeMap;
 
-use backwater_control::flow_control::{CreditReturn, Form, Threshold};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit};
 use backwater_engine::mix;
 use backwater_fabric::record::PutEvent;
 use backwater_fabric::{
@@ -133,9 +133,10 @@ impl Case {
                 spec.switch.pfc = None;
                 spec.switch.queueing = Queueing::VirtualOutput;
                 spec.switch.switching = Switching::CutThrough { header: Bytes::new(20) };
-                let (frame, unchanged, loss_ppm, priorities) = (Bytes::new(8), false, 0, 0x7f);
+                let (unit, frame, unchanged, loss_ppm, priorities) =
+                    (Unit::BLOCK, Bytes::new(8), false, 0, 0x7f);
                 spec.switch.credits =
-                    Some(CreditSpec { buffer, returned, frame, unchanged, loss_ppm, priorities });
+                    Some(CreditSpec { buffer, unit, returned, frame, unchanged, loss_ppm, priorities });
             }
         }
     }

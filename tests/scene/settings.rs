@@ -1,6 +1,6 @@
 //! Complete settings of three worlds: the TCD paper's text, its authors' release, the HPCC simulator.
 use backwater_control::detector::{Detector, Red, Tcd};
-use backwater_control::flow_control::{CreditReturn, Form, Threshold, headroom_hpcc};
+use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headroom_hpcc};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
@@ -76,6 +76,7 @@ pub fn infiniband(network: Network, flows: Vec<Flow>) -> Spec {
     spec.switch.pfc = None;
     spec.switch.credits = Some(CreditSpec {
         buffer: Bytes::new(280_000),
+        unit: Unit::BLOCK,
         returned: CreditReturn::Periodic(Span::from_us(50)),
         frame: Bytes::new(8),
         unchanged: false,

@@ -1,7 +1,7 @@
 //! What the TCD paper (SIGCOMM 2021, §4.4) says about links under credits that come back every Tc: a port is ON for Rd·Tc/Ri of
 //! each Tc (Eqn 4), and a buffer of C·Tc and what the loop adds holds line rate.
 use backwater_control::detector::credits_on_period;
-use backwater_control::flow_control::{CreditReturn, feasibility, longest_period};
+use backwater_control::flow_control::{CreditReturn, Unit, feasibility, longest_period};
 use backwater_fabric::{Spec, Switching};
 use backwater_topology::generate;
 use backwater_traffic::Pacing;
@@ -93,13 +93,15 @@ proptest! {
         period in (1_000..65_000_u64).prop_map(Span::from_ns),
         at_once in prop::bool::weighted(0.2),
         cut_through in any::<bool>(),
+        unit in prop_oneof![Just(Unit::BLOCK), Just(Unit::FLIT)],
         seed in any::<u64>(),
     ) {
         let (rate, mtu) = (Rate::from_gbps(gbps), Bytes::new(mtu));
         let returned = if at_once { CreditReturn::AtOnce } else { CreditReturn::Periodic(period) };
-        let buffer = feasibility(rate, delay, returned, mtu, FRAME).needed;
+        let buffer = feasibility(rate, delay, returned, mtu, FRAME, unit).needed;
         let packets = 5 * rate.bytes_in(period + delay * 2).get() / mtu.get() + 100;
         let mut spec = alone(rate, delay, packets * mtu.get(), mtu, buffer, returned);
+        spec.switch.credits.as_mut().unwrap().unit = unit;
         spec.seed = seed;
         if !cut_through {
             spec.switch.switching = Switching::StoreAndForward;
@@ -120,7 +122,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let (rate, buffer) = (Rate::from_gbps(gbps), Bytes::from_kb(280));
-        let longest = longest_period(rate, DELAY, buffer, MTU, FRAME).unwrap();
+        let longest = longest_period(rate, DELAY, buffer, MTU, FRAME, Unit::BLOCK).unwrap();
         let period = Span::from_ps((longest.as_ps() as f64 * share) as u64);
         let mut spec = alone(rate, DELAY, 2_048 * 1_000, MTU, buffer, CreditReturn::Periodic(period));
         spec.seed = seed;
@@ -131,7 +133,7 @@ proptest! {
 #[test]
 fn with_twice_the_longest_period_a_flow_alone_starves_and_gets_no_more_than_its_buffer_in_each() {
     let buffer = Bytes::from_kb(280);
-    let longest = longest_period(LINE, DELAY, buffer, MTU, FRAME).unwrap();
+    let longest = longest_period(LINE, DELAY, buffer, MTU, FRAME, Unit::BLOCK).unwrap();
     for seed in 1..=5 {
         let mut spec = alone(LINE, DELAY, u64::MAX, MTU, buffer, CreditReturn::Periodic(longest * 2));
         spec.seed = seed;

@@ -1,12 +1,12 @@
 //! The registers of CBFC, number by number, on a link with a buffer of 8 blocks; and on any link, whatever is lost.
 use std::collections::VecDeque;
 
-use backwater_control::flow_control::{CreditReceiver, CreditSender, blocks};
+use backwater_control::flow_control::{CreditReceiver, CreditSender, Unit};
 use proptest::prelude::*;
 
-/// Bytes of `n` blocks.
-const fn b(n: u32) -> u32 {
-    n * 64
+/// Blocks of a packet.
+const fn blocks(bytes: u32) -> u32 {
+    Unit::BLOCK.count(bytes)
 }
 
 /// FCTBS, FCCL, credits of the sender; ABR, held, FCCL of the receiver.
@@ -18,35 +18,35 @@ fn registers(sender: CreditSender, receiver: &CreditReceiver) -> [u32; 6] {
 fn the_registers_of_a_link_on_which_nothing_is_lost() {
     let (mut up, mut down) = (CreditSender::new(8), CreditReceiver::new(8));
     assert_eq!(registers(up, &down), [0, 8, 8, 0, 0, 8]);
-    up.on_sent(b(3));
+    up.on_sent(3);
     assert_eq!(registers(up, &down), [3, 8, 5, 0, 0, 8]);
-    assert!(down.on_arrival(b(3)));
+    assert!(down.on_arrival(3));
     // What arrived is no longer free: FCCL stays.
     assert_eq!(registers(up, &down), [3, 8, 5, 3, 3, 8]);
     // 129 B are three blocks.
-    up.on_sent(129);
-    assert!(down.on_arrival(129));
+    up.on_sent(blocks(129));
+    assert!(down.on_arrival(blocks(129)));
     assert_eq!(registers(up, &down), [6, 8, 2, 6, 6, 8]);
-    assert!(up.fits(128) && !up.fits(129));
-    down.on_freed(b(3));
+    assert!(up.fits(blocks(128)) && !up.fits(blocks(129)));
+    down.on_freed(3);
     // The sender does not know it yet.
     assert_eq!(registers(up, &down), [6, 8, 2, 6, 3, 11]);
     up.on_update(down.grant());
     assert_eq!((registers(up, &down), down.granted()), ([6, 11, 5, 6, 3, 11], 11));
-    up.on_sent(b(5));
+    up.on_sent(5);
     assert_eq!(registers(up, &down), [11, 11, 0, 6, 3, 11]);
-    assert!(!up.fits(1) && down.on_arrival(b(5)));
+    assert!(!up.fits(1) && down.on_arrival(5));
     assert_eq!((registers(up, &down), down.held(), down.buffer()), ([11, 11, 0, 11, 8, 11], 8, 8));
 }
 
 #[test]
 fn a_lost_update_is_made_up_for_by_the_next() {
     let (mut up, mut down) = (CreditSender::new(8), CreditReceiver::new(8));
-    up.on_sent(b(8));
-    down.on_arrival(b(8));
-    down.on_freed(b(2));
+    up.on_sent(8);
+    down.on_arrival(8);
+    down.on_freed(2);
     assert_eq!(down.grant(), 10);
-    down.on_freed(b(3));
+    down.on_freed(3);
     // 10 was lost; 13 holds the two and the three.
     up.on_update(down.grant());
     assert_eq!(registers(up, &down), [8, 13, 5, 8, 3, 13]);
@@ -55,10 +55,10 @@ fn a_lost_update_is_made_up_for_by_the_next() {
 #[test]
 fn blocks_of_a_lost_packet_come_back_with_the_senders_next_update() {
     let (mut up, mut down) = (CreditSender::new(8), CreditReceiver::new(8));
-    up.on_sent(b(3));
-    up.on_sent(b(2));
+    up.on_sent(3);
+    up.on_sent(2);
     // The packet of three was lost on the wire.
-    down.on_arrival(b(2));
+    down.on_arrival(2);
     up.on_update(down.grant());
     // Eight are free less two held, but the sender is three short for ever ...
     assert_eq!(registers(up, &down), [5, 8, 3, 2, 2, 8]);
@@ -71,7 +71,7 @@ fn blocks_of_a_lost_packet_come_back_with_the_senders_next_update() {
 #[test]
 fn a_packet_beyond_the_buffer_is_reported_and_grants_nothing() {
     let mut down = CreditReceiver::new(8);
-    assert!(down.on_arrival(b(8)));
+    assert!(down.on_arrival(8));
     assert!(!down.on_arrival(1));
     // ABR 9, nothing free.
     assert_eq!(down.fccl(), 9);
@@ -129,7 +129,7 @@ impl Link {
     fn arrive(&mut self) {
         match self.wire.pop_front() {
             Some(Thing::Packet(bytes)) => {
-                assert!(self.down.on_arrival(bytes), "the buffer overflowed");
+                assert!(self.down.on_arrival(blocks(bytes)), "the buffer overflowed");
                 self.buffer.push(bytes);
             }
             Some(Thing::Fctbs(fctbs)) => self.down.resynchronise(fctbs),
@@ -141,8 +141,8 @@ impl Link {
     fn play(&mut self, event: Event, packets: bool) {
         match event {
             Event::Send(bytes) => {
-                if self.up.fits(bytes) {
-                    self.up.on_sent(bytes);
+                if self.up.fits(blocks(bytes)) {
+                    self.up.on_sent(blocks(bytes));
                     self.sent += u64::from(blocks(bytes));
                     self.wire.push_back(Thing::Packet(bytes));
                 }
@@ -156,7 +156,7 @@ impl Link {
             Event::Free(at) => {
                 if !self.buffer.is_empty() {
                     let bytes = self.buffer.remove(at % self.buffer.len());
-                    self.down.on_freed(bytes);
+                    self.down.on_freed(blocks(bytes));
                 }
             }
             Event::Grant => self.back.push_back(self.down.grant()),
@@ -260,7 +260,7 @@ proptest! {
             }
             link.settle();
             prop_assert_eq!(link.up.credits(), buffer);
-            while link.up.fits(u32::MAX) {
+            while link.up.fits(blocks(u32::MAX)) {
                 link.play(Event::Send(u32::MAX), false);
                 link.play(Event::Arrive, false);
             }

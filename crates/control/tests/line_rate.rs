@@ -2,7 +2,7 @@
 use std::collections::VecDeque;
 
 use backwater_control::flow_control::{
-    CreditReceiver, CreditReturn, CreditSender, feasibility, longest_period,
+    CreditReceiver, CreditReturn, CreditSender, Unit, feasibility, longest_period,
 };
 use backwater_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -19,6 +19,7 @@ struct Link {
     delay: u64,
     period: u64,
     phase: u64,
+    unit: Unit,
 }
 
 impl Link {
@@ -28,7 +29,8 @@ impl Link {
 
     fn needed(&self) -> Bytes {
         let returned = CreditReturn::Periodic(Span::from_ps(self.period));
-        feasibility(RATE, Span::from_ps(self.delay), returned, Bytes::new(self.mtu), Bytes::new(FRAME)).needed
+        let (delay, mtu) = (Span::from_ps(self.delay), Bytes::new(self.mtu));
+        feasibility(RATE, delay, returned, mtu, Bytes::new(FRAME), self.unit).needed
     }
 
     /// Packets of a flow at line rate within a few periods.
@@ -39,8 +41,9 @@ impl Link {
     /// When each packet of a flow starts that sends whenever it may, through a store-and-forward switch whose output is free.
     /// An update waits for `waits` of the packet on its wire.
     fn starts(&self, buffer: Bytes, packets: usize, mut waits: impl FnMut() -> f64) -> Vec<u64> {
-        let blocks = (buffer.get() / 64) as u32;
-        let (mut up, mut down) = (CreditSender::new(blocks), CreditReceiver::new(blocks));
+        let buffer = self.unit.within(buffer) as u32;
+        let (mut up, mut down) = (CreditSender::new(buffer), CreditReceiver::new(buffer));
+        let packet = self.unit.count(self.mtu as u32);
         let (mut starts, mut idle) = (Vec::new(), 0);
         // When what is in the next switch has left it, and (arrival, FCCL) of updates on their way.
         let (mut leaving, mut updates) = (VecDeque::new(), VecDeque::new());
@@ -51,8 +54,8 @@ impl Link {
                 let at = due + (waits().clamp(0.0, 1.0) * self.packet() as f64) as u64;
                 while leaving.front().is_some_and(|&left| left < at) {
                     leaving.pop_front();
-                    down.on_arrival(self.mtu as u32);
-                    down.on_freed(self.mtu as u32);
+                    down.on_arrival(packet);
+                    down.on_freed(packet);
                 }
                 updates.push_back((at + FRAME * BYTE + self.delay, down.fccl()));
                 due += self.period;
@@ -61,11 +64,11 @@ impl Link {
             while updates.front().is_some_and(|&(at, _)| at < idle) {
                 up.on_update(updates.pop_front().expect("there is one").1);
             }
-            if !up.fits(self.mtu as u32) {
+            if !up.fits(packet) {
                 idle = updates.front().map_or(due, |&(at, _)| at) + 1;
                 continue;
             }
-            up.on_sent(self.mtu as u32);
+            up.on_sent(packet);
             starts.push(idle);
             leaving.push_back(idle + self.delay + 2 * self.packet());
             idle += self.packet();
@@ -76,13 +79,14 @@ impl Link {
 
 fn link() -> impl Strategy<Value = Link> {
     let mtu = prop_oneof![Just(2_048_u64), 64..5_000_u64];
-    (mtu, 0..5_000_000_u64, 1_000..60_000_000_u64, 0.0..1.0_f64).prop_map(|(mtu, delay, period, share)| {
-        Link {
-            mtu,
-            delay,
-            period: period.max(FRAME * BYTE + mtu * BYTE),
-            phase: (share * period as f64) as u64,
-        }
+    let unit = prop_oneof![Just(Unit::BLOCK), Just(Unit::FLIT)];
+    let times = (0..5_000_000_u64, 1_000..60_000_000_u64, 0.0..1.0_f64);
+    (mtu, times, unit).prop_map(|(mtu, (delay, period, share), unit)| Link {
+        mtu,
+        delay,
+        period: period.max(FRAME * BYTE + mtu * BYTE),
+        phase: (share * period as f64) as u64,
+        unit,
     })
 }
 
@@ -109,9 +113,9 @@ proptest! {
         let (delay, buffer) = (Span::from_ps(link.delay), Bytes::new(buffer));
         let (mtu, frame) = (Bytes::new(link.mtu), Bytes::new(FRAME));
         let needed = |period| {
-            feasibility(RATE, delay, CreditReturn::Periodic(period), mtu, frame).needed
+            feasibility(RATE, delay, CreditReturn::Periodic(period), mtu, frame, link.unit).needed
         };
-        match longest_period(RATE, delay, buffer, mtu, frame) {
+        match longest_period(RATE, delay, buffer, mtu, frame, link.unit) {
             Some(longest) => {
                 prop_assert!(needed(longest) <= buffer);
                 prop_assert!(needed(longest + Span::from_ps(1)) > buffer);
@@ -124,7 +128,7 @@ proptest! {
     fn a_buffer_of_what_is_sent_in_tc_alone_starves_the_flow(link in link()) {
         // TCD §4.4 asks for more than C·Tc; what is on the cable comes on top.
         let buffer = Bytes::new(link.period / BYTE);
-        prop_assume!(buffer.get() / 64 >= link.mtu.div_ceil(64));
+        prop_assume!(link.unit.within(buffer) >= u64::from(link.unit.count(link.mtu as u32)));
         let starts = link.starts(buffer, link.rounds(), || 0.0);
         prop_assert!(!at_line_rate(&starts, &link));
     }
@@ -135,7 +139,7 @@ fn the_bound_is_reached_in_the_worst_phase() {
     // Packets of 2 048 B, a cable of two packets each way, Tc of ten. An update leaves at once, the next one waits for a packet;
     // 10 + 4 + 3 packets, and 24 B of updates: 17, and the one that starts.
     let packet = 2_048 * BYTE;
-    let link = Link { mtu: 2_048, delay: 2 * packet, period: 10 * packet, phase: 0 };
+    let link = Link { mtu: 2_048, delay: 2 * packet, period: 10 * packet, phase: 0, unit: Unit::BLOCK };
     assert_eq!(link.needed().get(), 18 * 2_048);
     let starves = |packets: u64, phase: u64| {
         let mut waiting = true;

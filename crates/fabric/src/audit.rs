@@ -1,5 +1,4 @@
 //! Invariants checked at the end of every run: what came in and has not gone out is still there.
-use backwater_control::flow_control::blocks;
 
 use crate::node::FabricNode;
 use crate::packet::Packet;
@@ -46,7 +45,7 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
     let ports = &switch.ports;
     let mut by_ingress = vec![0u64; switch.memory.accounts.len()];
     let mut used = 0;
-    let mut blocks_held = vec![0u32; switch.memory.accounts.len()];
+    let mut units_held = vec![0u32; switch.memory.accounts.len()];
     for at in 0..ports.queues.len() {
         for packet in switch.waiting(at) {
             let ingress = ports.at(packet.port, packet.class);
@@ -55,18 +54,18 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
             }
             if (world.lossless | switch.memory.credited) & (1 << packet.class) != 0 {
                 by_ingress[ingress] += u64::from(packet.size);
-                blocks_held[ingress] += blocks(u32::from(packet.size));
+                units_held[ingress] += ports.credits.as_ref().map_or(0, |credits| credits.units(packet.size));
             }
         }
     }
-    for (at, mut waiting) in blocks_held.into_iter().enumerate() {
+    for (at, mut waiting) in units_held.into_iter().enumerate() {
         let (port, class) = ((at / ports.classes) as u16, (at % ports.classes) as u8);
         let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else { continue };
         waiting += credits.on_their_way(at);
         let (held, buffer) = credits.held(at);
         if held != waiting || held > buffer {
             return Err(format!(
-                "ingress port {port}, class {class} counts {held} of {buffer} blocks, {waiting} are there"
+                "ingress port {port}, class {class} counts {held} of {buffer} units, {waiting} are there"
             ));
         }
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use backwater_control::CodePoint;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, blocks, feasibility};
+use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, Unit, feasibility};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
@@ -32,7 +32,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Whether the other end has used up, to within `packet` blocks, all that it could know of by now: what had been told
+    /// Whether the other end has used up, to within `packet` units, all that it could know of by now: what had been told
     /// before `told_by`. It may have gone on by what it was told since; that it had to is what counts.
     #[inline]
     fn used_up(&mut self, told_by: u64, packet: u32) -> bool {
@@ -44,7 +44,7 @@ impl Lane {
     }
 }
 
-/// A packet on its way out: it holds its blocks in the lane by which it came until it has left completely.
+/// A packet on its way out: it holds its units in the lane by which it came until it has left completely.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leaving {
     until: u64,
@@ -70,9 +70,9 @@ pub(crate) struct Credits {
     /// Per port: updates follow each other so closely that what was granted by one is still arriving when the next is composed.
     /// Then it shows at an arrival, not at the next update, that the other end had used it up.
     close: Vec<bool>,
-    /// Per port: with fewer blocks than these free, the other end may have to wait before the next update.
+    /// Per port: with fewer units than these free, the other end may have to wait before the next update.
     ample: Vec<u32>,
-    /// Blocks of a full packet.
+    /// Units of a full packet.
     packet: u32,
     keeps_issued: bool,
 }
@@ -102,9 +102,9 @@ impl Credits {
         let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let keeps_issued = network.is_switch(node) && world.detectors.iter().any(Detector::wants_last_hold);
         let lane = Lane {
-            sender: CreditSender::new(settings.blocks),
-            receiver: CreditReceiver::new(settings.blocks),
-            issued: if keeps_issued { VecDeque::from([(0, settings.blocks)]) } else { VecDeque::new() },
+            sender: CreditSender::new(settings.units),
+            receiver: CreditReceiver::new(settings.units),
+            issued: if keeps_issued { VecDeque::from([(0, settings.units)]) } else { VecDeque::new() },
         };
         let entity = |port: usize| u64::from(node) << 16 | port as u64;
         let phase = |port: usize| match settings.returned {
@@ -117,8 +117,9 @@ impl Credits {
         // The updates of all classes may leave together.
         let frame = Bytes::new(u64::from(settings.frame)) * u64::from(settings.classes.count_ones());
         let ample = |port: &Port| {
-            let needed = feasibility(port.rate, port.delay, settings.returned, mtu, frame).needed;
-            blocks(needed.get().min(u64::from(u32::MAX)) as u32)
+            let needed =
+                feasibility(port.rate, port.delay, settings.returned, mtu, frame, settings.unit).needed;
+            settings.unit.count(needed.get().min(u64::from(u32::MAX)) as u32)
         };
         Self {
             settings: *settings,
@@ -129,7 +130,7 @@ impl Credits {
             loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
             round: ports.iter().map(|p| round(p, mtu)).collect(),
             ample: ports.iter().map(ample).collect(),
-            packet: blocks(mtu.get() as u32),
+            packet: settings.unit.count(mtu.get() as u32),
             close: ports.iter().map(|p| close(round(p, mtu), settings.returned)).collect(),
             keeps_issued,
         }
@@ -141,21 +142,33 @@ impl Credits {
         self.settings.classes & (1 << class) != 0
     }
 
-    /// Blocks of a lane's buffer that are taken, those of packets on their way out included, and all of them.
+    /// What a credit stands for.
+    #[inline]
+    pub(crate) const fn unit(&self) -> Unit {
+        self.settings.unit
+    }
+
+    /// Units that a packet takes.
+    #[inline]
+    pub(crate) const fn units(&self, size: u16) -> u32 {
+        self.settings.unit.count(size as u32)
+    }
+
+    /// Units of a lane's buffer that are taken, those of packets on their way out included, and all of them.
     pub(crate) fn held(&self, at: usize) -> (u32, u32) {
         let receiver = &self.lanes[at].receiver;
         (receiver.held(), receiver.buffer())
     }
 
-    /// Blocks that a lane may send.
+    /// Units that a lane may send.
     pub(crate) fn available(&self, at: usize) -> u32 {
         self.lanes[at].sender.credits()
     }
 
-    /// Blocks of a lane that are on their way out.
+    /// Units of a lane that are on their way out.
     pub(crate) fn on_their_way(&self, at: usize) -> u32 {
         let own = self.leaving.iter().filter(|leaving| leaving.size > 0 && leaving.lane as usize == at);
-        own.map(|leaving| blocks(u32::from(leaving.size))).sum()
+        own.map(|leaving| self.units(leaving.size)).sum()
     }
 
     pub(crate) fn state_bytes(&self) -> usize {
@@ -171,12 +184,13 @@ impl Credits {
     /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
     fn settle(&mut self, at: usize, now: u64) -> Option<u64> {
         let mut last = None;
+        let unit = self.settings.unit;
         for leaving in &mut self.leaving {
             if leaving.size == 0 || leaving.lane as usize != at {
                 continue;
             }
             if leaving.until <= now {
-                self.lanes[at].receiver.on_freed(u32::from(leaving.size));
+                self.lanes[at].receiver.on_freed(unit.count(u32::from(leaving.size)));
                 leaving.size = 0;
             } else {
                 last = last.max(Some(leaving.until));
@@ -192,7 +206,8 @@ impl Credits {
         let before = std::mem::replace(leaving, Leaving { until, lane: lane as u32, size });
         if before.size > 0 {
             // The port is idle again, so what it sent before has left.
-            self.lanes[before.lane as usize].receiver.on_freed(u32::from(before.size));
+            let units = self.units(before.size);
+            self.lanes[before.lane as usize].receiver.on_freed(units);
         }
     }
 }
@@ -209,7 +224,7 @@ impl Ports {
     pub(crate) fn fits(&self, port: u16, class: u8, size: u16) -> bool {
         match &self.credits {
             Some(credits) if credits.govern(class) => {
-                credits.lanes[self.at(port, class)].sender.fits(u32::from(size))
+                credits.lanes[self.at(port, class)].sender.fits(credits.units(size))
             }
             _ => true,
         }
@@ -224,7 +239,8 @@ impl Ports {
         if !credits.govern(class) {
             return;
         }
-        credits.lanes[at].sender.on_sent(u32::from(packet.size));
+        let units = credits.units(packet.size);
+        credits.lanes[at].sender.on_sent(units);
         let periodic = credits.periodic;
         if let (Some(from), Some(ingress)) = (from, ingress) {
             credits.start_leaving(port, until, from, packet.size);
@@ -248,8 +264,9 @@ impl Ports {
     pub(crate) fn earn_credit(&mut self, packet: &Packet) -> Earned {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
+        let units = credits.units(packet.size);
         let lane = &mut credits.lanes[at];
-        let fits = lane.receiver.on_arrival(u32::from(packet.size));
+        let fits = lane.receiver.on_arrival(units);
         let port = packet.port as usize;
         let told_by = packet.time.saturating_sub(credits.round[port]);
         let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(told_by, credits.packet);
@@ -261,9 +278,10 @@ impl Ports {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
         if credits.govern(packet.class) {
+            let units = credits.units(packet.size);
             let receiver = &mut credits.lanes[at].receiver;
-            receiver.on_arrival(u32::from(packet.size));
-            receiver.on_freed(u32::from(packet.size));
+            receiver.on_arrival(units);
+            receiver.on_freed(units);
             if !self.is_armed(packet.port, packet.class) {
                 self.tell_at(packet.port, packet.class, packet.time);
             }

@@ -14,7 +14,7 @@
 use backwater_control::CodePoint;
 use backwater_control::arbitration::VlArbiter;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::blocks;
+use backwater_control::flow_control::Unit;
 use backwater_engine::Post;
 
 use crate::egress::pick;
@@ -211,15 +211,15 @@ impl Switch {
     #[inline]
     fn choose_lane(&mut self, out: u16, class: u8) -> Option<usize> {
         let at = self.ports.at(out, class);
-        let available = match &self.ports.credits {
-            Some(credits) if credits.govern(class) => credits.available(at),
-            _ => u32::MAX,
+        let (available, unit) = match &self.ports.credits {
+            Some(credits) if credits.govern(class) => (credits.available(at), credits.unit()),
+            _ => (u32::MAX, Unit::BLOCK),
         };
         let crossbar = self.crossbar.as_deref()?;
         let mut turns = crossbar.voqs.in_turn(at);
         while let Some(lane) = turns.next(&crossbar.voqs, at) {
             let head = self.ports.pool.first_mut(crossbar.voqs.head(at, lane));
-            if blocks(u32::from(head.size)) <= available {
+            if unit.count(u32::from(head.size)) <= available {
                 return Some(lane);
             }
             if head.kind == Kind::Data {
@@ -313,6 +313,6 @@ impl Switch {
     fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
         let at = self.ports.at(packet.port, packet.class);
         let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
-        self.ports.fail(packet.time, packet.port, What::Blocks(held, buffer), post);
+        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), post);
     }
 }

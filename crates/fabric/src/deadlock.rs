@@ -6,7 +6,7 @@
 //! gate again.
 use std::collections::{BTreeMap, BTreeSet};
 
-use backwater_control::flow_control::{CreditReturn, Form, blocks};
+use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_topology::Network;
 use backwater_units::Span;
 
@@ -109,7 +109,7 @@ fn has_room(node: &FabricNode, port: u16, below: &FabricNode, ingress: u16, clas
     }
     let (held, buffer) = credits.held(below.ports().at(ingress, class));
     let heads = switch.fifos(switch.ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
-    let least = heads.map(|fifo| blocks(u32::from(switch.ports.pool.first(*fifo).size))).min();
+    let least = heads.map(|fifo| credits.units(switch.ports.pool.first(*fifo).size)).min();
     least.is_some_and(|least| least <= buffer.saturating_sub(held))
 }
 

@@ -48,7 +48,14 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             region: Bytes::new(region),
             arithmetic: headroom_arithmetic(port, world),
         },
-        What::Blocks(held, buffer) => Violation::CreditOverflow { time, node: name, from, held, buffer },
+        What::Credits(held, buffer) => Violation::CreditOverflow {
+            time,
+            node: name,
+            from,
+            held,
+            buffer,
+            unit: world.credits.as_ref().map_or(Bytes::ZERO, |credits| credits.unit.size()),
+        },
         What::Receive(held, depth, lossless) => Violation::ReceiveOverflow {
             time,
             node: name,

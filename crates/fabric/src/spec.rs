@@ -1,7 +1,7 @@
 //! Everything a run needs to know, already resolved and checked: what `scenario` builds and [`crate::Simulation`] runs.
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold};
+use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold, Unit};
 use backwater_control::isolation::Isolation;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
@@ -296,6 +296,8 @@ pub struct PfcSpec {
 pub struct CreditSpec {
     /// Buffer of each ingress port, of switches and of hosts, for each priority.
     pub buffer: Bytes,
+    /// What one credit stands for.
+    pub unit: Unit,
     /// When credits go back.
     pub returned: CreditReturn,
     /// Size of an update on the wire.

@@ -19,8 +19,8 @@ pub(crate) enum What {
     Headroom(u64, u64),
     /// (bytes that the ingress region would hold, region)
     Region(u64, u64),
-    /// (blocks that would be held, blocks of the buffer)
-    Blocks(u32, u32),
+    /// (units of credit that would be held, those of the buffer)
+    Credits(u32, u32),
     /// (flow, expected packet, packet that came)
     Order(u32, u32, u32),
     /// (bytes that a host's receive queue would hold, its depth, whether the class is lossless)
@@ -97,7 +97,7 @@ pub enum Violation {
     },
     /// A packet came for which the ingress port had granted no credits: a bug in the model, not in the scenario.
     #[error(
-        "{time}: the buffer of ingress port {from} -> {node} would hold {held} blocks of 64 B, {buffer} exist: a packet came \
+        "{time}: the buffer of ingress port {from} -> {node} would hold {held} units of {unit}, {buffer} exist: a packet came \
          without credits (a bug)"
     )]
     CreditOverflow {
@@ -107,10 +107,12 @@ pub enum Violation {
         node: String,
         /// The upstream neighbour.
         from: String,
-        /// Blocks that would be held.
+        /// Units that would be held.
         held: u32,
-        /// Blocks of the buffer.
+        /// Units of the buffer.
         buffer: u32,
+        /// What a credit stands for.
+        unit: Bytes,
     },
     /// Packets of one flow arrived out of order: a bug in the model, not in the scenario.
     #[error(

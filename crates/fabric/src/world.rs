@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backwater_control::arbitration::{Quanta, VlEntry};
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{BLOCK, CreditReturn, Form};
+use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
@@ -77,8 +77,9 @@ pub(crate) struct Pfc {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CreditSettings {
     pub(crate) returned: CreditReturn,
-    /// Blocks of the buffer of an ingress port and class.
-    pub(crate) blocks: u32,
+    pub(crate) unit: Unit,
+    /// Units of the buffer of an ingress port and class.
+    pub(crate) units: u32,
     pub(crate) frame: u16,
     pub(crate) unchanged: bool,
     pub(crate) loss_ppm: u32,
@@ -373,7 +374,8 @@ fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
 fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {
     CreditSettings {
         returned: credits.returned,
-        blocks: (credits.buffer.get() / BLOCK.get()) as u32,
+        unit: credits.unit,
+        units: credits.unit.within(credits.buffer) as u32,
         frame: credits.frame.get() as u16,
         // What is returned at once has no period in which to repeat it.
         unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),

@@ -2,7 +2,7 @@
 use crate::errors::bad_input;
 use backwater_control::detector::{Tcd, max_ton as ton, max_ton_authors as ton_authors};
 use backwater_control::flow_control::{
-    CreditReturn, feasibility as feasible, headroom as room, longest_period,
+    CreditReturn, Unit, feasibility as feasible, headroom as room, longest_period,
 };
 use backwater_units::{Bytes, Rate, Span};
 use pyo3::prelude::*;
@@ -136,7 +136,7 @@ pub(crate) fn feasibility(
     let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
     let returned = period.map_or(Ok(CreditReturn::AtOnce), |text| cycle(text).map(CreditReturn::Periodic))?;
     let updates = frame * lanes;
-    let answer = feasible(rate, delay, returned, mtu, updates);
+    let answer = feasible(rate, delay, returned, mtu, updates, Unit::BLOCK);
     let port = answer.needed * lanes;
     let mut steps: Vec<String> = answer.steps().iter().map(ToString::to_string).collect();
     if lanes > 1 {
@@ -152,7 +152,7 @@ pub(crate) fn feasibility(
     if let Some(text) = buffer {
         let buffer: Bytes = quantity("buffer", text)?;
         let share = Bytes::new(buffer.get() / lanes);
-        let longest = longest_period(rate, delay, share, mtu, updates);
+        let longest = longest_period(rate, delay, share, mtu, updates, answer.unit);
         let fits = answer.needed <= share;
         let verdict = if fits { "holds line rate" } else { "starves without any congestion" };
         steps.push(format!("{buffer}: the link {verdict}"));

@@ -1,13 +1,13 @@
-//! CBFC, credit-based flow control: what one virtual lane (VL) of a link may still send, counted in blocks of 64 B.
+//! CBFC, credit-based flow control: what one virtual lane (VL) of a link may still send, counted in units of 64 B.
 //!
 //! Reference: InfiniBand Architecture Specification vol. 1, §7.9; TCD (SIGCOMM 2021) §2.2 and Figure 1.
 //!
 //! ```text
 //!   upstream                                              downstream
-//!   FCTBS  blocks sent in all          data ─────────▶    ABR   blocks received in all
+//!   FCTBS  units sent in all           data ─────────▶    ABR   units received in all
 //!                                      FCTBS ────────▶          := FCTBS (resynchronised)
-//!   FCCL   blocks that may be sent  ◀───────── FCCL       FCCL = ABR + free blocks of the VL's buffer
-//!   a packet starts if FCCL − FCTBS ≥ its blocks          an update every Tc, or after every packet that left
+//!   FCCL   units that may be sent   ◀───────── FCCL       FCCL = ABR + free units of the VL's buffer
+//!   a packet starts if FCCL − FCTBS ≥ its units           an update every Tc, or after every packet that left
 //! ```
 //! An update carries both numbers: the sender's FCTBS for the direction in which it flows, and the FCCL of the other one.
 //! As both count from the start of the link, a lost update is made up for by the next; and a lost packet, which ABR would
@@ -16,7 +16,7 @@
 //!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | block | B | 64 | InfiniBand specification |
+//! | unit | B | 64: a block | InfiniBand specification; other networks count flits, as large as their links are wide: [`Unit`] |
 //! | buffer | B | 280 KB per ingress port | TCD paper §3.1 |
 //! | Tc | ps | 50 µs | open in the TCD paper, which bounds it by 65 536 symbol times (65.5 µs at 40 Gbps) |
 //! | phase | ps | random per link | open; equal phases would let all links of a network update at the same instant |
@@ -31,13 +31,49 @@ use backwater_units::{Bytes, Span, Time};
 use crate::ConfigError;
 use crate::error::require;
 
-/// The unit of credit.
-pub const BLOCK: Bytes = Bytes::new(64);
+/// What one credit stands for: a power of two of bytes, so that hardware and we divide by shifting. Of a packet's last unit a
+/// credit is needed for all, even if it is not filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Unit {
+    shift: u8,
+}
 
-/// Blocks that a packet of so many bytes takes.
-#[inline]
-pub const fn blocks(bytes: u32) -> u32 {
-    bytes.div_ceil(BLOCK.get() as u32)
+impl Unit {
+    /// The block of the InfiniBand specification, 64 B.
+    pub const BLOCK: Self = Self { shift: 6 };
+    /// 16 B, a flit of 100 Gbps at 700 MHz (142.9 bit in a cycle) less its overhead. Reconstructed: the PFT paper gives these two,
+    /// and thresholds of hundreds of credits, but not what a credit is.
+    pub const FLIT: Self = Self { shift: 4 };
+    /// The largest.
+    pub const MOST: Bytes = Bytes::new(4096);
+
+    /// Refuses what is no power of two, or more than [`Self::MOST`].
+    pub fn new(size: Bytes) -> Result<Self, ConfigError> {
+        require(
+            size.get().is_power_of_two() && size <= Self::MOST,
+            "unit",
+            size,
+            "a power of two from 1B to 4096B",
+            "64B are the blocks of InfiniBand, 16B the flits of the PFT paper as reconstructed",
+        )?;
+        Ok(Self { shift: size.get().trailing_zeros() as u8 })
+    }
+
+    /// Bytes of one.
+    pub const fn size(self) -> Bytes {
+        Bytes::new(1 << self.shift)
+    }
+
+    /// How many a packet of so many bytes takes.
+    #[inline]
+    pub const fn count(self, bytes: u32) -> u32 {
+        bytes.div_ceil(1 << self.shift)
+    }
+
+    /// How many there are in a buffer of so many bytes, in which a started one is none.
+    pub const fn within(self, buffer: Bytes) -> u64 {
+        buffer.get() >> self.shift
+    }
 }
 
 /// When the downstream side tells what has become free.
@@ -88,24 +124,24 @@ pub struct CreditSender {
 }
 
 impl CreditSender {
-    /// After link initialisation: all `blocks` of the buffer downstream are free.
-    pub const fn new(blocks: u32) -> Self {
-        Self { fctbs: 0, fccl: blocks }
+    /// After link initialisation: all `units` of the buffer downstream are free.
+    pub const fn new(units: u32) -> Self {
+        Self { fctbs: 0, fccl: units }
     }
 
-    /// FCTBS, blocks sent in all, modulo 2³².
+    /// FCTBS, units sent in all, modulo 2³².
     #[inline]
     pub const fn fctbs(&self) -> u32 {
         self.fctbs
     }
 
-    /// FCCL, blocks that may have been sent in all, modulo 2³².
+    /// FCCL, units that may have been sent in all, modulo 2³².
     #[inline]
     pub const fn fccl(&self) -> u32 {
         self.fccl
     }
 
-    /// Blocks that may be sent now. As in the specification the two counters are compared within half of their range, so
+    /// Units that may be sent now. As in the specification the two counters are compared within half of their range, so
     /// that an FCCL behind FCTBS is no credit.
     #[inline]
     pub const fn credits(&self) -> u32 {
@@ -113,16 +149,22 @@ impl CreditSender {
         if ahead < 0 { 0 } else { ahead.cast_unsigned() }
     }
 
-    /// Whether a packet of so many bytes may start.
+    /// Units of a buffer of so many that are taken as far as this side knows: sent, and not yet told to be free.
     #[inline]
-    pub const fn fits(&self, bytes: u32) -> bool {
-        self.credits() >= blocks(bytes)
+    pub const fn used(&self, buffer: u32) -> u32 {
+        buffer.saturating_sub(self.credits())
+    }
+
+    /// Whether a packet of so many units may start.
+    #[inline]
+    pub const fn fits(&self, units: u32) -> bool {
+        self.credits() >= units
     }
 
     /// A packet that [`Self::fits`] starts.
     #[inline]
-    pub const fn on_sent(&mut self, bytes: u32) {
-        self.fctbs = self.fctbs.wrapping_add(blocks(bytes));
+    pub const fn on_sent(&mut self, units: u32) {
+        self.fctbs = self.fctbs.wrapping_add(units);
     }
 
     /// An update arrived that carries `fccl`.
@@ -142,24 +184,24 @@ pub struct CreditReceiver {
 }
 
 impl CreditReceiver {
-    /// An empty buffer of so many blocks.
-    pub const fn new(blocks: u32) -> Self {
-        Self { abr: 0, held: 0, buffer: blocks, granted: blocks }
+    /// An empty buffer of so many units.
+    pub const fn new(units: u32) -> Self {
+        Self { abr: 0, held: 0, buffer: units, granted: units }
     }
 
-    /// ABR, blocks received in all, modulo 2³².
+    /// ABR, units received in all, modulo 2³².
     #[inline]
     pub const fn abr(&self) -> u32 {
         self.abr
     }
 
-    /// Blocks in the buffer.
+    /// Units in the buffer.
     #[inline]
     pub const fn held(&self) -> u32 {
         self.held
     }
 
-    /// The buffer in blocks.
+    /// The buffer in units.
     #[inline]
     pub const fn buffer(&self) -> u32 {
         self.buffer
@@ -171,19 +213,19 @@ impl CreditReceiver {
         self.granted
     }
 
-    /// A packet arrived (under cut-through: its header, and its room is taken); false if the buffer had no room for it, which a
+    /// A packet of so many units arrived (under cut-through: its header, and its room is taken); false if the buffer had no room for it, which a
     /// correct upstream side never lets happen.
     #[inline]
-    pub const fn on_arrival(&mut self, bytes: u32) -> bool {
-        self.abr = self.abr.wrapping_add(blocks(bytes));
-        self.held += blocks(bytes);
+    pub const fn on_arrival(&mut self, units: u32) -> bool {
+        self.abr = self.abr.wrapping_add(units);
+        self.held += units;
         self.held <= self.buffer
     }
 
     /// The last byte of a packet has left the buffer.
     #[inline]
-    pub const fn on_freed(&mut self, bytes: u32) {
-        self.held -= blocks(bytes);
+    pub const fn on_freed(&mut self, units: u32) {
+        self.held -= units;
     }
 
     /// An update of the upstream side arrived: what it has sent in all has arrived before it, or is lost.
@@ -211,14 +253,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_takes_whole_blocks_of_64_bytes() {
-        assert_eq!([0, 1, 64, 65, 2048].map(blocks), [0, 1, 1, 2, 32]);
+    fn a_packet_takes_whole_units() {
+        let count = |unit: Unit| [0, 1, 64, 65, 2048, u32::MAX].map(|bytes| unit.count(bytes));
+        assert_eq!(count(Unit::BLOCK), [0, 1, 1, 2, 32, 1 << 26]);
+        assert_eq!(count(Unit::FLIT), [0, 1, 4, 5, 128, 1 << 28]);
+        assert_eq!(count(Unit::new(Bytes::new(1)).unwrap()), [0, 1, 64, 65, 2048, u32::MAX]);
+    }
+
+    #[test]
+    fn a_unit_is_a_power_of_two_up_to_4_kib() {
+        for size in [0, 18, 63, 8192] {
+            let refused = Unit::new(Bytes::new(size)).unwrap_err().to_string();
+            assert!(refused.contains("must be a power of two from 1B to 4096B"), "{refused}");
+        }
+        for size in [1, 16, 64, 4096] {
+            assert_eq!(Unit::new(Bytes::new(size)).unwrap().size(), Bytes::new(size));
+        }
+        assert_eq!((Unit::new(Bytes::new(64)), Unit::new(Bytes::new(16))), (Ok(Unit::BLOCK), Ok(Unit::FLIT)));
+    }
+
+    #[test]
+    fn what_is_used_of_a_buffer_is_what_was_sent_and_not_told_to_be_free() {
+        let mut sender = CreditSender::new(100);
+        assert_eq!(sender.used(100), 0);
+        sender.on_sent(60);
+        assert_eq!(sender.used(100), 60);
+        sender.on_update(145); // 45 of them are free again
+        assert_eq!(sender.used(100), 15);
     }
 
     #[test]
     fn an_fccl_behind_fctbs_is_no_credit() {
         let mut sender = CreditSender::new(4);
-        sender.on_sent(4 * 64);
+        sender.on_sent(4);
         sender.on_update(3);
         assert_eq!(sender.credits(), 0);
         assert!(!sender.fits(1) && sender.fits(0));

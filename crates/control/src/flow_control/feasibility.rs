@@ -8,7 +8,7 @@
 //!   downstream  │ ╲tp│ in │ out │ freed ... Tc ... │ 1 packet │   next update leaves
 //!               ├────────────────────── W ─────────────────────┤
 //! ```
-//! A packet takes credit when it starts. Its blocks are free when its last byte has left the next switch, are told by the
+//! A packet takes credit when it starts. Its units are free when its last byte has left the next switch, are told by the
 //! first update that is composed after that, and can be used when that update has arrived. All this time, W in the worst
 //! phase, the flow goes on: buffer for every packet that starts within W must be there.
 //!
@@ -19,8 +19,8 @@
 //! | 3 MTU/C | ps | the packet comes in completely, leaves completely; the update waits for the packet on its wire |
 //! | 3 frames/C | ps | the update itself; two of the other direction, before which the packet may have to wait when it leaves |
 //!
-//! In a closed interval of length W there start at most ⌊W·C/MTU⌋ + 1 packets back to back, of ⌈MTU/64⌉ blocks each. Thus
-//! B ≥ (⌊C·(Tc + 2 tp)/MTU + 3 + 3 frames/MTU⌋ + 1) · ⌈MTU/64⌉ blocks: the paper's C·Tc, the cable's 2·tp·C, and four packets.
+//! In a closed interval of length W there start at most ⌊W·C/MTU⌋ + 1 packets back to back, of ⌈MTU/unit⌉ units each. Thus
+//! B ≥ (⌊C·(Tc + 2 tp)/MTU + 3 + 3 frames/MTU⌋ + 1) · ⌈MTU/unit⌉ units: the paper's C·Tc, the cable's 2·tp·C, and four packets.
 //! Everything is exact in integers.
 //!
 //! Known deviations: cut-through needs up to one packet less, and hosts one packet less, as they free what has come in; both get
@@ -29,7 +29,7 @@ use core::fmt;
 
 use backwater_units::{Bytes, PS_PER_S, Rate, Span};
 
-use super::{BLOCK, CreditReturn};
+use super::{CreditReturn, Unit};
 
 /// Packets in W besides those in C·(Tc + 2 tp): one comes in, one leaves, one keeps the update waiting.
 const PACKETS: u64 = 3;
@@ -51,11 +51,13 @@ pub struct Feasibility {
     pub mtu: Bytes,
     /// An update on the wire.
     pub frame: Bytes,
+    /// What a credit stands for.
+    pub unit: Unit,
     /// C·(Tc + 2 tp), a started byte counted.
     pub in_loop: Bytes,
     /// Packets that may start before the credit of the first of them is back.
     pub packets: u64,
-    /// The least buffer, in whole blocks of 64 B.
+    /// The least buffer, in whole units.
     pub needed: Bytes,
 }
 
@@ -70,7 +72,7 @@ pub enum FeasibilityStep {
     Extra(Feasibility),
     /// Whole packets.
     Packets(Feasibility),
-    /// Whole blocks.
+    /// Whole units.
     Needed(Feasibility),
 }
 
@@ -102,8 +104,9 @@ impl fmt::Display for FeasibilityStep {
                 )
             }
             Self::Needed(t) => {
-                let each = blocks_of(t.mtu);
-                write!(f, "buffer >= {} * {each} blocks of {BLOCK} = {}", t.packets, t.needed)
+                let (each, unit) = (units(t.mtu, t.unit), t.unit.size());
+                let name = if t.unit == Unit::BLOCK { "blocks" } else { "units" };
+                write!(f, "buffer >= {} * {each} {name} of {unit} = {}", t.packets, t.needed)
             }
         }
     }
@@ -117,15 +120,22 @@ impl Feasibility {
     }
 }
 
-/// Blocks of a packet.
-const fn blocks_of(mtu: Bytes) -> u64 {
-    mtu.get().div_ceil(BLOCK.get())
+/// Units of a packet.
+const fn units(mtu: Bytes, unit: Unit) -> u64 {
+    mtu.get().div_ceil(unit.size().get())
 }
 
 /// The buffer of one virtual lane that lets one flow hold line rate whatever the phase of the updates, for a link of `rate`
 /// and one-way `delay` and packets up to `mtu` (at least 1 B). `frame` is what the updates of all virtual lanes take that leave
-/// together.
-pub fn feasibility(rate: Rate, delay: Span, returned: CreditReturn, mtu: Bytes, frame: Bytes) -> Feasibility {
+/// together, and a credit stands for a `unit`.
+pub fn feasibility(
+    rate: Rate,
+    delay: Span,
+    returned: CreditReturn,
+    mtu: Bytes,
+    frame: Bytes,
+    unit: Unit,
+) -> Feasibility {
     let period = match returned {
         CreditReturn::Periodic(period) => period,
         CreditReturn::AtOnce => Span::ZERO,
@@ -135,15 +145,22 @@ pub fn feasibility(rate: Rate, delay: Span, returned: CreditReturn, mtu: Bytes, 
     let extra = u128::from((mtu * PACKETS + frame * FRAMES).get()) * BYTE;
     let mtu = Bytes::new(mtu.get().max(1));
     let packets = saturate((in_loop + extra) / (u128::from(mtu.get()) * BYTE) + 1);
-    let needed = packets.saturating_mul(blocks_of(mtu)).saturating_mul(BLOCK.get());
+    let needed = packets.saturating_mul(units(mtu, unit)).saturating_mul(unit.size().get());
     let in_loop = Bytes::new(saturate(in_loop.div_ceil(BYTE)));
-    Feasibility { rate, delay, period, mtu, frame, in_loop, packets, needed: Bytes::new(needed) }
+    Feasibility { rate, delay, period, mtu, frame, unit, in_loop, packets, needed: Bytes::new(needed) }
 }
 
 /// The longest Tc for which `buffer` suffices; `None` if it does not even for credits that come back at once.
-pub fn longest_period(rate: Rate, delay: Span, buffer: Bytes, mtu: Bytes, frame: Bytes) -> Option<Span> {
+pub fn longest_period(
+    rate: Rate,
+    delay: Span,
+    buffer: Bytes,
+    mtu: Bytes,
+    frame: Bytes,
+    unit: Unit,
+) -> Option<Span> {
     let mtu = Bytes::new(mtu.get().max(1));
-    let packets = buffer.get() / BLOCK.get() / blocks_of(mtu);
+    let packets = unit.within(buffer) / units(mtu, unit);
     // (Tc + 2 tp)·C + 3 MTU + 3 frames < packets · MTU
     let room = u128::from(packets) * u128::from(mtu.get());
     let room = room.checked_sub(u128::from((mtu * PACKETS + frame * FRAMES).get()))? * BYTE;
@@ -165,7 +182,7 @@ mod tests {
     const FRAME: Bytes = Bytes::new(8);
 
     fn need(gbps: u64, delay: Span, returned: CreditReturn) -> Feasibility {
-        feasibility(Rate::from_gbps(gbps), delay, returned, MTU, FRAME)
+        feasibility(Rate::from_gbps(gbps), delay, returned, MTU, FRAME, Unit::BLOCK)
     }
 
     #[test]
@@ -181,7 +198,7 @@ mod tests {
         // less 8 µs on the cable, and less than that.
         let of = |gbps| {
             let (rate, buffer) = (Rate::from_gbps(gbps), Bytes::from_kb(280));
-            longest_period(rate, Span::from_us(4), buffer, MTU, FRAME)
+            longest_period(rate, Span::from_us(4), buffer, MTU, FRAME, Unit::BLOCK)
         };
         assert_eq!(of(32), Some(Span::from_ps(60_089_999)));
         assert_eq!(of(40), Some(Span::from_ps(46_471_999)));
@@ -193,19 +210,24 @@ mod tests {
         let need = need(100, Span::from_ns(500), CreditReturn::AtOnce);
         assert_eq!((need.packets, need.needed.get()), (10, 20_480));
         let none = need.needed - Bytes::new(1);
-        assert_eq!(longest_period(need.rate, need.delay, none, MTU, FRAME), None);
-        assert!(longest_period(need.rate, need.delay, need.needed, MTU, FRAME).is_some());
+        assert_eq!(longest_period(need.rate, need.delay, none, MTU, FRAME, Unit::BLOCK), None);
+        assert!(longest_period(need.rate, need.delay, need.needed, MTU, FRAME, Unit::BLOCK).is_some());
     }
 
     #[test]
-    fn a_packet_that_does_not_fill_its_last_block_costs_it_all_the_same() {
-        let of = |mtu| {
+    fn a_packet_that_does_not_fill_its_last_unit_costs_it_all_the_same() {
+        let of_unit = |mtu, unit| {
             let tc = CreditReturn::Periodic(Span::from_us(1));
-            feasibility(Rate::from_gbps(8), Span::ZERO, tc, Bytes::new(mtu), Bytes::new(0))
+            feasibility(Rate::from_gbps(8), Span::ZERO, tc, Bytes::new(mtu), Bytes::new(0), unit)
         };
+        let of = |mtu| of_unit(mtu, Unit::BLOCK);
         // 1 000 B in 1 µs at 1 B/ns. 65 B: ⌊15.4 + 3⌋ + 1 = 19 packets of 2 blocks; 64 B: ⌊15.6 + 3⌋ + 1 = 19 of 1.
         assert_eq!(of(65).needed, Bytes::new(19 * 128));
         assert_eq!(of(64).needed, Bytes::new(19 * 64));
+        // The same packets in flits of 16 B: 5 and 4 of them.
+        assert_eq!(of_unit(65, Unit::FLIT).needed, Bytes::new(19 * 80));
+        assert_eq!(of_unit(64, Unit::FLIT).needed, Bytes::new(19 * 64));
+        assert!(of_unit(65, Unit::FLIT).steps()[4].to_string().ends_with("19 * 5 units of 16B = 1.52KB"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod pfc;
 mod threshold;
 
 pub use bands::{Band, Bands, Strays};
-pub use cbfc::{BLOCK, CreditReceiver, CreditReturn, CreditSender, blocks};
+pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, Term, headroom, headroom_hpcc};
 pub use pfc::{Decision, Form};

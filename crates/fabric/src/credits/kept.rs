@@ -1,6 +1,4 @@
 //! Credits of a slow host, which keeps packets in the buffer of its link until it has drained them.
-use backwater_control::flow_control::BLOCK;
-
 use super::Credits;
 use crate::packet::Packet;
 use crate::ports::Ports;
@@ -8,7 +6,8 @@ use crate::ports::Ports;
 impl Credits {
     /// Bytes that a lane of a port may hold while its other end is sure not to wait for credits.
     pub(crate) fn spare_bytes(&self, port: u16) -> u64 {
-        BLOCK.get() * u64::from(self.settings.blocks.saturating_sub(self.ample[port as usize]))
+        self.settings.unit.size().get()
+            * u64::from(self.settings.units.saturating_sub(self.ample[port as usize]))
     }
 }
 
@@ -17,7 +16,8 @@ impl Ports {
     pub(crate) fn take_in(&mut self, packet: &Packet) -> Result<(), (u32, u32)> {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
-        if credits.govern(packet.class) && !credits.lanes[at].receiver.on_arrival(u32::from(packet.size)) {
+        let units = credits.units(packet.size);
+        if credits.govern(packet.class) && !credits.lanes[at].receiver.on_arrival(units) {
             return Err(credits.held(at));
         }
         Ok(())
@@ -28,7 +28,8 @@ impl Ports {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
         if credits.govern(packet.class) {
-            credits.lanes[at].receiver.on_freed(u32::from(packet.size));
+            let units = credits.units(packet.size);
+            credits.lanes[at].receiver.on_freed(units);
             if !self.is_armed(packet.port, packet.class) {
                 self.tell_at(packet.port, packet.class, now);
             }

@@ -17,7 +17,7 @@ pub(crate) mod stuck;
 mod sums;
 mod truth;
 
-use backwater_control::flow_control::{Threshold, blocks};
+use backwater_control::flow_control::Threshold;
 
 use crate::host::NIC;
 use crate::ingress::Memory;
@@ -204,7 +204,8 @@ impl Endpoint {
         let (mut shares, mut lanes) = ([0; 8], [0; 8]);
         for packet in self.iter() {
             shares[usize::from(packet.class)] += u64::from(packet.size);
-            lanes[usize::from(packet.class)] += blocks(u32::from(packet.size));
+            lanes[usize::from(packet.class)] +=
+                ports.credits.as_ref().map_or(0, |credits| credits.units(packet.size));
         }
         let held: u64 = shares.iter().sum();
         let count = self.iter().count();
@@ -234,7 +235,7 @@ impl Endpoint {
             };
             let (held, buffer) = credits.held(ports.at(NIC, class));
             if held != lanes[usize::from(class)] || held > buffer {
-                return Err(format!("the receive queue counts {held} of {buffer} blocks of class {class}"));
+                return Err(format!("the receive queue counts {held} of {buffer} units of class {class}"));
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ impl Host {
         if self.ports.credits.is_some()
             && let Err((held, buffer)) = self.ports.take_in(packet)
         {
-            self.ports.fail(now, NIC, What::Blocks(held, buffer), post);
+            self.ports.fail(now, NIC, What::Credits(held, buffer), post);
             return;
         }
         let endpoint = self.slow();

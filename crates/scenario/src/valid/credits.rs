@@ -1,5 +1,5 @@
 //! Credit-based flow control: buffers that hold what a link sends until its credits come back.
-use backwater_control::flow_control::{BLOCK, CreditReturn, Feasibility, feasibility, longest_period};
+use backwater_control::flow_control::{CreditReturn, Feasibility, Unit, feasibility, longest_period};
 use backwater_fabric::CreditSpec;
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate, Span};
@@ -26,7 +26,8 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     let priorities = guarded(context, &credits.priorities, "credits", lanes);
     loss(context, credits);
     let classes = u64::from((lanes.used & priorities).count_ones().max(1));
-    let share = Bytes::new(credits.buffer.0.get() / classes / BLOCK.get() * BLOCK.get());
+    let unit = Unit::BLOCK;
+    let share = unit.size() * unit.within(Bytes::new(credits.buffer.0.get() / classes));
     if holds_a_packet(context, network, share, classes) {
         fits(context, network, share, classes);
     }
@@ -34,6 +35,7 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     leave_room_for_data(context, network, classes);
     Some(CreditSpec {
         buffer: share,
+        unit,
         returned: returned(credits),
         frame: credits.frame.0,
         unchanged: credits.unchanged,
@@ -96,7 +98,8 @@ fn holds_a_packet(context: &mut Context<'_>, network: &Network, share: Bytes, cl
 }
 
 fn in_blocks(size: Bytes) -> Bytes {
-    BLOCK * size.get().div_ceil(BLOCK.get())
+    let unit = Unit::BLOCK.size();
+    unit * size.get().div_ceil(unit.get())
 }
 
 /// The link that needs most: the port at its upstream end, and what each of its virtual lanes needs.
@@ -114,7 +117,7 @@ fn worst(context: &Context<'_>, network: &Network, classes: u64) -> Option<(Stri
         }
     }
     let needs = links.into_iter().map(|(rate, delay, node, index)| {
-        (node, index, feasibility(rate, delay, returned(credits), mtu, updates))
+        (node, index, feasibility(rate, delay, returned(credits), mtu, updates, Unit::BLOCK))
     });
     let worst = needs.reduce(|worst, other| if other.2.needed > worst.2.needed { other } else { worst });
     worst.map(|(node, index, need)| (network.port_name(node, index), need))
@@ -137,7 +140,7 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
         ));
         return;
     }
-    let longest = longest_period(rate, need.delay, share, need.mtu, need.frame).map(tenths);
+    let longest = longest_period(rate, need.delay, share, need.mtu, need.frame, need.unit).map(tenths);
     let longest = longest.filter(|&longest| longest > Span::ZERO);
     let shorter = longest.map_or_else(
         || " (no switch.credits.period is short enough)".to_owned(),
@@ -158,7 +161,7 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
 /// Half a sentence for those who gave the signalling rate of four lanes of 8b/10b for the data rate, if that is all there is.
 fn coded(need: Feasibility, share: Bytes) -> String {
     let data = Rate::from_bps(need.rate.as_bps() / 5 * 4);
-    let period = longest_period(data, need.delay, share, need.mtu, need.frame);
+    let period = longest_period(data, need.delay, share, need.mtu, need.frame, need.unit);
     if !SIGNALLING.contains(&need.rate) || period.is_none_or(|longest| longest < need.period) {
         return String::new();
     }

@@ -28,10 +28,24 @@ pub struct Application {
 }
 
 impl Application {
+    /// The longest message of all.
+    pub fn longest(&self) -> Bytes {
+        Bytes::new(self.members.iter().map(|member| longest(&member.ops)).max().unwrap_or(0))
+    }
+
     /// Whether nothing in it ever ends.
     pub fn is_endless(&self) -> bool {
         !self.members.is_empty() && self.members.iter().all(|member| super::is_endless(&member.ops))
     }
+}
+
+/// The longest message of a program.
+fn longest(ops: &[Op]) -> u64 {
+    let size = |op: &Op| match *op {
+        Op::Isend { size, .. } | Op::Put { size, .. } | Op::Get { size, .. } => size,
+        _ => 0,
+    };
+    ops.iter().map(size).max().unwrap_or(0)
 }
 
 impl Costs {
@@ -109,7 +123,7 @@ fn frames(rank: u32, ops: &[Op], eager: Bytes, pairs: &mut Vec<(u32, u32)>) {
             Op::Isend { to, .. } => pairs.push((rank, to)),
             // A put is acknowledged, a get is a request and its reply.
             Op::Put { to: peer, .. } | Op::Get { from: peer, .. } => {
-                pairs.extend([(rank, peer), (peer, rank)])
+                pairs.extend([(rank, peer), (peer, rank)]);
             }
             _ => {}
         }

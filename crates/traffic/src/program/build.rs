@@ -84,6 +84,8 @@ pub struct Builder {
     /// Bit t: stopwatch t runs, since op `started[t]`.
     running: u16,
     started: [usize; MAX_TIMERS as usize],
+    /// What the first stopwatches are called.
+    names: Vec<String>,
     /// After a loop without end.
     ended: bool,
     wrong: Option<Wrong>,
@@ -93,7 +95,16 @@ impl Builder {
     /// A program without ops of one of so many ranks.
     pub fn new(ranks: u32) -> Self {
         let started = [0; MAX_TIMERS as usize];
-        Self { ops: Vec::new(), ranks, open: Vec::new(), running: 0, started, ended: false, wrong: None }
+        Self {
+            ops: Vec::new(),
+            ranks,
+            open: Vec::new(),
+            running: 0,
+            started,
+            names: Vec::new(),
+            ended: false,
+            wrong: None,
+        }
     }
 
     /// Ops so far.
@@ -116,9 +127,9 @@ impl Builder {
             self.wrong.get_or_insert(Wrong { op: open.at, what });
         }
         if self.running != 0 {
-            let timer = self.running.trailing_zeros();
-            let what = format!("stopwatch {timer} is started here, but never stopped: add its stop");
-            self.wrong.get_or_insert(Wrong { op: self.started[timer as usize], what });
+            let timer = self.running.trailing_zeros() as u8;
+            let what = format!("{} is started here, but never stopped: add its stop", self.watch(timer));
+            self.wrong.get_or_insert(Wrong { op: self.started[usize::from(timer)], what });
         }
         self.wrong.map_or(Ok(self.ops), Err)
     }
@@ -198,9 +209,10 @@ impl Builder {
             return self.refuse("there is no loop to end here: remove it, or put `loop` before".to_owned());
         };
         let changed = self.running ^ open.running;
+        let watch = (changed != 0).then(|| self.watch(changed.trailing_zeros() as u8));
         self.check(changed == 0, || {
-            let timer = changed.trailing_zeros();
-            format!("stopwatch {timer} runs only at one end of the loop's body: start and stop it inside")
+            let name = watch.unwrap_or_default();
+            format!("{name} runs only at one end of the loop's body: start and stop it inside")
         });
         let turns = self.turns(&open);
         let begin = open.at as u32 + 1;
@@ -235,6 +247,19 @@ impl Builder {
             self.running &= !(1 << timer);
         }
         self.push(Op::Stop { timer, series, label })
+    }
+
+    /// Calls the first stopwatch without a name so in what is said of it.
+    pub(crate) fn name_timer(&mut self, name: &str) {
+        self.names.push(name.to_owned());
+    }
+
+    /// A stopwatch, in words.
+    fn watch(&self, timer: u8) -> String {
+        match self.names.get(usize::from(timer)) {
+            Some(name) => format!("stopwatch `{}`", name.chars().take(40).collect::<String>()),
+            None => format!("stopwatch {timer}"),
+        }
     }
 
     /// Sends and receives at once, with any tag.
@@ -293,10 +318,14 @@ impl Builder {
         let last = MAX_TIMERS - 1;
         self.check(timer < MAX_TIMERS, || format!("stopwatch {timer}: allowed are 0 to {last}"));
         let now = self.wrong.is_none() && self.running & (1 << timer) != 0;
-        self.check(now || !runs, || {
-            format!("stopwatch {timer} is stopped, but does not run: start it before")
-        });
-        self.check(!now || runs, || format!("stopwatch {timer} is started, but it runs: stop it before"));
+        if now != runs {
+            let name = self.watch(timer);
+            self.refuse(if runs {
+                format!("{name} is stopped, but does not run: start it before")
+            } else {
+                format!("{name} is started, but it runs: stop it before")
+            });
+        }
     }
 
     /// A tag must be one of a user's.

@@ -20,6 +20,8 @@ pub struct Communicator {
     number: u32,
     /// Distinct ranks, in the order in which algorithms number them.
     members: Vec<u32>,
+    /// (rank, place), by rank.
+    places: Vec<(u32, u32)>,
 }
 
 impl Communicator {
@@ -29,7 +31,9 @@ impl Communicator {
     /// If the number is 2²⁴ or more.
     pub fn new(number: u32, members: Vec<u32>) -> Self {
         assert!(number < MAX_COMMUNICATORS, "there is no communicator {number}");
-        Self { number, members }
+        let mut places: Vec<(u32, u32)> = members.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        Self { number, members, places }
     }
 
     /// Its ranks.
@@ -39,7 +43,8 @@ impl Communicator {
 
     /// The place of a rank in it.
     pub fn place(&self, rank: u32) -> Option<usize> {
-        self.members.iter().position(|member| *member == rank)
+        let found = self.places.binary_search_by_key(&rank, |(member, _)| *member);
+        found.ok().map(|at| self.places[at].1 as usize)
     }
 }
 

@@ -1,8 +1,12 @@
-//! Readers of flow lists and traces, our own and those of other simulators.
+//! Readers of flow lists, traces and rank programs, our own and those of other simulators.
 mod hpcc;
+mod line;
+mod program;
 mod trace;
 mod vef;
 
 pub use hpcc::{HpccFlow, ReadError, hpcc};
+pub use line::LineError;
+pub use program::program;
 pub use trace::trace;
 pub use vef::{VEF_CAVEAT, vef};

@@ -17,80 +17,22 @@ use std::str::FromStr;
 
 use backwater_units::{Bytes, Span};
 
+use super::LineError;
+use super::line::{Line, lines, shown};
 use crate::flow::MAX_SIZE;
 use crate::trace::{
-    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Trace, TraceError,
+    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Trace,
 };
-
-/// A line in words, without its comment.
-struct Line<'a> {
-    number: usize,
-    words: Vec<&'a str>,
-}
 
 /// A record's place in a list by its name.
 type Names = BTreeMap<u64, u32>;
-
-impl Line<'_> {
-    fn error(&self, what: String) -> TraceError {
-        TraceError { line: self.number, what }
-    }
-
-    /// The word after `key`, read as `T`.
-    fn value<T: FromStr>(&self, key: &str, wanted: &str) -> Result<Option<T>, TraceError> {
-        let Some(at) = self.words.iter().position(|word| *word == key) else { return Ok(None) };
-        let text = self.words.get(at + 1).copied().unwrap_or("nothing");
-        let value =
-            text.parse().map_err(|_| self.error(format!("{key} `{}` is not {wanted}", shown(text))))?;
-        Ok(Some(value))
-    }
-
-    fn needed<T: FromStr>(&self, key: &str, wanted: &str) -> Result<T, TraceError> {
-        let missing = || self.error(format!("a {} needs `{key}` and {wanted}", self.words[0]));
-        self.value(key, wanted)?.ok_or_else(missing)
-    }
-
-    /// The number after the first word.
-    fn id(&self) -> Result<u64, TraceError> {
-        self.value(self.words[0], "a number")?.ok_or_else(|| self.error("has no number".to_owned()))
-    }
-
-    fn bytes(&self) -> Result<Option<Bytes>, TraceError> {
-        let Some(text) = self.value::<String>("bytes", "a size")? else { return Ok(None) };
-        let bytes = text.parse::<u64>().map(Bytes::new).or_else(|_| text.parse::<Bytes>());
-        let wrong = |why: &str| self.error(format!("bytes `{}` {why}", shown(&text)));
-        match bytes {
-            Ok(bytes) if bytes <= MAX_SIZE => Ok(Some(bytes)),
-            Ok(_) => Err(wrong("is too much: allowed are up to 1000TB")),
-            Err(_) => Err(wrong(
-                "is not a size such as 4096, 4KiB or 1MB (units B to TB, and KiB to GiB), up to 1000TB",
-            )),
-        }
-    }
-
-    /// Every word must be one that the kind of line knows, `known` with a value each after the first `fixed` words.
-    fn only(&self, fixed: usize, known: &[&str]) -> Result<(), TraceError> {
-        let mut at = fixed;
-        while let Some(word) = self.words.get(at) {
-            if !known.contains(word) {
-                let known = known.join(", ");
-                return Err(self.error(format!("`{}` is not one of {known}", shown(word))));
-            }
-            if self.words[..at].iter().skip(fixed).any(|before| before == word) {
-                return Err(self.error(format!("says `{word}` twice")));
-            }
-            at += if *word == "after" { 3 } else { 2 };
-        }
-        Ok(())
-    }
-}
 
 /// Reads a trace and checks that it can be carried out: every name is known, every dependency is local to its rank, and nothing
 /// waits for itself.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.
-pub fn trace(text: &str) -> Result<Trace, TraceError> {
+pub fn trace(text: &str) -> Result<Trace, LineError> {
     let lines = lines(text);
     let mut reader = Reader::start(&lines)?;
     for line in &lines[2..] {
@@ -101,12 +43,6 @@ pub fn trace(text: &str) -> Result<Trace, TraceError> {
     }
     reader.trace.expand()?;
     Ok(reader.trace)
-}
-
-fn lines(text: &str) -> Vec<Line<'_>> {
-    let words = |text| str::split_whitespace(text).take_while(|word| !word.starts_with('#')).collect();
-    let lines = text.lines().zip(1..).map(|(text, number)| Line { number, words: words(text) });
-    lines.filter(|line| !line.words.is_empty()).collect()
 }
 
 struct Reader {
@@ -120,14 +56,14 @@ struct Reader {
 
 impl Reader {
     /// The first two lines.
-    fn start(lines: &[Line<'_>]) -> Result<Self, TraceError> {
+    fn start(lines: &[Line<'_>]) -> Result<Self, LineError> {
         let header: Vec<&str> = HEADER.split_whitespace().collect();
         let (Some(first), true) = (lines.first(), lines.first().is_some_and(|line| line.words == header))
         else {
             let what = format!("the first line must be `{HEADER}`");
-            return Err(TraceError { line: lines.first().map_or(1, |line| line.number), what });
+            return Err(LineError { line: lines.first().map_or(1, |line| line.number), what });
         };
-        let wrong = |line: usize| TraceError {
+        let wrong = |line: usize| LineError {
             line,
             what: format!("the second line must be `ranks N`, N from 2 to {MAX_RANKS}"),
         };
@@ -148,19 +84,19 @@ impl Reader {
         })
     }
 
-    fn rank(&self, line: &Line<'_>, key: &str) -> Result<u32, TraceError> {
+    fn rank(&self, line: &Line<'_>, key: &str) -> Result<u32, LineError> {
         let rank = line.needed(key, "a rank")?;
         self.known_rank(line, rank)
     }
 
-    fn known_rank(&self, line: &Line<'_>, rank: u32) -> Result<u32, TraceError> {
+    fn known_rank(&self, line: &Line<'_>, rank: u32) -> Result<u32, LineError> {
         let (ranks, last) = (self.trace.ranks, self.trace.ranks - 1);
         let what = || format!("there is no rank {rank}; the {ranks} ranks are 0 to {last}");
         (rank < ranks).then_some(rank).ok_or_else(|| line.error(what()))
     }
 
     /// Notes what a line names, but not what it depends on.
-    fn declare(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn declare(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         match line.words[0] {
             "group" => self.group(line),
             "message" => self.message(line),
@@ -174,7 +110,7 @@ impl Reader {
         }
     }
 
-    fn group(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn group(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         let id = line.id()?;
         let mut members = Vec::new();
         for word in &line.words[2..] {
@@ -191,11 +127,11 @@ impl Reader {
         Ok(())
     }
 
-    fn message(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn message(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         line.only(2, &["from", "to", "bytes", "after", "delay"])?;
         let (id, src, dst) = (line.id()?, self.rank(line, "from")?, self.rank(line, "to")?);
         let bytes =
-            line.bytes()?.ok_or_else(|| line.error("a message needs `bytes` and a size".to_owned()))?;
+            line.size("bytes")?.ok_or_else(|| line.error("a message needs `bytes` and a size".to_owned()))?;
         if src == dst {
             return Err(line.error(format!("the message goes from rank {src} to itself")));
         }
@@ -204,7 +140,7 @@ impl Reader {
         Ok(())
     }
 
-    fn collective(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn collective(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         line.only(3, &["bytes", "algorithm", "group", "root"])?;
         let id = line.id()?;
         let op = Op::from_str(line.words.get(2).unwrap_or(&"")).map_err(|known| {
@@ -224,7 +160,7 @@ impl Reader {
                 .ok_or_else(|| line.error(format!("root {root} is not in the group")))?,
             None => 0,
         };
-        let bytes = line.bytes()?;
+        let bytes = line.size("bytes")?;
         if bytes.is_none() && op != Op::Barrier {
             return Err(line.error(format!("a {} needs `bytes` and a size", op.name())));
         }
@@ -243,20 +179,20 @@ impl Reader {
     }
 
     /// Counts messages that a line becomes.
-    fn count(&mut self, line: usize, messages: u64) -> Result<(), TraceError> {
+    fn count(&mut self, line: usize, messages: u64) -> Result<(), LineError> {
         self.flows = self.flows.saturating_add(messages);
         let what = || format!("with this line the trace has more than {MAX_FLOWS} messages");
-        if self.flows > MAX_FLOWS { Err(TraceError { line, what: what() }) } else { Ok(()) }
+        if self.flows > MAX_FLOWS { Err(LineError { line, what: what() }) } else { Ok(()) }
     }
 
-    fn group_of(&self, line: &Line<'_>) -> Result<u32, TraceError> {
+    fn group_of(&self, line: &Line<'_>) -> Result<u32, LineError> {
         let id = line.value("group", "the number of a group")?.unwrap_or(0);
         let what = || line.error(format!("no line above says `group {id} ...`"));
         self.groups.get(&id).copied().ok_or_else(what)
     }
 
     /// Notes what a line depends on, once all names are known.
-    fn depend(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn depend(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         match line.words[0] {
             "message" => {
                 let number = self.messages[&line.id()?] as usize;
@@ -286,7 +222,7 @@ impl Reader {
     }
 
     /// `after` and `delay` of a record at `rank`.
-    fn ready(&self, line: &Line<'_>, rank: u32) -> Result<Ready, TraceError> {
+    fn ready(&self, line: &Line<'_>, rank: u32) -> Result<Ready, LineError> {
         let delay: Span = line.value("delay", "a time such as 500ns")?.unwrap_or(Span::ZERO);
         let Some(at) = line.words.iter().position(|word| *word == "after") else {
             return Ok(Ready { after: After::Start, delay, line: line.number });
@@ -325,7 +261,7 @@ impl Reader {
     }
 }
 
-fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, TraceError> {
+fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, LineError> {
     let Some(text) = line.value::<String>("algorithm", "a name")? else { return Ok(op.algorithms()[0]) };
     let found = Algorithm::from_str(&text).ok().filter(|algorithm| op.algorithms().contains(algorithm));
     let Some(algorithm) = found else {
@@ -342,23 +278,18 @@ fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, Trace
 }
 
 /// A dependency must be on something at the same rank.
-fn local(line: &Line<'_>, at: u32, rank: u32, what: &str) -> Result<(), TraceError> {
+fn local(line: &Line<'_>, at: u32, rank: u32, what: &str) -> Result<(), LineError> {
     if at == rank {
         return Ok(());
     }
     Err(line.error(format!("{what} rank {at}, but this is a record of rank {rank}, which cannot know it")))
 }
 
-fn named(line: &Line<'_>, what: &str, names: &mut Names, id: u64, number: usize) -> Result<(), TraceError> {
+fn named(line: &Line<'_>, what: &str, names: &mut Names, id: u64, number: usize) -> Result<(), LineError> {
     match names.insert(id, number as u32) {
         None => Ok(()),
         Some(_) => Err(line.error(format!("there are two of {what} {id}"))),
     }
-}
-
-/// As much of a text as belongs into a message.
-fn shown(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 #[cfg(test)]

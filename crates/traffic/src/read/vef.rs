@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Span};
 
+use super::LineError;
 use crate::flow::MAX_SIZE;
-use crate::trace::{After, Collective, MAX_RANKS, Message, Op, Ranks, Ready, Trace, TraceError};
+use crate::trace::{After, Collective, MAX_RANKS, Message, Op, Ranks, Ready, Trace};
 
 /// What the tables below are worth; for whoever imports a trace.
 pub const VEF_CAVEAT: &str = "the numeric codes of dependencies (0 none, 1 sent, 2 received, 3 collective) and of \
@@ -53,18 +54,18 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn error(&self, what: impl Into<String>) -> TraceError {
-        TraceError { line: self.number, what: what.into() }
+    fn error(&self, what: impl Into<String>) -> LineError {
+        LineError { line: self.number, what: what.into() }
     }
 
-    fn field(&self, at: usize, what: &str) -> Result<u64, TraceError> {
+    fn field(&self, at: usize, what: &str) -> Result<u64, LineError> {
         let text = self.words[at].trim_start_matches(['C', 'G', 'L']);
         text.parse().map_err(|_| {
             self.error(format!("{what} `{}` is not a number", text.chars().take(40).collect::<String>()))
         })
     }
 
-    fn rank(&self, at: usize, what: &str, ranks: u32) -> Result<u32, TraceError> {
+    fn rank(&self, at: usize, what: &str, ranks: u32) -> Result<u32, LineError> {
         let rank = self.field(at, what)?;
         let known =
             || self.error(format!("there is no rank {rank}; the {ranks} ranks are 0 to {}", ranks - 1));
@@ -72,7 +73,7 @@ impl Line<'_> {
     }
 
     /// The last three fields: what the record waits for.
-    fn wait(&self, at: usize) -> Result<(Wait, Span, u64), TraceError> {
+    fn wait(&self, at: usize) -> Result<(Wait, Span, u64), LineError> {
         let code = self.field(at, "dependency")?;
         let found = DEPENDENCIES.iter().find(|(known, _)| u64::from(*known) == code);
         let unknown = || self.error(format!("dependency {code} is not known; there are 0 to 3"));
@@ -98,12 +99,12 @@ struct Part {
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.
-pub fn vef(text: &str) -> Result<Trace, TraceError> {
+pub fn vef(text: &str) -> Result<Trace, LineError> {
     let words = |text| str::split_whitespace(text).collect();
     let lines = text.lines().zip(1..).map(|(text, number)| Line { number, words: words(text) });
     let lines: Vec<Line<'_>> = lines.filter(|line| !line.words.is_empty()).collect();
     let Some(header) = lines.first() else {
-        return Err(TraceError { line: 1, what: "is empty; the first line must begin with `VEF`".into() });
+        return Err(LineError { line: 1, what: "is empty; the first line must begin with `VEF`".into() });
     };
     let mut reader =
         Reader { trace: start(header)?, groups: BTreeMap::new(), waits: Vec::new(), parts: BTreeMap::new() };
@@ -118,7 +119,7 @@ pub fn vef(text: &str) -> Result<Trace, TraceError> {
     reader.finish()
 }
 
-fn start(header: &Line<'_>) -> Result<Trace, TraceError> {
+fn start(header: &Line<'_>) -> Result<Trace, LineError> {
     if !header.words[0].starts_with("VEF") || header.words.len() < 2 {
         return Err(header.error("the first line must be `VEF<version> ranks messages communicators ...`"));
     }
@@ -140,7 +141,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn communicator(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn communicator(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         let number = line.field(0, "communicator")?;
         if number == 0 {
             return Ok(());
@@ -160,7 +161,7 @@ impl Reader {
         Ok(())
     }
 
-    fn message(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn message(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         if line.words.len() != 7 {
             let what = "a message is `id source destination bytes dependency delay id`";
             return Err(line.error(format!("{what}, not {} fields", line.words.len())));
@@ -181,7 +182,7 @@ impl Reader {
         Ok(())
     }
 
-    fn part(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    fn part(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         if line.words.len() != 9 {
             let what =
                 "a collective is `G<id> communicator operation rank sent received dependency delay id`";
@@ -212,17 +213,17 @@ impl Reader {
     }
 
     /// Everything has been read: names become places in the lists.
-    fn finish(mut self) -> Result<Trace, TraceError> {
+    fn finish(mut self) -> Result<Trace, LineError> {
         let mut numbers = BTreeMap::new();
         for (number, message) in (0..).zip(&self.trace.messages) {
             if numbers.insert(message.id, number).is_some() {
                 let what = format!("there are two of message {}", message.id);
-                return Err(TraceError { line: message.ready.line, what });
+                return Err(LineError { line: message.ready.line, what });
             }
         }
         let collectives: BTreeMap<u64, u32> = self.parts.keys().copied().zip(0..).collect();
         let after = |trace: &Trace, (wait, delay, id): (Wait, Span, u64), rank: u32, line: usize| {
-            let error = |what: String| TraceError { line, what };
+            let error = |what: String| LineError { line, what };
             let message = |at: fn(&Message) -> u32, what: &str| {
                 let unknown = || error(format!("there is no message {id}"));
                 let number = *numbers.get(&id).ok_or_else(unknown)?;
@@ -253,7 +254,7 @@ impl Reader {
         for (id, parts) in &self.parts {
             let joins = |rank: &u32| {
                 let part = parts.iter().find(|part| part.rank == *rank);
-                let missing = || TraceError {
+                let missing = || LineError {
                     line: parts[0].line,
                     what: format!("collective {id} has no line of rank {rank}"),
                 };
@@ -270,7 +271,7 @@ impl Reader {
         self.trace.collectives = all;
         if self.trace.flows() > crate::trace::MAX_FLOWS {
             let what = format!("becomes more than {} messages", crate::trace::MAX_FLOWS);
-            return Err(TraceError { line: 1, what });
+            return Err(LineError { line: 1, what });
         }
         self.trace.expand()?;
         Ok(self.trace)
@@ -278,7 +279,7 @@ impl Reader {
 }
 
 /// A collective of its parts. The format names no root: it is the member that alone sends (receives) most.
-fn collective(id: u64, parts: &[Part], members: &[u32], joins: Vec<Ready>) -> Result<Collective, TraceError> {
+fn collective(id: u64, parts: &[Part], members: &[u32], joins: Vec<Ready>) -> Result<Collective, LineError> {
     let line = parts[0].line;
     let op = OPERATIONS.iter().find(|(code, _)| *code == parts[0].op).map_or(Op::Barrier, |(_, op)| *op);
     let most = |bytes: fn(&Part) -> u64| parts.iter().map(bytes).max().unwrap_or(0);
@@ -295,7 +296,7 @@ fn collective(id: u64, parts: &[Part], members: &[u32], joins: Vec<Ready>) -> Re
     let root = heaviest.filter(|_| op.has_root()).map_or(0, |part| part.rank);
     let root = members.iter().position(|rank| *rank == root).unwrap_or(0) as u32;
     if bytes.saturating_mul(members.len() as u64) > MAX_SIZE.get() {
-        return Err(TraceError { line, what: format!("collective {id} moves more than 1000TB") });
+        return Err(LineError { line, what: format!("collective {id} moves more than 1000TB") });
     }
     let (algorithm, bytes, group) = (op.algorithms()[0], Bytes::new(bytes), parts[0].group);
     Ok(Collective { id, op, algorithm, bytes, group, root, joins, line })

@@ -5,8 +5,9 @@ use backwater_units::{Bytes, Span, Time};
 
 use super::collective::Taken;
 use super::steps::{Event, Step};
-use super::{After, Collective, Ready, Trace, TraceError};
+use super::{After, Collective, Ready, Trace};
 use crate::flow::{Flow, Group};
+use crate::read::LineError;
 
 /// A flow between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Trace {
     ///
     /// # Errors
     /// Records that never become ready because they wait for each other.
-    pub fn expand(&self) -> Result<Program, TraceError> {
+    pub fn expand(&self) -> Result<Program, LineError> {
         let mut build = Build::default();
         // The flow of message m is flow m; what collectives send comes after.
         for message in &self.messages {
@@ -196,7 +197,7 @@ impl Ends {
 
 impl Build {
     /// Carries out everything in a network without any delay: what is left waits for itself.
-    fn check(&self) -> Result<(), TraceError> {
+    fn check(&self) -> Result<(), LineError> {
         let (flows, steps) = (&self.program.flows, &self.program.steps);
         // Steps that wait for a flow or a step, by what they wait for.
         let mut waiting: Vec<(bool, u32, u32)> = Vec::new();
@@ -233,7 +234,7 @@ impl Build {
         let Some(line) = stuck.map(|step| self.lines[step]).min() else { return Ok(()) };
         let what = "never becomes ready: what it waits for waits, by way of other records, for itself; \
                     let one of them wait for something earlier";
-        Err(TraceError { line, what: what.to_owned() })
+        Err(LineError { line, what: what.to_owned() })
     }
 }
 

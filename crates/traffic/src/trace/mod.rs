@@ -26,16 +26,6 @@ pub const MAX_RANKS: u32 = 65_536;
 /// The most messages of a trace's collectives and programs.
 pub const MAX_FLOWS: u64 = 20_000_000;
 
-/// Why a trace cannot be used. Lines count from 1.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
-pub struct TraceError {
-    /// Where.
-    pub line: usize,
-    /// What is wrong, and what would be right.
-    pub what: String,
-}
-
 /// What must have happened at a rank before a record of it. Numbers are indices into the trace's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {

@@ -7,10 +7,11 @@ use std::cmp::Ordering;
 
 use backwater_units::{Bytes, Span};
 
+use super::Trace;
 use super::collective::{Algorithm, Op, Taken};
 use super::expand::Build;
 use super::steps::Event;
-use super::{Trace, TraceError};
+use crate::read::LineError;
 
 /// Payload of the request of a get: what is asked for is in its header.
 const REQUEST: u64 = 1;
@@ -157,7 +158,7 @@ impl Pe {
 
 impl Trace {
     /// Adds what the programs of the PEs send.
-    pub(super) fn carry_out(&self, build: &mut Build) -> Result<(), TraceError> {
+    pub(super) fn carry_out(&self, build: &mut Build) -> Result<(), LineError> {
         let mut pes = vec![Pe::default(); self.ranks as usize];
         for (number, act) in (0..).zip(&self.acts) {
             match act.pe {
@@ -236,7 +237,7 @@ impl Trace {
     }
 
     /// Some PEs, with these lines, are in a barrier after `before` others, and the rest have no more.
-    fn alone(&self, there: &[(u32, usize)], before: usize) -> TraceError {
+    fn alone(&self, there: &[(u32, usize)], before: usize) -> LineError {
         let (rank, line) = there[0];
         let missing = (0..self.ranks).find(|other| there.iter().all(|(pe, _)| pe != other)).unwrap_or(0);
         let what = format!(
@@ -244,7 +245,7 @@ impl Trace {
              a barrier is one of all PEs: `pe * barrier`",
             before + 1
         );
-        TraceError { line, what }
+        LineError { line, what }
     }
 }
 

@@ -296,7 +296,7 @@ fn no_congestor_sends_anything_before_its_start_message_and_tests_wait_until_all
     for rank in tests {
         let ops = &application.members[rank as usize].ops;
         let called =
-            ops.iter().filter(|op| matches!(op, Op::Isend { to, size: 8, tag: 2, .. } if !(*to == rank)));
+            ops.iter().filter(|op| matches!(op, Op::Isend { to, size: 8, tag: 2, .. } if *to != rank));
         assert_eq!(called.count(), 4);
     }
 }

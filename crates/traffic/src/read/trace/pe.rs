@@ -1,8 +1,10 @@
 //! Lines of the programs of PEs: `pe RANK CALL ...`
-use backwater_units::{Bytes, Span};
+use backwater_units::Span;
 
-use super::{Line, Reader, shown};
-use crate::trace::{Act, Call, Peer, TraceError};
+use super::Reader;
+use crate::read::LineError;
+use crate::read::line::{Line, shown};
+use crate::trace::{Act, Call, Peer};
 
 /// What a PE may do.
 const CALLS: &str = "put, put-nbi, get, get-nbi, quiet, barrier, compute";
@@ -12,19 +14,19 @@ const MOST_TIMES: u32 = 10_000_000;
 
 impl Reader {
     /// Notes a line of a program.
-    pub(super) fn act(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    pub(super) fn act(&mut self, line: &Line<'_>) -> Result<(), LineError> {
         let pe = self.pe(line)?;
         let what = || line.error(format!("a pe needs something to do: one of {CALLS}"));
         let call = *line.words.get(2).ok_or_else(what)?;
         let call = match call {
             "put" | "put-nbi" => {
                 line.only(3, &["to", "bytes", "times"])?;
-                let (to, bytes) = (self.peer(line, "to", pe)?, needed_bytes(line)?);
+                let (to, bytes) = (self.peer(line, "to", pe)?, line.needed_bytes(&format!("a {call}"))?);
                 Call::Put { to, bytes, blocking: call == "put" }
             }
             "get" | "get-nbi" => {
                 line.only(3, &["from", "bytes", "times"])?;
-                let (from, bytes) = (self.peer(line, "from", pe)?, needed_bytes(line)?);
+                let (from, bytes) = (self.peer(line, "from", pe)?, line.needed_bytes(&format!("a {call}"))?);
                 Call::Get { from, bytes, blocking: call == "get" }
             }
             "quiet" | "barrier" => {
@@ -50,7 +52,7 @@ impl Reader {
     }
 
     /// Whose program it is; `None`: everybody's.
-    fn pe(&self, line: &Line<'_>) -> Result<Option<u32>, TraceError> {
+    fn pe(&self, line: &Line<'_>) -> Result<Option<u32>, LineError> {
         match line.words.get(1) {
             Some(&"*") => Ok(None),
             None => {
@@ -63,7 +65,7 @@ impl Reader {
     }
 
     /// Another PE, by its rank or as `+1`.
-    fn peer(&self, line: &Line<'_>, key: &str, pe: Option<u32>) -> Result<Peer, TraceError> {
+    fn peer(&self, line: &Line<'_>, key: &str, pe: Option<u32>) -> Result<Peer, LineError> {
         let text: String = line.needed(key, "a rank, or +1 for the next one")?;
         let number = text.strip_prefix('+').unwrap_or(&text);
         let what = || line.error(format!("{key} `{}` is not a rank, or +1 for the next one", shown(&text)));
@@ -80,11 +82,7 @@ impl Reader {
     }
 }
 
-fn needed_bytes(line: &Line<'_>) -> Result<Bytes, TraceError> {
-    line.bytes()?.ok_or_else(|| line.error(format!("a {} needs `bytes` and a size", line.words[2])))
-}
-
-fn time(line: &Line<'_>) -> Result<Span, TraceError> {
+fn time(line: &Line<'_>) -> Result<Span, LineError> {
     match line.words[3..] {
         [text] => {
             let what = || line.error(format!("compute `{}` is not a time such as 500ns", shown(text)));

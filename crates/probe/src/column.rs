@@ -36,6 +36,12 @@ pub enum Take<R: 'static> {
     Traffic(fn(&R) -> u16),
     /// The name of a flow's traffic entry, from the flow index.
     FlowTraffic(fn(&R) -> u32),
+    /// The name of a rank's traffic entry, from the rank.
+    RankTraffic(fn(&R) -> u32),
+    /// The role of a rank, from the rank.
+    RankRole(fn(&R) -> u32),
+    /// The name of what ranks measure, from its index.
+    Series(fn(&R) -> u16),
     /// One of a fixed list of words, from its position in the list.
     Word(&'static [&'static str], fn(&R) -> u8),
 }
@@ -78,6 +84,9 @@ impl<R> Column<R> {
             | Take::MaybePort(_)
             | Take::Traffic(_)
             | Take::FlowTraffic(_)
+            | Take::RankTraffic(_)
+            | Take::RankRole(_)
+            | Take::Series(_)
             | Take::Word(..) => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
         }
     }
@@ -98,9 +107,14 @@ impl<R> Column<R> {
             Take::MaybeU64(_) => "uint64 or null",
             Take::MaybeF64(_) => "float64 or null",
             Take::MaybeNode(_) | Take::MaybePort(_) => "text or null",
-            Take::Node(_) | Take::Port(_) | Take::Traffic(_) | Take::FlowTraffic(_) | Take::Word(..) => {
-                "text"
-            }
+            Take::Node(_)
+            | Take::Port(_)
+            | Take::Traffic(_)
+            | Take::FlowTraffic(_)
+            | Take::RankTraffic(_)
+            | Take::RankRole(_)
+            | Take::Series(_)
+            | Take::Word(..) => "text",
         }
     }
 
@@ -142,6 +156,9 @@ impl<R> Column<R> {
             }
             Take::Traffic(f) => named(names.traffic_names(), iter.map(|r| names.traffic_key(f(r))))?,
             Take::FlowTraffic(f) => named(names.traffic_names(), iter.map(|r| names.flow_traffic_key(f(r))))?,
+            Take::RankTraffic(f) => named(names.traffic_names(), iter.map(|r| names.rank_traffic_key(f(r))))?,
+            Take::RankRole(f) => named(names.role_names(), iter.map(|r| names.rank_role_key(f(r))))?,
+            Take::Series(f) => named(names.series_names(), iter.map(|r| names.series_key(f(r))))?,
             Take::Word(words, f) => {
                 let values = Arc::new(StringArray::from(words.to_vec()));
                 let (column, known) = (self.name, words.len());

@@ -48,6 +48,29 @@ pub enum NameError {
         /// How many flows are known.
         known: usize,
     },
+    /// A rank index beyond the run's ranks.
+    #[error(
+        "a record names rank {rank}, but only ranks 0..{known} are known; pass the programs to Names::with_programs"
+    )]
+    Rank {
+        /// The index in the record.
+        rank: u32,
+        /// How many ranks are known.
+        known: usize,
+    },
+    /// The role of a rank, or a series that it measures, without a name.
+    #[error(
+        "a record names {what} {index} of rank programs, but only 0..{known} have names; pass the programs to \
+         Names::with_programs"
+    )]
+    OfPrograms {
+        /// `role` or `series`.
+        what: &'static str,
+        /// The index in the record.
+        index: u16,
+        /// How many have names.
+        known: usize,
+    },
     /// A code that has no word.
     #[error(
         "a record has {column} = {code}, but only 0..{known} have a meaning; the model sent a wrong code"
@@ -72,6 +95,10 @@ pub struct Names {
     first_port: Vec<usize>,
     traffic: Arc<StringArray>,
     flow_traffic: Vec<u16>,
+    roles: Arc<StringArray>,
+    series: Arc<StringArray>,
+    /// Of each rank its traffic entry and its role.
+    ranks: Vec<(u16, u16)>,
 }
 
 impl Names {
@@ -114,7 +141,31 @@ impl Names {
             first_port,
             traffic: Arc::new(StringArray::from(traffic)),
             flow_traffic,
+            roles: Arc::new(StringArray::from(Vec::<String>::new())),
+            series: Arc::new(StringArray::from(Vec::<String>::new())),
+            ranks: Vec::new(),
         })
+    }
+
+    /// The same names, with those of rank programs: `roles` by role index, `series` (what ranks measure) by series index,
+    /// and of each rank its traffic entry and its role, by rank index.
+    ///
+    /// # Errors
+    /// If a rank is of a traffic entry or in a role that has no name.
+    pub fn with_programs(
+        mut self,
+        roles: Vec<String>,
+        series: Vec<String>,
+        ranks: Vec<(u16, u16)>,
+    ) -> Result<Self, NameError> {
+        self.roles = Arc::new(StringArray::from(roles));
+        self.series = Arc::new(StringArray::from(series));
+        for &(entry, role) in &ranks {
+            self.traffic_key(entry)?;
+            self.role_key(role)?;
+        }
+        self.ranks = ranks;
+        Ok(self)
     }
 
     /// The same names, with one more label for each of `hosts` after those of its ports: its drain, `"h0 drain"`. In records of
@@ -156,6 +207,11 @@ impl Names {
         Ok(self.traffic.value(self.traffic_key(entry)? as usize))
     }
 
+    /// Name of a role of rank programs.
+    pub fn role(&self, role: u16) -> Result<&str, NameError> {
+        Ok(self.roles.value(self.role_key(role)? as usize))
+    }
+
     /// How many traffic entries there are.
     pub fn traffic_entries(&self) -> usize {
         self.traffic_names().len()
@@ -192,6 +248,35 @@ impl Names {
         Ok(u32::from(*entry))
     }
 
+    pub(crate) fn role_key(&self, role: u16) -> Result<u32, NameError> {
+        of_programs("role", role, self.roles.len())
+    }
+
+    pub(crate) fn series_key(&self, series: u16) -> Result<u32, NameError> {
+        of_programs("series", series, self.series.len())
+    }
+
+    pub(crate) fn rank_traffic_key(&self, rank: u32) -> Result<u32, NameError> {
+        Ok(u32::from(self.rank(rank)?.0))
+    }
+
+    pub(crate) fn rank_role_key(&self, rank: u32) -> Result<u32, NameError> {
+        Ok(u32::from(self.rank(rank)?.1))
+    }
+
+    fn rank(&self, rank: u32) -> Result<(u16, u16), NameError> {
+        let known = self.ranks.len();
+        self.ranks.get(rank as usize).copied().ok_or(NameError::Rank { rank, known })
+    }
+
+    pub(crate) fn role_names(&self) -> &Arc<StringArray> {
+        &self.roles
+    }
+
+    pub(crate) fn series_names(&self) -> &Arc<StringArray> {
+        &self.series
+    }
+
     pub(crate) fn node_names(&self) -> &Arc<StringArray> {
         &self.nodes
     }
@@ -202,5 +287,13 @@ impl Names {
 
     pub(crate) fn traffic_names(&self) -> &Arc<StringArray> {
         &self.traffic
+    }
+}
+
+fn of_programs(what: &'static str, index: u16, known: usize) -> Result<u32, NameError> {
+    if usize::from(index) < known {
+        Ok(u32::from(index))
+    } else {
+        Err(NameError::OfPrograms { what, index, known })
     }
 }

@@ -157,7 +157,10 @@ pub(crate) fn bytes_per_row<R: Table>() -> u64 {
         | Take::Port(_)
         | Take::MaybePort(_)
         | Take::Traffic(_)
-        | Take::FlowTraffic(_) => 2,
+        | Take::FlowTraffic(_)
+        | Take::RankTraffic(_)
+        | Take::RankRole(_)
+        | Take::Series(_) => 2,
         Take::U32(_) => 4,
         Take::U64(_) | Take::MaybeU64(_) | Take::MaybeF64(_) => 8,
     };

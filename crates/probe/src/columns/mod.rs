@@ -7,6 +7,7 @@ mod delivery;
 mod events;
 mod isolation;
 mod put;
+mod rank;
 mod series;
 mod totals;
 
@@ -60,11 +61,15 @@ pub enum TableId {
     Endpoints,
     /// Packets that switches dropped.
     Drops,
+    /// What ranks measured.
+    Timings,
+    /// What became of each rank.
+    Ranks,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -84,6 +89,8 @@ impl TableId {
         Self::Streams,
         Self::Endpoints,
         Self::Drops,
+        Self::Timings,
+        Self::Ranks,
     ];
 
     /// Name in TOML, Python and file names.
@@ -108,6 +115,8 @@ impl TableId {
             Self::Streams => "streams",
             Self::Endpoints => "endpoints",
             Self::Drops => "drops",
+            Self::Timings => "timings",
+            Self::Ranks => "ranks",
         }
     }
 
@@ -195,6 +204,14 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Drops => {
                 type $Record = backwater_fabric::record::DropRecord;
+                $body
+            }
+            $crate::columns::TableId::Timings => {
+                type $Record = backwater_fabric::record::TimingRecord;
+                $body
+            }
+            $crate::columns::TableId::Ranks => {
+                type $Record = backwater_fabric::record::RankRecord;
                 $body
             }
         }

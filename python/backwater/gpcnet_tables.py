@@ -39,8 +39,8 @@ def text(seeds: Sequence[Measured], *, verbose: bool = False) -> str:
     if first.congestors:
         rows = [_congestor(seeds, number, verbose=verbose) for number in range(len(first.congestors))]
         parts.append(_table("Congestion Tests running with Network Tests", _headings(verbose=verbose), rows))
-    factors = [(test.name, factors(seeds, test.key)) for test in first.tests]
-    shown = [(name, found) for name, found in factors if found is not None]
+    every = [(test.name, factors(seeds, test.key)) for test in first.tests]
+    shown = [(name, found) for name, found in every if found is not None]
     return "\n\n".join([*parts, *([_key_results(shown)] if shown else [])])
 
 
@@ -103,7 +103,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def factors(seeds: Sequence[Measured], key: str) -> tuple[float, float] | None:
     """Mean impact factors of a test over the seeds, of the average and of the 99th percentile; None without phases."""
-    found = [factors for one in seeds if (factors := one.impacts(key)) is not None]
+    found = [both for one in seeds if (both := one.impacts(key)) is not None]
     if not found:
         return None
     averages, tails = zip(*found, strict=True)
@@ -147,7 +147,7 @@ def _impacts(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over:
         cells = []
         for test in tests:
             found = [one.impacts(test.key) for one in runs[name]]
-            both = [factors for factors in found if factors is not None]
+            both = [one for one in found if one is not None]
             columns = zip(*both, strict=True) if len(both) == len(found) else (None, None)
             cells += [_cell(column, lambda value: f"{value:.1f}") for column in columns]
         rank = geometric_mean(runs[name])
@@ -158,7 +158,7 @@ def _impacts(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over:
 
 def _absolute(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: str) -> Table:
     tests = runs[names[0]][0].tests
-    of_tests = [f"{_SHORT[test.key]} {what} [{test.unit}]" for test in tests for what in ("Avg", "99 %")]
+    of_tests = [f"{_SHORT[test.key]} {what}, {test.unit}" for test in tests for what in ("Avg", "99 %")]
     first = next(iter(runs))
     with_factor = {"lat", "bw"} <= {test.key for test in tests} and len(runs) > 1
     made = _started(f"Beside congestors{over}", ["scheme", *of_tests, *(["F_C"] if with_factor else [])])

@@ -198,6 +198,26 @@ class Results:
         return self.table("drops")
 
     @property
+    def timings(self) -> pl.LazyFrame:
+        """One row per reading of a stopwatch by a rank of a program."""
+        return self.table("timings")
+
+    @property
+    def ranks(self) -> pl.LazyFrame:
+        """One row per rank of a program: what became of it."""
+        return self.table("ranks")
+
+    @property
+    def throttle(self) -> pl.LazyFrame:
+        """What the throttle of each NIC did, by sampling period."""
+        return self.table("throttle")
+
+    @property
+    def throttle_states(self) -> pl.LazyFrame:
+        """One row per change of the state of a NIC's throttle."""
+        return self.table("throttle_states")
+
+    @property
     def packets(self) -> pl.LazyFrame:
         """One row per packet of the entries in `probe.packets`, from the tables `injected` and `arrived`.
 

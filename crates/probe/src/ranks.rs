@@ -94,9 +94,15 @@ mod tests {
     fn ranks_are_summed_by_role_and_congestors_without_an_end_have_none() {
         let ranks = [rank(0, 1, None), rank(1, 0, Some(7)), rank(2, 1, None)];
         let [test, incast] = &RankSummary::of(&ranks, &names()).unwrap()[..] else { panic!("two roles") };
-        assert_eq!((test.role.as_str(), test.ranks, test.finished, test.last_finish_ps), ("test", 1, 1, Some(7)));
+        assert_eq!(
+            (test.role.as_str(), test.ranks, test.finished, test.last_finish_ps),
+            ("test", 1, 1, Some(7))
+        );
         assert_eq!((incast.role.as_str(), incast.ranks, incast.last_finish_ps), ("incast", 2, None));
-        assert_eq!((incast.sent_bytes, incast.received_bytes, incast.waited_ps, incast.unexpected), (20, 40, 2000, 2));
+        assert_eq!(
+            (incast.sent_bytes, incast.received_bytes, incast.waited_ps, incast.unexpected),
+            (20, 40, 2000, 2)
+        );
     }
 
     #[test]

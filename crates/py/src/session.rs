@@ -1,11 +1,11 @@
 //! One run from scenario text to results folder, without Python.
-use backwater_fabric::record::{PortRecord, SwitchRecord};
+use backwater_fabric::record::{PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{
     Control, End, Kind, Overflow, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
 };
 use backwater_probe::{
-    Demand, IsolationSummary, NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, Written,
-    run_json,
+    Demand, IsolationSummary, NameError, Names, Plan, RankSummary, Sink, SinkError, Summary, Summing,
+    TableId, Written, run_json,
 };
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;
@@ -100,19 +100,34 @@ pub(crate) fn run(
     let mut simulation = Simulation::new(spec, kind);
     let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
     let totals = simulate(&mut simulation, &control, &mut sink)?;
-    let ports = simulation.ports();
-    let switches = if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() };
-    let summary = flows(&simulation, &ports, &names, totals.now, sink.as_mut())?;
+    let totals_of = Ends {
+        ports: simulation.ports(),
+        switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
+        ranks: simulation.ranks(),
+    };
+    let summary = flows(&simulation, &totals_of.ports, &names, totals.now, sink.as_mut())?;
     facts.extend(outcome(&totals, &clock, kind));
     facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
     let broken = |error: serde_json::Error| Failure::Invariant(error.to_string());
     facts.insert("totals".into(), serde_json::to_value(&summary.totals).map_err(broken)?);
     facts.insert("traffic".into(), serde_json::to_value(&summary.traffic).map_err(broken)?);
-    if !switches.is_empty() {
-        let sums = IsolationSummary::of(&switches);
+    if !totals_of.switches.is_empty() {
+        let sums = IsolationSummary::of(&totals_of.switches);
         facts.insert("isolation".into(), serde_json::to_value(sums).map_err(broken)?);
     }
-    finish(request.out, sink, &ports, &switches, Value::Object(facts))
+    if !totals_of.ranks.is_empty() {
+        let sums = RankSummary::of(&totals_of.ranks, &names)
+            .map_err(|error| Failure::Invariant(error.to_string()))?;
+        facts.insert("ranks".into(), serde_json::to_value(sums).map_err(broken)?);
+    }
+    finish(request.out, sink, &totals_of, Value::Object(facts))
+}
+
+/// What a run leaves of its parts when it is over.
+struct Ends {
+    ports: Vec<PortRecord>,
+    switches: Vec<SwitchRecord>,
+    ranks: Vec<RankRecord>,
 }
 
 /// Runs the simulation with its records going to the sink.
@@ -154,21 +169,17 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.puts)?;
     sink.append(&records.streams)?;
     sink.append(&records.endpoints)?;
-    sink.append(&records.drops)
+    sink.append(&records.drops)?;
+    sink.append(&records.timings)
 }
 
-fn finish(
-    out: Option<&Path>,
-    sink: Option<Sink>,
-    ports: &[PortRecord],
-    switches: &[SwitchRecord],
-    facts: Value,
-) -> Result<Value, Failure> {
+fn finish(out: Option<&Path>, sink: Option<Sink>, ends: &Ends, facts: Value) -> Result<Value, Failure> {
     let (Some(dir), Some(mut sink)) = (out, sink) else {
         return Ok(run_json::complete(facts, &Written::default())?);
     };
-    sink.append(ports)?;
-    sink.append(switches)?;
+    sink.append(&ends.ports)?;
+    sink.append(&ends.switches)?;
+    sink.append(&ends.ranks)?;
     let written = sink.finish()?;
     Ok(run_json::write(dir, facts, &written)?)
 }
@@ -202,6 +213,9 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
     if matches!(spec.switch.queueing, Queueing::Combined(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
+    if !spec.programs.ranks.is_empty() {
+        demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));
+    }
     let (blame, packets) = (blame.is_some(), packets.contains(&true));
     let events = [
         (TableId::Marks, *marks),
@@ -218,6 +232,7 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
         (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
+        (TableId::Timings, !spec.programs.series.is_empty()),
     ];
     demands
         .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));
@@ -239,8 +254,11 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Failure> {
     let of_flows = spec.flows.iter().map(|flow| flow.group).collect();
     let slow = spec.endpoints.iter().zip(network.hosts()).filter(|(endpoint, _)| endpoint.is_some());
     let slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
+    let programs = &spec.programs;
+    let ranks = programs.ranks.iter().map(|rank| (rank.group, rank.role)).collect();
     Names::new(nodes, &peers, traffic, of_flows)
         .and_then(|names| names.with_drains(&slow))
+        .and_then(|names| names.with_programs(programs.roles.clone(), programs.series.clone(), ranks))
         .map_err(|error| Failure::Invariant(error.to_string()))
 }
 

@@ -7,7 +7,8 @@ use backwater_units::Time;
 
 impl Table for TimingRecord {
     const ID: TableId = TableId::Timings;
-    const DOC: &'static str = "One row per reading of a stopwatch by a rank of a program: how long something took it.";
+    const DOC: &'static str =
+        "One row per reading of a stopwatch by a rank of a program: how long something took it.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("start_ps", "ps", "When the rank had set the stopwatch.", Take::U64(|r| r.start.as_ps())),
         column("end_ps", "ps", "When it read it.", Take::U64(|r| r.time.as_ps())),
@@ -17,7 +18,12 @@ impl Table for TimingRecord {
             "end_ps - start_ps, what was measured.",
             Take::U64(|r| (r.time - r.start).as_ps()),
         ),
-        column("rank", "index", "Number of the rank in the run, as in the ranks table.", Take::U32(|r| r.rank)),
+        column(
+            "rank",
+            "index",
+            "Number of the rank in the run, as in the ranks table.",
+            Take::U32(|r| r.rank),
+        ),
         node(|r| r.node),
         column("traffic", "name", "Name of the rank's traffic entry.", Take::RankTraffic(|r| r.rank)),
         column("role", "name", "What the rank does in its program.", Take::RankRole(|r| r.rank)),

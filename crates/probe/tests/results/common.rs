@@ -10,11 +10,14 @@ use proptest::prelude::*;
 use std::fs::File;
 use std::path::Path;
 
-/// Two hosts S and R behind one switch T, three flows of two traffic entries.
+/// Two hosts S and R behind one switch T, three flows of two traffic entries, and two ranks of the second, in two roles.
 pub(crate) fn names() -> Names {
     let nodes = ["S", "R", "T"].map(str::to_owned).to_vec();
     let peers = [vec![2], vec![2], vec![0, 1]];
-    Names::new(nodes, &peers, vec!["web".to_owned(), "incast".to_owned()], vec![0, 1, 1]).unwrap()
+    let names =
+        Names::new(nodes, &peers, vec!["web".to_owned(), "incast".to_owned()], vec![0, 1, 1]).unwrap();
+    let roles = ["root", "sender"].map(str::to_owned).to_vec();
+    names.with_programs(roles, vec!["ring".to_owned()], vec![(1, 0), (1, 1)]).unwrap()
 }
 
 /// A plan for one table of unknown size.

@@ -3,4 +3,5 @@ mod budget;
 mod columns_page;
 mod common;
 mod puts;
+mod ranks;
 mod tables;

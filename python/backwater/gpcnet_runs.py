@@ -1,0 +1,138 @@
+"""Runs of GPCNeT under several schemes: what is to be run, and what a folder of results holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from backwater import comparison, gpcnet, gpcnet_profile, gpcnet_tables, schemes, topologies
+from backwater.errors import UsageError
+from backwater.measures import of_kind
+from backwater.results import Results
+from backwater.running import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.gpcnet import Measured
+    from backwater.running import Job
+    from backwater.schemes import Scheme
+
+#: The scenario that is run if none is named.
+SHIPPED = "gpcnet.toml"
+#: In a folder of several runs: which of them are of which scheme.
+FILE = "gpcnet.json"
+
+
+def shipped() -> Path:
+    """The scenario in the checkout that this package was built from, or below the working folder."""
+    for root in (Path(__file__).parents[2], Path.cwd()):
+        if (root / "scenarios" / SHIPPED).is_file():
+            return root / "scenarios" / SHIPPED
+    raise UsageError(f"scenarios/{SHIPPED} was not found; run this in the checkout, or name a scenario file")
+
+
+def found_schemes(
+    file: Path, topology: Path | None, overrides: Sequence[str], only: Sequence[str], *, quick: bool
+) -> list[Scheme]:
+    """The schemes that are run, checked. Raises UsageError for a scenario without GPCNeT."""
+    scenario = Scenario.load(file)
+    given = list(overrides)
+    if topology is not None:
+        # Hosts have other names in another network; GPCNeT runs on all of them. What the user sets comes last.
+        names = of_kind(scenario.resolve(overrides), "gpcnet")
+        scenario = topologies.on(scenario, topology)
+        given = [*(f"traffic.{name}.hosts=*" for name in names), *given]
+    entry = _entry(scenario, given)
+    return schemes.of(scenario, [*(gpcnet_profile.quick(entry) if quick else ()), *given], only)
+
+
+def _entry(scenario: Scenario, overrides: Sequence[str]) -> dict[str, object]:
+    resolved = scenario.resolve(overrides)
+    names = of_kind(resolved, "gpcnet")
+    if len(names) != 1:
+        found = f"several, {', '.join(names)}" if names else "none"
+        raise UsageError(f"{scenario.origin} must have one traffic entry of kind gpcnet; it has {found}")
+    return next(entry for entry in resolved["traffic"] if entry["name"] == names[0])
+
+
+def done(folder: Path) -> bool:
+    """Whether a run is complete, and what its ranks measured can be read."""
+    if not comparison.done(folder):
+        return False
+    try:
+        Results(folder).check("timings")
+    except (UsageError, KeyError):
+        return False
+    return True
+
+
+def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
+    """By scheme, the results of the seeds that are complete under all; of a scheme without a name, by its label."""
+    found: dict[str, list[Results]] = {}
+    for by_scheme in planned.values():
+        folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
+        if all(done(folder) for folder in folders.values()):
+            for name, folder in folders.items():
+                label = name or Path(by_scheme[name].scenario.origin).stem
+                found.setdefault(label, []).append(Results(folder))
+    return found
+
+
+def of_folder(folder: Path) -> dict[str, list[Results]]:
+    """The runs in a folder by scheme: one results folder, or a folder that holds several."""
+    if (folder / "run.json").is_file():
+        return {_scheme(folder): [Results(folder)]}
+    if (folder / FILE).is_file():
+        try:
+            listed = json.loads((folder / FILE).read_text(encoding="utf-8"))["runs"]
+            return {str(name): [Results(folder / one) for one in seeds] for name, seeds in listed.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"{folder / FILE} is damaged ({error}); run backwater gpcnet again") from None
+    found: dict[str, list[Results]] = {}
+    for run in Results.find(folder):
+        if of_kind(run.meta["scenario"], "gpcnet"):
+            found.setdefault(_scheme(run.folder), []).append(run)
+    if not found:
+        raise UsageError(f"{folder} holds no results of GPCNeT: no run.json with traffic of kind gpcnet")
+    # Seeds that only some have cannot be compared.
+    shared = set.intersection(*({run.meta["seed"] for run in runs} for runs in found.values()))
+    if not shared:
+        raise UsageError(f"{folder}: no seed was run under all of {', '.join(found)}; name one of the folders in it")
+    return {
+        name: sorted((run for run in runs if run.meta["seed"] in shared), key=lambda run: int(run.meta["seed"]))
+        for name, runs in found.items()
+    }
+
+
+def _scheme(folder: Path) -> str:
+    """What a folder that `backwater run` made is of: its name without the seed."""
+    return re.sub(r"-s\d+$", "", folder.resolve().name)
+
+
+def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]]) -> list[Path]:
+    """Write the numbers as gpcnet.parquet, and which runs they are of."""
+    rows = [
+        row
+        for name, seeds in runs.items()
+        for run, one in zip(seeds, measured[name], strict=True)
+        for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
+    ]
+    table = root / "gpcnet.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(table)
+    listed = {
+        name: [Path(os.path.relpath(run.folder, root)).as_posix() for run in seeds] for name, seeds in runs.items()
+    }
+    index = root / FILE
+    index.write_text(json.dumps({"format": 1, "runs": listed}, indent=1) + "\n", encoding="utf-8")
+    return [table, index]
+
+
+def measure(runs: Mapping[str, Sequence[Results]]) -> dict[str, list[Measured]]:
+    """GPCNeT's numbers of every run."""
+    return {name: [gpcnet.of(run) for run in seeds] for name, seeds in runs.items()}

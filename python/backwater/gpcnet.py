@@ -95,8 +95,8 @@ class Metrics:
 def percentile(samples: NDArray[np.float64], share: float, *, smaller_is_better: bool) -> float:
     """The value that `share` of the samples are at least as good as, read from a histogram as GPCNeT does.
 
-    Its buckets are equal, and the largest sample is the lower edge of the last. Of latencies it is the upper edge of the
-    bucket in which the count from below reaches the share, of bandwidths the lower edge of the one from above.
+    Its buckets are equal, and the largest sample is the lower edge of the last. Of latencies it is the upper edge of
+    the bucket in which the count from below reaches the share, of bandwidths the lower edge of the one from above.
     """
     low, high = float(samples.min()), float(samples.max())
     width = (high - low) / (BUCKETS - 1)
@@ -214,7 +214,7 @@ def entry(results: Results) -> dict[str, Any]:
 
 
 def timings(results: Results, phase: Phase, key: str) -> pl.DataFrame:
-    """What the ranks measured of one test in one phase: ``rank``, ``label`` (the ring), ``start_ps``, ``elapsed_ps``."""
+    """What ranks measured of one test in one phase: ``rank``, ``label`` (the ring), ``start_ps``, ``elapsed_ps``."""
     series = pl.col("series").cast(pl.String) == f"{phase}/{key}"
     mine = pl.col("traffic").cast(pl.String) == entry(results)["name"]
     found = results.timings.filter(series, mine).select("rank", "label", "start_ps", "elapsed_ps")

@@ -32,7 +32,7 @@ _SHORT = {"lat": "latency", "bw": "bandwidth", "allreduce": "allreduce"}
 
 
 def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]], file: Path) -> Path:
-    """A row per scheme: histograms of latency and bandwidth, beside congestors over alone, and the impact factors.
+    """A row per scheme: histograms of latency and bandwidth beside congestors, and the impact factors.
 
     All seeds of a scheme are in one histogram. The ending of `file` chooses the format.
     """
@@ -85,7 +85,7 @@ def _column(panels: Any, test: Test, runs: Mapping[str, Sequence[Results]], colo
     for axes, name in zip(panels, runs, strict=True):
         histogram(axes, beside[name], edges, colours[name])
         if len(alone[name]):
-            axes.hist(alone[name], bins=edges, histtype="step", color=plot.GREY, lw=1)
+            axes.axvline(float(alone[name].mean()), color=plot.GREY, lw=1.4)
         if wide:
             _logarithmic(axes)
     panels[0].set_title(_TITLES[test.key])
@@ -100,7 +100,9 @@ def histogram(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64
     if not len(values):
         return
     axes.hist(values, bins=edges.tolist(), color=colour, lw=0)
-    axes.axvline(float(values.mean()), color=plot.VERMILLION if colour != plot.VERMILLION else plot.BLACK, lw=1, ls="--")
+    axes.axvline(
+        float(values.mean()), color=plot.VERMILLION if colour != plot.VERMILLION else plot.BLACK, lw=1, ls="--"
+    )
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -141,7 +143,10 @@ def _impacts(panels: Any, factors: Mapping[str, Mapping[str, float]], colours: M
         axes.grid(visible=False)
         if wide:
             _logarithmic(axes)
-        axes.set_xlim(min(0.9, *(value for one in factors.values() for value in one.values())) * 0.98, most**1.12 if wide else most * 1.12)
+        axes.set_xlim(
+            min(0.9, *(value for one in factors.values() for value in one.values())) * 0.98,
+            most**1.12 if wide else most * 1.12,
+        )
     panels[0].set_title("Congestion impact factor")
     panels[-1].set_xlabel("times worse than alone (1: no harm)" + (", log." if wide else ""))
 
@@ -155,5 +160,5 @@ def _legend(made: Any, measured: Measured) -> None:
         Line2D([], [], color=plot.VERMILLION, ls="--", lw=1, label="its mean"),
     ]
     if measured.metrics["isolated"]:
-        handles.append(Patch(facecolor="none", edgecolor=plot.GREY, label="alone"))
+        handles.append(Line2D([], [], color=plot.GREY, lw=1.4, label="mean alone"))
     made.legend(handles=handles, loc="outside lower center", ncols=len(handles))

@@ -120,7 +120,7 @@ def ranking(runs: Mapping[str, Sequence[Measured]]) -> list[Table]:
 
 
 def geometric_mean(seeds: Sequence[Measured]) -> float:
-    """The geometric mean of all impact factors of a scheme, of averages and of 99th percentiles; what it is ranked by."""
+    """What a scheme is ranked by: the geometric mean of its impact factors, of averages and of 99th percentiles."""
     found = [factor for test in seeds[0].tests for factor in factors(seeds, test.key) or ()]
     if not found or any(math.isnan(factor) or math.isinf(factor) for factor in found):
         return math.inf

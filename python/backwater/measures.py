@@ -52,18 +52,27 @@ def of_kind(scenario: Mapping[str, Any], kind: str) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == kind]
 
 
+def programs(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
+    return of_kind(scenario, "program") + of_kind(scenario, "gpcnet")
+
+
 def has_puts(scenario: Mapping[str, Any]) -> bool:
     """Whether a resolved scenario has traffic of PUTs."""
     return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
 
 
 def applications(scenario: Mapping[str, Any]) -> list[str]:
-    """The traffic entries whose messages depend on each other."""
+    """The traffic entries whose messages depend on each other, listed before the run."""
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in ("trace", "bale")]
 
 
 def application_times(results: Results) -> dict[str, int | None]:
-    """By traffic entry how long its application took, in picoseconds; None if the run ended before all messages did."""
+    """By traffic entry how long its application took, in picoseconds; None if the run ended before it did.
+
+    Of messages that depend on each other it is the time from the first start to the last finish; of ranks that of the
+    last one that came to its end.
+    """
     times: dict[str, int | None] = {}
     for name in applications(results.meta["scenario"]):
         flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
@@ -71,6 +80,11 @@ def application_times(results: Results) -> dict[str, int | None]:
         row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end - begin)
         messages, done, took = row.collect().row(0)
         times[name] = int(took) if messages == done > 0 else None
+    for name in programs(results.meta["scenario"]):
+        if results.has("ranks"):
+            mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
+            last, running = mine.select(pl.col("finished_ps").max(), pl.col("finished_ps").null_count()).collect().row(0)
+            times[name] = int(last) if last is not None and running == 0 else None
     return times
 
 
@@ -85,14 +99,18 @@ def by_traffic(results: Results) -> pl.DataFrame:
 
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
     finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
-    sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Computed
-    once for each `Results`. Of a run with PUTs there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
+    sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor have
+    channels between ranks, which count from the start of the run. Computed once for each `Results`. Of a run with PUTs there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """
     end = end_ps(results)
     of_puts = ("resent_packets", "dropped_packets") if has_puts(results.meta["scenario"]) else ()
-    sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(results.meta["scenario"]))
+    scenario = results.meta["scenario"]
+    sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(scenario) + programs(scenario))
     slowdown = pl.col("slowdown").drop_nulls()
-    span = pl.col("finish_ps").fill_null(end).max() - pl.col("start_ps").min()
+    # A channel between ranks has no start of its own.
+    of_ranks = pl.col("traffic").first().cast(pl.String).is_in(programs(scenario))
+    start = pl.when(of_ranks).then(0).otherwise(pl.col("start_ps").min())
+    span = pl.col("finish_ps").fill_null(end).max() - start
     return (
         results.flows.group_by("traffic_index")
         .agg(

@@ -165,9 +165,9 @@ def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
 
 
 def _entries(run: Results, window: Window | None) -> dict[str, Values]:
-    sized = pl.col("size_bytes").is_not_null() & ~pl.col("traffic").cast(pl.String).is_in(
-        measures.supplied(run.meta["scenario"])
-    )
+    scenario = run.meta["scenario"]
+    without_end = measures.supplied(scenario) + measures.programs(scenario)
+    sized = pl.col("size_bytes").is_not_null() & ~pl.col("traffic").cast(pl.String).is_in(without_end)
     fct, slowdown = (pl.col(name).filter(sized).drop_nulls() for name in ("fct_ps", "slowdown"))
     packets = pl.col("packets").sum()
     rows = (

@@ -33,7 +33,7 @@ GREY = "#8A8A8A"
 WINE = "#882255"
 
 #: One colour per way of detecting congestion, alone or with isolation, and per controller with it; per policy of PUTs;
-#: the same on PFC.
+#: the same on PFC; per strategy of PFT, whose best one stands for it.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,
@@ -63,6 +63,12 @@ SCHEME_COLOURS = {
     "PFC+opt": ORANGE,
     "PFC+dack": GREEN,
     "PUT+DACK": GREEN,
+    "ICI+": GREEN,
+    "PFT": VERMILLION,
+    "FT-FI": SKY,
+    "FT-RI": BLUE,
+    "AT-FI": ORANGE,
+    "AT-RI": VERMILLION,
 }
 #: One colour per state of a port.
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}

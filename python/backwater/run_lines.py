@@ -33,11 +33,26 @@ def of(results: Results) -> list[str]:
 def _applications(results: Results) -> list[str]:
     """How long each trace or kernel took, if it came to its end."""
     lines = []
+    programs = measures.programs(results.meta["scenario"])
     for name, took in measures.application_times(results).items():
-        if took is not None:
+        if name in programs:
+            lines.append(_ranks(results, name, took))
+        elif took is not None:
             messages = quantity.count(_messages(results, name))
             lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
     return lines
+
+
+def _ranks(results: Results, traffic: str, took: int | None) -> str:
+    """How many ranks came to their end; those of an endless program, such as a congestor, never do."""
+    mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == traffic)
+    columns = (pl.len(), pl.col("finished_ps").count(), pl.col("finished_ps").max(), pl.col("sent_messages").sum())
+    ranks, done, last, messages = mine.select(columns).collect().row(0)
+    told = f"{quantity.count(messages)} messages"
+    if took is not None:
+        return f"{traffic}: all {quantity.count(ranks)} ranks are done after {quantity.time(took)}, {told}"
+    of_ranks = f"{quantity.count(done)} of {quantity.count(ranks)} ranks came to their end"
+    return f"{traffic}: {of_ranks}{f', the last after {quantity.time(last)}' if done else ''}; {told}"
 
 
 def _messages(results: Results, traffic: str) -> int:

@@ -95,7 +95,8 @@ def _flows(run: Results) -> pl.DataFrame:
     supplied = pl.col("traffic").cast(pl.String).is_in(measures.supplied(run.meta["scenario"]))
     size = pl.when(~supplied).then(pl.col("size_bytes"))
     # When a message of an application starts depends on those before it, and so on the scheme.
-    applications = measures.applications(run.meta["scenario"])
+    scenario = run.meta["scenario"]
+    applications = measures.applications(scenario) + measures.programs(scenario)
     start = pl.when(~pl.col("traffic").cast(pl.String).is_in(applications)).then(pl.col("start_ps"))
     chosen = run.flows.select(*names, start_ps=start, size_bytes=size).collect()
     return chosen.sort("start_ps", "src", "dst", "size_bytes")

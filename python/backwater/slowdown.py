@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from backwater.errors import UsageError
-from backwater.measures import nearest_rank
+from backwater.measures import nearest_rank, programs
 from backwater.measures import supplied as supplied_entries
 from backwater.stats import estimate
 
@@ -47,7 +47,8 @@ _ENDS = ("", "_low", "_high")
 
 
 def flows(results: Results, *, base: Base = "alone", traffic: str | None = None) -> pl.DataFrame:
-    """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all; a supplied one has none.
+    """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all; a supplied one has none, nor
+    has a channel between ranks.
 
     Columns ``flow``, ``size_bytes``, ``start_ps``, ``fct_ps`` and ``slowdown``. A flow that did not finish before the
     run ended has null for the last two; :func:`by_size` counts it as `unfinished`. Raises UsageError for a traffic
@@ -63,9 +64,10 @@ def flows(results: Results, *, base: Base = "alone", traffic: str | None = None)
         if traffic not in known:
             raise UsageError(f"{results.folder} has no traffic {traffic!r}; it has {', '.join(known)}")
         table = table.filter(name == traffic)
-    supplied = pl.col("traffic").cast(pl.String).is_in(supplied_entries(results.meta["scenario"]))
+    scenario = results.meta["scenario"]
+    without_end = pl.col("traffic").cast(pl.String).is_in(supplied_entries(scenario) + programs(scenario))
     return (
-        table.filter(pl.col("size_bytes").is_not_null(), ~supplied)
+        table.filter(pl.col("size_bytes").is_not_null(), ~without_end)
         .select("flow", "size_bytes", "start_ps", "fct_ps", slowdown=pl.col("fct_ps") / pl.col(column))
         .collect()
     )

@@ -34,12 +34,14 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
             label = [name] if len(runs) > 1 else []
             table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row, of_puts))
     supplied = sorted({name for run in runs.values() for name in measures.supplied(run.meta["scenario"])})
+    programs = sorted({name for run in runs.values() for name in measures.programs(run.meta["scenario"])})
     _footnote(
         table,
         [
             _THROUGHPUT,
             _DROPPED if of_puts else "",
             _of_supplies(supplied),
+            f"{', '.join(programs)}: flows are channels between ranks, which have no end" if programs else "",
             *(_of_the_finished(rows, name) for name, rows in frames.items()),
         ],
     )

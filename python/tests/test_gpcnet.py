@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import gpcnet_scene
 import numpy as np
@@ -12,6 +13,9 @@ from backwater import gpcnet, gpcnet_tables
 from backwater.errors import UsageError
 from backwater.gpcnet import Test
 from backwater.results import Results
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LAT = Test("lat", "RR Two-sided Lat (8 B)", "usec")
 BW = Test("bw", "RR Two-sided BW+Sync (131072 B)", "MiB/s/rank", 16 * 131_072)
@@ -30,7 +34,7 @@ def test_a_latency_is_half_of_an_exchange_with_two_neighbours() -> None:
     assert ALLREDUCE.samples(np.array([5e6]))[0] == 5.0
 
 
-def test_a_bandwidth_is_16_messages_of_128_KiB_over_the_time_in_MiB_per_second() -> None:
+def test_a_bandwidth_is_16_messages_of_128_kib_over_the_time_in_mib_per_second() -> None:
     # 2 MiB in 1 ms.
     assert BW.samples(np.array([1e9]))[0] == pytest.approx(2000.0)
 
@@ -47,7 +51,7 @@ def test_averages_are_of_pairs_first_over_ranks_then_over_rings() -> None:
 def test_the_bandwidth_of_a_pair_is_all_its_bytes_over_all_its_time() -> None:
     # 2 MiB in 1 ms and in 3 ms: 4 MiB in 4 ms. The mean of 2000 and 667 would be another number.
     found = gpcnet.metrics(BW, table((0, 0, 1000), (0, 0, 3000), (0, 1, 500), (0, 1, 500)))
-    assert (found.minimum, found.maximum) == (pytest.approx(1000.0), pytest.approx(4000.0))
+    assert [found.minimum, found.maximum] == pytest.approx([1000.0, 4000.0])
     assert found.average == pytest.approx(2500.0)
     assert found.average_worst == pytest.approx(1000.0)
 
@@ -99,8 +103,8 @@ def test_a_process_has_the_mean_of_its_rings() -> None:
 
 
 @pytest.fixture
-def results(tmp_path: pytest.TempPathFactory) -> Results:
-    return Results(gpcnet_scene.write(tmp_path / "run"))  # type: ignore[operator]
+def results(tmp_path: Path) -> Results:
+    return Results(gpcnet_scene.write(tmp_path / "run"))
 
 
 def test_a_run_has_its_tests_by_phase_and_their_impact(results: Results) -> None:
@@ -108,9 +112,9 @@ def test_a_run_has_its_tests_by_phase_and_their_impact(results: Results) -> None
     assert [test.key for test in found.tests] == ["lat", "bw", "allreduce"]
     assert found.metrics["isolated"]["lat"].average == pytest.approx(2.0)
     assert found.metrics["congested"]["lat"].average == pytest.approx(6.0)
-    assert found.impacts("lat") == (pytest.approx(3.0), pytest.approx(3.0))
+    assert list(found.impacts("lat") or ()) == pytest.approx([3.0, 3.0])
     # 1000 and 250 MiB/s.
-    assert found.impacts("bw") == (pytest.approx(4.0), pytest.approx(4.0))
+    assert list(found.impacts("bw") or ()) == pytest.approx([4.0, 4.0])
 
 
 def test_congestors_count_what_they_got_across_while_they_ran(results: Results) -> None:
@@ -122,8 +126,8 @@ def test_congestors_count_what_they_got_across_while_they_ran(results: Results) 
     assert by_role["all-to-all"].mib_per_s == pytest.approx(0.75 * 1000.0)
 
 
-def test_a_run_of_something_else_is_refused(tmp_path: pytest.TempPathFactory) -> None:
-    folder = gpcnet_scene.write(tmp_path / "run", kind="program")  # type: ignore[operator]
+def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
+    folder = gpcnet_scene.write(tmp_path / "run", kind="program")
     with pytest.raises(UsageError, match="one traffic entry of kind gpcnet; it has none"):
         gpcnet.of(Results(folder))
 
@@ -140,4 +144,4 @@ def test_schemes_are_ranked_by_the_geometric_mean_of_their_impact_factors(result
     measured = gpcnet.of(results)
     # Latency 3, bandwidth 4, allreduce 5, each twice.
     assert gpcnet_tables.geometric_mean([measured]) == pytest.approx(60 ** (1 / 3))
-    assert gpcnet_tables.control_factors([measured], [measured]) == [pytest.approx(1.0)]
+    assert list(gpcnet_tables.control_factors([measured], [measured]) or ()) == pytest.approx([1.0])

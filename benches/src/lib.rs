@@ -59,6 +59,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         puts: Vec::new(),
         put_of: Vec::new(),
         endpoints: Vec::new(),
+        throttle: None,
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,

@@ -35,6 +35,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         puts: Vec::new(),
         put_of: Vec::new(),
         endpoints: Vec::new(),
+        throttle: None,
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,

@@ -2,7 +2,7 @@
 use crate::record::{
     ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, HoldRecord, InjectedRecord,
     IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord,
-    TimingRecord, WaitRecord,
+    ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -40,6 +40,10 @@ pub struct Records {
     pub endpoints: Vec<EndpointRecord>,
     /// Packets that switches dropped.
     pub drops: Vec<DropRecord>,
+    /// Throttles of NICs, by period.
+    pub throttle: Vec<ThrottleRecord>,
+    /// Their changes of state.
+    pub throttle_states: Vec<ThrottleStateRecord>,
     /// Stopwatches that ranks read.
     pub timings: Vec<TimingRecord>,
 }
@@ -63,6 +67,8 @@ impl Records {
         self.streams.append(&mut other.streams);
         self.endpoints.append(&mut other.endpoints);
         self.drops.append(&mut other.drops);
+        self.throttle.append(&mut other.throttle);
+        self.throttle_states.append(&mut other.throttle_states);
         self.timings.append(&mut other.timings);
     }
 
@@ -86,6 +92,8 @@ impl Records {
             .sort_by_key(|r| (r.end, r.stream.src, r.stream.dst, r.stream.priority, r.stream.kind, r.target));
         self.endpoints.sort_by_key(|r| (r.end, r.node));
         self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.throttle.sort_by_key(|r| (r.end, r.node));
+        self.throttle_states.sort_by_key(|r| (r.time, r.node, r.lane));
         self.timings.sort_by_key(|r| (r.time, r.rank));
     }
 
@@ -107,6 +115,8 @@ impl Records {
         self.streams.clear();
         self.endpoints.clear();
         self.drops.clear();
+        self.throttle.clear();
+        self.throttle_states.clear();
         self.timings.clear();
     }
 }

@@ -5,11 +5,13 @@ mod delivery;
 mod isolation;
 mod put;
 mod rank;
+mod throttle;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
 pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
 pub use rank::{RankRecord, TimingRecord};
+pub use throttle::{ThrottleRecord, ThrottleStateRecord};
 
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,11 @@ use backwater_units::{Bytes, Span};
 
 mod endpoint;
 mod put;
+mod throttle;
 
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use put::PutSpec;
+pub use throttle::{Scope, ThrottleSpec};
 
 /// A fabric, its traffic and what to observe.
 pub struct Spec {
@@ -46,6 +48,8 @@ pub struct Spec {
     pub put_of: Vec<Option<u16>>,
     /// The receive queue of each host, by host index; hosts without one, or beyond the list, take what comes at once.
     pub endpoints: Vec<Option<EndpointSpec>>,
+    /// What holds back hosts that use many credits. Only with [`SwitchSpec::credits`].
+    pub throttle: Option<ThrottleSpec>,
     /// What is recorded.
     pub probe: ProbeSpec,
     /// Whether a switch may run its ports one after the other through a window in which none can affect another.
@@ -341,6 +345,10 @@ pub struct ProbeSpec {
     pub endpoints: bool,
     /// Record every packet that a switch drops.
     pub drops: bool,
+    /// Sum up what throttles of hosts do over sampling periods.
+    pub throttle: bool,
+    /// Record every change of state of a throttle.
+    pub throttle_states: bool,
     /// Record the ground truth of who held back whom ([`crate::record::HoldRecord`], [`crate::record::CrowdRecord`],
     /// [`crate::record::WaitRecord`]); the value is the threshold K of each egress port, `[node][port]` for switches, empty
     /// for hosts.

@@ -200,6 +200,8 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         streams,
         endpoints,
         drops,
+        throttle: _,
+        throttle_states: _,
         blame,
     } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);

@@ -187,6 +187,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         puts: put_kinds?,
         put_of: puts.of_entry,
         endpoints: endpoints?,
+        throttle: None,
         switch,
         batching: true,
         probe,

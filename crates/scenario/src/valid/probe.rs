@@ -41,6 +41,8 @@ pub(super) fn probe(
         streams: puts::sums(context, "streams", probe.streams),
         endpoints: puts::sums(context, "endpoints", probe.endpoints),
         drops: probe.drops,
+        throttle: false,
+        throttle_states: false,
         blame,
     }
 }

@@ -9,7 +9,7 @@ use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PolicyConfig, ReactionConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
-    MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Spec, SwitchSpec,
+    MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Spec, Start, SwitchSpec,
     Switching,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
@@ -93,6 +93,7 @@ pub fn under_credits(mut spec: Spec) -> Spec {
     spec.switch.pfc = None;
     spec.switch.credits = Some(CreditSpec {
         buffer: Bytes::from_kb(512),
+        start: Start::Packet,
         unit: Unit::BLOCK,
         returned: CreditReturn::Periodic(Span::from_us(20)),
         frame: Bytes::new(8),

@@ -4,7 +4,7 @@ use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, IbCcConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, CreditSpec, Queueing, SegmentSpec, Switching};
+use backwater_fabric::{AckSpec, Arbiter, CreditSpec, Queueing, SegmentSpec, Start, Switching};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -56,12 +56,14 @@ fn credits() -> impl Strategy<Value = CreditSpec> {
     let loss = prop_oneof![3 => Just(0u32), 2 => 1u32..900_000];
     let priorities = prop::sample::select(vec![0x7f_u8, 0x7f, 0b0000_1000]);
     let unit = prop::sample::select(vec![Unit::BLOCK, Unit::FLIT]);
-    (2_200u64..60_000, returned(), 8u64..32, any::<bool>(), loss, priorities, unit).prop_map(
-        |(buffer, returned, frame, unchanged, loss_ppm, priorities, unit)| {
+    let full = any::<bool>();
+    (2_200u64..60_000, returned(), 8u64..32, any::<bool>(), loss, priorities, unit, full).prop_map(
+        |(buffer, returned, frame, unchanged, loss_ppm, priorities, unit, full)| {
             let unchanged = unchanged && returned != CreditReturn::AtOnce;
             CreditSpec {
                 buffer: Bytes::new(buffer),
                 unit,
+                start: if full { Start::Full } else { Start::Packet },
                 returned,
                 frame: Bytes::new(frame),
                 unchanged,

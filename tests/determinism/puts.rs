@@ -6,7 +6,7 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit};
 use backwater_engine::mix;
 use backwater_fabric::record::PutEvent;
 use backwater_fabric::{
-    CreditSpec, DrainSpec, EndpointSpec, Kind, Overflow, PutSpec, Queueing, Records, Spec, Switching,
+    CreditSpec, DrainSpec, EndpointSpec, Kind, Overflow, PutSpec, Queueing, Records, Spec, Start, Switching,
 };
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -133,10 +133,18 @@ impl Case {
                 spec.switch.pfc = None;
                 spec.switch.queueing = Queueing::VirtualOutput;
                 spec.switch.switching = Switching::CutThrough { header: Bytes::new(20) };
-                let (unit, frame, unchanged, loss_ppm, priorities) =
-                    (Unit::BLOCK, Bytes::new(8), false, 0, 0x7f);
-                spec.switch.credits =
-                    Some(CreditSpec { buffer, unit, returned, frame, unchanged, loss_ppm, priorities });
+                let (unit, start, frame, unchanged, loss_ppm, priorities) =
+                    (Unit::BLOCK, Start::Packet, Bytes::new(8), false, 0, 0x7f);
+                spec.switch.credits = Some(CreditSpec {
+                    buffer,
+                    unit,
+                    start,
+                    returned,
+                    frame,
+                    unchanged,
+                    loss_ppm,
+                    priorities,
+                });
             }
         }
     }

@@ -5,7 +5,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing,
-    Spec, SwitchSpec, Switching,
+    Spec, Start, SwitchSpec, Switching,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -77,6 +77,7 @@ pub fn infiniband(network: Network, flows: Vec<Flow>) -> Spec {
     spec.switch.pfc = None;
     spec.switch.credits = Some(CreditSpec {
         buffer: Bytes::new(280_000),
+        start: Start::Packet,
         unit: Unit::BLOCK,
         returned: CreditReturn::Periodic(Span::from_us(50)),
         frame: Bytes::new(8),

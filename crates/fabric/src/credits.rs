@@ -29,6 +29,8 @@ struct Lane {
     receiver: CreditReceiver,
     /// (time, FCCL) of the updates that the other end may still act by, the oldest first. Kept where a detector asks.
     issued: VecDeque<(u64, u32)>,
+    /// The packets on their way out, and those that have left since what is free was told last.
+    leaving: Vec<Leaving>,
 }
 
 impl Lane {
@@ -45,12 +47,10 @@ impl Lane {
 }
 
 /// A packet on its way out: it holds its units in the lane by which it came until it has left completely.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Leaving {
     until: u64,
-    lane: u32,
-    /// 0: nothing is leaving.
-    size: u16,
+    units: u32,
 }
 
 /// Credits of all ports of a node.
@@ -60,8 +60,6 @@ pub(crate) struct Credits {
     periodic: bool,
     /// `lanes[port * classes + class]`
     lanes: Vec<Lane>,
-    /// Per egress port.
-    leaving: Vec<Leaving>,
     /// Per port.
     phase: Vec<Span>,
     loss: Vec<Stream>,
@@ -105,6 +103,7 @@ impl Credits {
             sender: CreditSender::new(settings.units),
             receiver: CreditReceiver::new(settings.units),
             issued: if keeps_issued { VecDeque::from([(0, settings.units)]) } else { VecDeque::new() },
+            leaving: Vec::new(),
         };
         let entity = |port: usize| u64::from(node) << 16 | port as u64;
         let phase = |port: usize| match settings.returned {
@@ -125,7 +124,6 @@ impl Credits {
             settings: *settings,
             periodic: matches!(settings.returned, CreditReturn::Periodic(_)),
             lanes: vec![lane; ports.len() * usize::from(world.classes.count)],
-            leaving: vec![Leaving::default(); ports.len()],
             phase: (0..ports.len()).map(phase).collect(),
             loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
             round: ports.iter().map(|p| round(p, mtu)).collect(),
@@ -160,20 +158,20 @@ impl Credits {
         (receiver.held(), receiver.buffer())
     }
 
-    /// Units that a lane may send.
+    /// Units of a packet that a lane may start.
+    #[inline]
     pub(crate) fn available(&self, at: usize) -> u32 {
-        self.lanes[at].sender.credits()
+        let credits = self.lanes[at].sender.credits();
+        if credits < self.settings.least { 0 } else { credits }
     }
 
     /// Units of a lane that are on their way out.
     pub(crate) fn on_their_way(&self, at: usize) -> u32 {
-        let own = self.leaving.iter().filter(|leaving| leaving.size > 0 && leaving.lane as usize == at);
-        own.map(|leaving| self.units(leaving.size)).sum()
+        self.lanes[at].leaving.iter().map(|leaving| leaving.units).sum()
     }
 
     pub(crate) fn state_bytes(&self) -> usize {
         size_of_val(&*self.lanes)
-            + size_of_val(&*self.leaving)
             + size_of_val(&*self.phase)
             + size_of_val(&*self.loss)
             + size_of_val(&*self.round)
@@ -183,32 +181,14 @@ impl Credits {
 
     /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
     fn settle(&mut self, at: usize, now: u64) -> Option<u64> {
-        let mut last = None;
-        let unit = self.settings.unit;
-        for leaving in &mut self.leaving {
-            if leaving.size == 0 || leaving.lane as usize != at {
-                continue;
+        let Lane { receiver, leaving, .. } = &mut self.lanes[at];
+        leaving.retain(|packet| {
+            if packet.until <= now {
+                receiver.on_freed(packet.units);
             }
-            if leaving.until <= now {
-                self.lanes[at].receiver.on_freed(unit.count(u32::from(leaving.size)));
-                leaving.size = 0;
-            } else {
-                last = last.max(Some(leaving.until));
-            }
-        }
-        last
-    }
-
-    /// A packet of a lane starts to leave by an egress port, which it occupies until `until`.
-    #[inline]
-    fn start_leaving(&mut self, out: u16, until: u64, lane: usize, size: u16) {
-        let leaving = &mut self.leaving[out as usize];
-        let before = std::mem::replace(leaving, Leaving { until, lane: lane as u32, size });
-        if before.size > 0 {
-            // The port is idle again, so what it sent before has left.
-            let units = self.units(before.size);
-            self.lanes[before.lane as usize].receiver.on_freed(units);
-        }
+            packet.until > now
+        });
+        leaving.iter().map(|packet| packet.until).max()
     }
 }
 
@@ -224,7 +204,7 @@ impl Ports {
     pub(crate) fn fits(&self, port: u16, class: u8, size: u16) -> bool {
         match &self.credits {
             Some(credits) if credits.govern(class) => {
-                credits.lanes[self.at(port, class)].sender.fits(credits.units(size))
+                credits.units(size) <= credits.available(self.at(port, class))
             }
             _ => true,
         }
@@ -243,7 +223,7 @@ impl Ports {
         credits.lanes[at].sender.on_sent(units);
         let periodic = credits.periodic;
         if let (Some(from), Some(ingress)) = (from, ingress) {
-            credits.start_leaving(port, until, from, packet.size);
+            credits.lanes[from].leaving.push(Leaving { until, units });
             if !self.is_armed(ingress, class) {
                 self.tell_at(ingress, class, until);
             }

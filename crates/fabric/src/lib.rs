@@ -65,7 +65,7 @@ pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
     MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing,
-    Scope, SegmentSpec, Spec, SwitchSpec, Switching, ThrottleSpec,
+    Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
 };
 pub use violation::{Stuck, Violation};
 

@@ -295,6 +295,16 @@ pub struct PfcSpec {
     pub priorities: u8,
 }
 
+/// What credits a packet needs to start. It uses those of its own size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// Those of its own size: a short packet passes where longer ones wait for credits (InfiniBand).
+    #[default]
+    Packet,
+    /// Those of a full packet, as where the buffer downstream has slots of one size.
+    Full,
+}
+
 /// Credit-based flow control (InfiniBand) per link and virtual lane.
 #[derive(Clone, Debug)]
 pub struct CreditSpec {
@@ -302,6 +312,8 @@ pub struct CreditSpec {
     pub buffer: Bytes,
     /// What one credit stands for.
     pub unit: Unit,
+    /// When a packet may start.
+    pub start: Start,
     /// When credits go back.
     pub returned: CreditReturn,
     /// Size of an update on the wire.

@@ -14,7 +14,9 @@ use crate::combined::Limits;
 use crate::isolating::Rules;
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
-use crate::spec::{Arbiter, CreditSpec, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::spec::{
+    Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, Queueing, Spec, Start, Switching,
+};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -80,6 +82,8 @@ pub(crate) struct CreditSettings {
     pub(crate) unit: Unit,
     /// Units of the buffer of an ingress port and class.
     pub(crate) units: u32,
+    /// Units without which no packet starts.
+    pub(crate) least: u32,
     pub(crate) frame: u16,
     pub(crate) unchanged: bool,
     pub(crate) loss_ppm: u32,
@@ -218,7 +222,11 @@ impl World {
                 Switching::StoreAndForward => None,
                 Switching::CutThrough { header } => Some(header),
             },
-            credits: spec.switch.credits.as_ref().map(|credits| credit_settings(credits, classes)),
+            credits: spec
+                .switch
+                .credits
+                .as_ref()
+                .map(|credits| credit_settings(credits, spec.packet, classes)),
             buffer: spec.switch.buffer.get(),
             most_at_port: match spec.switch.overflow {
                 Overflow::Stop => None,
@@ -371,11 +379,15 @@ fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
     Some(Quanta::new(&by_class))
 }
 
-fn credit_settings(credits: &CreditSpec, classes: Classes) -> CreditSettings {
+fn credit_settings(credits: &CreditSpec, packet: PacketSpec, classes: Classes) -> CreditSettings {
     CreditSettings {
         returned: credits.returned,
         unit: credits.unit,
         units: credits.unit.within(credits.buffer) as u32,
+        least: match credits.start {
+            Start::Packet => 0,
+            Start::Full => credits.unit.count((packet.payload + packet.header).get() as u32),
+        },
         frame: credits.frame.get() as u16,
         // What is returned at once has no period in which to repeat it.
         unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),

@@ -1,6 +1,6 @@
 //! Credit-based flow control: buffers that hold what a link sends until its credits come back.
 use backwater_control::flow_control::{CreditReturn, Feasibility, Unit, feasibility, longest_period};
-use backwater_fabric::CreditSpec;
+use backwater_fabric::{CreditSpec, Start};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate, Span};
 
@@ -35,6 +35,7 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     leave_room_for_data(context, network, classes);
     Some(CreditSpec {
         buffer: share,
+        start: Start::Packet,
         unit,
         returned: returned(credits),
         frame: credits.frame.0,

@@ -1,4 +1,5 @@
 //! No text, however broken, makes a reader panic; and what a reader accepts keeps its promises.
+use backwater_traffic::program::{FOREVER, Op};
 use backwater_traffic::trace::Event;
 use backwater_traffic::{Cdf, MAX_SIZE, read};
 use backwater_units::Time;
@@ -20,7 +21,69 @@ fn line() -> impl Strategy<Value = String> {
     prop_oneof![8 => one, 3 => Just("pe * barrier".to_owned()), 1 => Just("pe 1 barrier".to_owned())]
 }
 
+/// A line of the programs of three ranks.
+fn call() -> impl Strategy<Value = String> {
+    let who = prop_oneof![4 => Just("*"), 2 => Just("0-1"), 2 => Just("2"), 1 => Just("3")];
+    let call = prop_oneof![
+        Just("isend to +1 bytes 9 request 1"),
+        Just("irecv from any bytes 9"),
+        Just("sendrecv to +1 bytes 9 from -1"),
+        Just("wait"),
+        Just("wait request 1"),
+        Just("put to 0 bytes 1MB"),
+        Just("flush"),
+        Just("barrier"),
+        Just("compute 5ns"),
+        Just("loop 3"),
+        Just("loop forever"),
+        Just("end"),
+        Just("start a"),
+        Just("stop a"),
+        Just("get from"),
+    ];
+    (who, call).prop_map(|(who, call)| format!("rank {who} {call}"))
+}
+
+/// Executes the loops of a program alone, so many ops of it: how often it comes to an end of a loop, and whether stopwatches alternate.
+fn turns(ops: &[Op], most: usize) -> usize {
+    let (mut at, mut left, mut runs, mut ends) = (0, Vec::new(), false, 0);
+    for _ in 0..most {
+        let Some(op) = ops.get(at) else { break };
+        at += 1;
+        match *op {
+            Op::Loop { times, .. } => left.push(times),
+            Op::End { begin } => {
+                ends += 1;
+                let turns = left.last_mut().expect("a loop");
+                *turns -= u32::from(*turns != FOREVER);
+                if *turns == 0 {
+                    left.pop();
+                } else {
+                    at = begin as usize;
+                }
+            }
+            Op::Start { .. } => assert!(!std::mem::replace(&mut runs, true)),
+            Op::Stop { .. } => assert!(std::mem::replace(&mut runs, false)),
+            _ => {}
+        }
+    }
+    ends
+}
+
 proptest! {
+    #[test]
+    fn any_rank_program_is_refused_with_a_line_or_can_be_executed(lines in prop::collection::vec(call(), 0..20)) {
+        let text = format!("backwater-program 1\nranks 3\n{}\n", lines.join("\n"));
+        match read::program(&text) {
+            Ok(application) => for member in &application.members {
+                let endless = member.ops.iter().any(|op| matches!(op, Op::Loop { times: FOREVER, .. }));
+                let ends = turns(&member.ops, 100_000);
+                prop_assert!(!endless || ends > 1000, "a loop without end goes on");
+            }
+            Err(error) => prop_assert!((3..3 + lines.len().max(1)).contains(&error.line), "{error}"),
+        }
+    }
+
     #[test]
     fn any_program_is_refused_with_a_line_or_comes_to_an_end(lines in prop::collection::vec(line(), 0..20)) {
         let text = format!("backwater-trace 1\nranks 3\n{}\n", lines.join("\n"));

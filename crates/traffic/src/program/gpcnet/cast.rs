@@ -24,15 +24,17 @@ impl Cast {
         let mut nodes: Vec<u32> = (0..hosts).collect();
         shuffle(&mut nodes, &mut random(0));
         let (congesting, testing) = nodes.split_at(settings.congestor_hosts(hosts) as usize);
-        let mut order = congesting.to_vec();
-        shuffle(&mut order, &mut random(1));
+        let mut kind_of: Vec<u32> = (0..congesting.len() as u32).collect();
+        shuffle(&mut kind_of, &mut random(1));
         let slices_of = |nodes: &[u32]| -> Vec<Vec<u32>> {
             (0..per_host).map(|j| nodes.iter().map(|node| node * per_host + j).collect()).collect()
         };
-        let kinds = settings.congestors.len();
-        let congestors: Vec<Vec<Vec<u32>>> = (0..kinds)
-            .map(|kind| slices_of(&order.iter().copied().skip(kind).step_by(kinds).collect::<Vec<_>>()))
-            .collect();
+        let kinds = settings.congestors.len() as u32;
+        let of_kind = |kind| {
+            let nodes = congesting.iter().zip(&kind_of).filter(|(_, number)| **number % kinds == kind);
+            slices_of(&nodes.map(|(node, _)| *node).collect::<Vec<_>>())
+        };
+        let congestors = (0..kinds).map(of_kind).collect();
         let slices = slices_of(testing);
         let rings = (2..).zip(&slices).map(|(number, slice)| {
             let mut random = random(number);

@@ -6,14 +6,16 @@
 //! | nodes that congest | 80 %, rounded down, drawn at random; at least 10 nodes in all | the same |
 //! | slices | the j-th ranks of all test nodes are a communicator, those of all congestor nodes another one | the same |
 //! | kinds of congestors | each congestor slice is split among four kinds by a shuffled order, the same in every slice | the same |
-//! | shuffles | a variant of Sattolo's: a random cyclic permutation | the same, by other random numbers |
+//! | shuffles | Sattolo's: a random cyclic permutation | the same, by other random numbers |
 //! | congestor message | 512 doubles, 4096 B | the same |
 //! | rings | 30 random ones per slice, the same in every measurement | scaled: 10 |
 //! | latency test | 8 B, 200 turns to warm up and 200 timed in each ring | scaled: 5 and 20 |
 //! | bandwidth test | 8 messages of 131 072 B to each neighbour and a barrier of the slice; 1 and 8 turns in each ring | scaled: 1 and 2 |
 //! | allreduce test | 8 B, 1 and 200 | scaled: 1 and 50 |
+//! | barriers, not timed | of all that test before each ring and around the allreduces, of the slice after each ring | the same |
 //! | repetition of all that | for up to 10 s | scaled: once |
 //! | congestors before a test | one pass of 256 × (1 + 512) iterations | scaled: 2 iterations, once for all tests |
+//! | agreement of congestors that a pass is over | reductions of 8 B, one per 513 iterations | none: they go on |
 //!
 //! The congested tests run one after the other under the same congestors, which go on to the end of the run. A timed turn is one
 //! line in the results; what `GPCNeT` makes of them (halves, averages, percentiles) is up to who reads them.
@@ -222,11 +224,13 @@ impl Gpcnet {
         // An exchange is three ops, and so is each round of a barrier or an allreduce; a turn has a loop around it and a stopwatch.
         let rounds = |n: u64| 3 * u64::from(n.next_power_of_two().trailing_zeros());
         let ring = |test: Option<RingTest>| test.map_or(0, |test| 8 * u64::from(test.messages) + 8);
-        let ring = ring(self.latency).saturating_add(ring(self.bandwidth)) + 2 * rounds(tests);
-        let phase = ring.saturating_mul(u64::from(self.rings)).saturating_add(2 * rounds(tests) + 16);
-        let barriers = 7 * rounds(tests * per_host);
+        let everybody = rounds(tests * per_host);
+        let barriers = 4 * rounds(tests) + 2 * everybody;
+        let ring = ring(self.latency).saturating_add(ring(self.bandwidth)) + barriers;
+        let phase =
+            ring.saturating_mul(u64::from(self.rings)).saturating_add(2 * rounds(tests) + 3 * everybody + 16);
         let called = 2 * (u64::from(congesting) / tests + 1) + 1;
-        let test = phase.saturating_mul(2).saturating_add(barriers + called);
+        let test = phase.saturating_mul(2).saturating_add(called);
         let members = u64::from(congesting.div_ceil(self.congestors.len() as u32));
         let congestor = 6 * members + 10;
         let all = test.saturating_mul(tests).saturating_add(congestor * u64::from(congesting));

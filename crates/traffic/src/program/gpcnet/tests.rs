@@ -224,7 +224,7 @@ fn rings_are_the_same_with_and_without_congestors_and_differ_between_slices() {
         let timed =
             (0..ops.len()).filter(|at| matches!(ops[*at], Op::Stop { series, .. } if series == lat as u16));
         let ring = timed.map(|at| match ops[at - 3..at - 1] {
-            [Op::Isend { to: right, .. }, Op::Isend { to: left, .. }] => (left, right),
+            [Op::Isend { to: left, .. }, Op::Isend { to: right, .. }] => (left, right),
             _ => panic!("no turn in a ring"),
         });
         ring.collect()
@@ -357,5 +357,19 @@ fn the_announced_length_is_never_less_than_the_programs() {
         assert!(Gpcnet::default().length(hosts).1 >= written as u64, "{hosts}");
         let longest = application.members.iter().map(|member| member.ops.len()).max();
         assert!(Some(Gpcnet::default().length(hosts).0 as usize) >= longest, "{hosts}");
+    }
+}
+
+#[test]
+fn all_that_test_begin_each_ring_together() {
+    let application = paper();
+    let ops = &application.members[of_role(&application, "test")[0] as usize].ops;
+    let lat = |op: &Op| matches!(op, Op::Stop { series: 0, .. });
+    let stops: Vec<usize> = (0..ops.len()).filter(|at| lat(&ops[*at])).collect();
+    // Between two rings: the end of a loop, the slice's barrier among 24 (5 rounds) and that of all 384 (9 rounds), then what warms up.
+    for pair in stops.windows(2) {
+        let between = &ops[pair[0]..pair[1]];
+        let internal = |op: &&Op| matches!(op, Op::Isend { tag, .. } if tag & super::super::INTERNAL != 0);
+        assert_eq!(between.iter().filter(internal).count(), 5 + 9);
     }
 }

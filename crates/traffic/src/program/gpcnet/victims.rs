@@ -24,6 +24,8 @@ struct Victim<'a> {
     /// All ranks that test.
     tests: &'a Communicator,
     place: usize,
+    /// Its number slice by slice, by which congestors are spread.
+    number: usize,
     /// Its slice.
     slice: &'a Communicator,
     place_in_slice: usize,
@@ -32,9 +34,11 @@ struct Victim<'a> {
 }
 
 impl Cast {
-    /// All ranks that test, slice by slice.
+    /// All ranks that test, in the order of their numbers.
     fn tests(&self) -> Vec<u32> {
-        self.slices.concat()
+        let mut tests = self.slices.concat();
+        tests.sort_unstable();
+        tests
     }
 
     /// The rank that starts a congestor: they are spread over all that test.
@@ -68,11 +72,11 @@ impl Gpcnet {
             let slice = Communicator::new(number as u32 + 1, members.clone());
             for (place_in_slice, rank) in members.iter().enumerate() {
                 let neighbours = rings.iter().map(|ring| ring[place_in_slice]).collect();
-                let place = number * members.len() + place_in_slice;
                 let victim = Victim {
                     settings: self,
                     tests: &tests,
-                    place,
+                    place: tests.place(*rank).expect("a rank that tests"),
+                    number: number * members.len() + place_in_slice,
                     slice: &slice,
                     place_in_slice,
                     neighbours,
@@ -98,24 +102,22 @@ impl Victim<'_> {
 
     /// Starts the congestors and waits until they have warmed up.
     fn raise(&self, cast: &Cast, builder: &mut Builder) {
-        for congestor in cast.called(self.place) {
+        for congestor in cast.called(self.number) {
             builder.isend(congestor, WORD, START, SET);
         }
-        for congestor in cast.called(self.place) {
+        for congestor in cast.called(self.number) {
             builder.irecv(congestor, WORD, READY, SET);
         }
         builder.wait(1 << SET);
     }
 
-    /// All tests; all ranks begin each of them together.
+    /// All tests; all ranks begin each of them, and each ring, together.
     fn measure(&self, series: &mut u16, builder: &mut Builder) {
         if let Some(test) = self.settings.latency {
-            builder.barrier(self.tests, self.place);
             self.rings(test, false, *series, builder);
             *series += 1;
         }
         if let Some(test) = self.settings.bandwidth {
-            builder.barrier(self.tests, self.place);
             self.rings(test, true, *series, builder);
             *series += 1;
         }
@@ -128,18 +130,21 @@ impl Victim<'_> {
                 builder.start(TIMER).allreduce(self.slice, self.place_in_slice, test.size);
                 builder.stop(TIMER, *series, 0);
             });
+            builder.barrier(self.tests, self.place);
             *series += 1;
         }
     }
 
     fn rings(&self, test: RingTest, together: bool, series: u16, builder: &mut Builder) {
         for (ring, neighbours) in (0..).zip(&self.neighbours) {
+            builder.barrier(self.tests, self.place);
             turns(test.warm_up, builder, |builder| self.turn(test, together, *neighbours, builder));
             turns(test.timed, builder, |builder| {
                 builder.start(TIMER);
                 self.turn(test, together, *neighbours, builder);
                 builder.stop(TIMER, series, ring);
             });
+            builder.barrier(self.slice, self.place_in_slice);
         }
     }
 
@@ -149,7 +154,7 @@ impl Victim<'_> {
             builder.irecv(left, test.size, RING, SET).irecv(right, test.size, RING + 1, SET);
         }
         for _ in 0..test.messages {
-            builder.isend(right, test.size, RING, SET).isend(left, test.size, RING + 1, SET);
+            builder.isend(left, test.size, RING + 1, SET).isend(right, test.size, RING, SET);
         }
         builder.wait(1 << SET);
         if together {

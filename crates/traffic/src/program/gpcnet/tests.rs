@@ -199,7 +199,7 @@ fn the_loop_counts_of_the_full_test_are_those_of_gpcnet() {
 
 #[test]
 fn a_bandwidth_turn_sends_16_messages_of_128_kib_and_ends_with_a_barrier_of_the_slice() {
-    let application = paper();
+    let application = Gpcnet::full().application(HOSTS, 0, 1);
     let ops = &application.members[of_role(&application, "test")[0] as usize].ops;
     let bw = application.series.iter().position(|name| name == "isolated/bw").expect("a series") as u16;
     let stop =

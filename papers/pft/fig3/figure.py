@@ -1,0 +1,6 @@
+"""Figure 3: how many processes have which latency beside congestors, without throttling and with each strategy."""
+
+from papers.pft.histograms import Quantity
+
+_QUANTITY = Quantity("lat", "latency", "µs", smaller_is_better=True, title="Figure 3: processes by latency")
+metrics, draw, tables = _QUANTITY.metrics, _QUANTITY.draw, _QUANTITY.tables

@@ -1,0 +1,87 @@
+"""Figures 3 and 4: how many processes have which latency or bandwidth, one curve per strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from backwater import plot
+from backwater.number_tables import NumberTable
+
+from papers.pft.measured import NONE, STRATEGIES, median, processes
+from papers.pft.panels import COLOURS, LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+    from numpy.typing import NDArray
+
+    from papers.pft.measured import Metrics
+
+#: Intervals of an axis.
+INTERVALS = 40
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is counted: GPCNeT's test, its name and unit, and whether it is a latency."""
+
+    key: str
+    name: str
+    unit: str
+    smaller_is_better: bool
+    title: str
+
+    def metrics(self, runs: Mapping[str, Results]) -> Metrics:
+        """Medians over processes, each over that without throttling, and the best of them."""
+        found = {name: median(processes(runs[name], self.key)) for name in (NONE, *STRATEGIES)}
+        ratios: Metrics = {f"{name}_median_over_none": found[name] / found[NONE] for name in STRATEGIES}
+        best = min if self.smaller_is_better else max
+        return ratios | {"best_median_over_none": best(float(one or 0) for one in ratios.values())}
+
+    def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+        """The processes of all seeds together, by interval."""
+        found = {
+            name: np.array([value for runs in seeds for value in processes(runs[name], self.key)]) for name in COLOURS
+        }
+        edges = self._edges(list(found.values()))
+        middles = np.sqrt(edges[1:] * edges[:-1])
+        with plot.style():
+            made = plot.figure(8.5, 4.2)
+            axes = made.subplots()
+            for place, (name, values) in enumerate(found.items()):
+                counts, _ = np.histogram(values, edges)
+                axes.plot(middles, counts, color=COLOURS[name], marker=plot.marker(place), ms=3.2, label=LABELS[name],
+                          lw=2 if name == NONE else 1.3)  # fmt: skip
+                axes.axvline(float(np.median(values)), color=COLOURS[name], lw=0.9, ls=":")
+            axes.set(
+                xscale="log",
+                xlabel=f"{self.name} of a process [{self.unit}]",
+                ylabel="processes per interval",
+                ylim=(0, None),
+            )
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter("{x:g}")
+            axes.tick_params(axis="x", which="both", labelsize=7)
+            made.legend(loc="outside lower center", ncols=len(found))
+            made.suptitle(f"{self.title} (dotted: medians)", fontsize=11, fontweight="bold")
+            plot.save(made, file)
+
+    @staticmethod
+    def _edges(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        every = np.concatenate(values)
+        return np.geomspace(every.min() * 0.999, every.max() * 1.001, INTERVALS + 1)
+
+    def tables(self, seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+        """The distribution in numbers."""
+        rows = []
+        for name in (NONE, *STRATEGIES):
+            values = np.array([value for runs in seeds for value in processes(runs[name], self.key)])
+            marks = [float(np.quantile(values, share)) for share in (0.05, 0.5, 0.95)]
+            numbers = (float(values.mean()), *marks, float(values.max()))
+            rows.append((LABELS[name], str(len(values)), *(f"{number:.4g}" for number in numbers)))
+        headings = ("strategy", "processes", "mean", "5 %", "median", "95 %", "most")
+        return [NumberTable(f"{self.name} of processes [{self.unit}], all seeds", headings, tuple(rows))]

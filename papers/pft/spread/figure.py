@@ -1,0 +1,117 @@
+"""How far F_C depends on what the paper does not publish: one value after the other, the rest as in Figure 5."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from backwater import plot, sensitivity
+from backwater.number_tables import NumberTable
+
+from papers.pft.measured import NONE, Beside, beside
+from papers.pft.panels import COLOURS, mean, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.results import Results
+
+    from papers.pft.measured import Metrics
+
+STRATEGIES = ("AT-RI", "FT-RI")
+PLAIN = "as in Figure 5"
+PAPER = 2.58
+
+
+def readings(runs: Mapping[str, Results]) -> dict[str, tuple[str, ...]]:
+    """By parameter, in the order of sensitivity.toml, the values that were run."""
+    _, parameters = sensitivity.load("pft")
+    found = {one.text: tuple(variant.name for variant in one.variant) for one in parameters}
+    known = {text: tuple(name for name in names if f"AT-RI {name}" in runs) for text, names in found.items()}
+    return {"our choice": (PLAIN,)} | {text: names for text, names in known.items() if names}
+
+
+def factors(
+    runs: Mapping[str, Results], of: Callable[[Beside, Beside], float] = Beside.factor
+) -> dict[str, dict[str, float]]:
+    """F_C by strategy and reading, each against no throttling with the same reading."""
+    names = [name for names in readings(runs).values() for name in names]
+    return {
+        strategy: {
+            name: of(beside(runs[f"{strategy} {name}"]), beside(runs.get(f"{NONE} {name}", runs[NONE])))
+            for name in names
+            if f"{strategy} {name}" in runs
+        }
+        for strategy in STRATEGIES
+    }
+
+
+def metrics(runs: Mapping[str, Results]) -> Metrics:
+    found = factors(runs)
+    values: Metrics = {f"{strategy} {name}": value for strategy, of in found.items() for name, value in of.items()}
+    # A reading that FT does not know changes nothing for it.
+    plain = found["FT-RI"][PLAIN]
+    ratios = [value / found["FT-RI"].get(name, plain) for name, value in found["AT-RI"].items()]
+    return values | {
+        "AT-RI_least": min(found["AT-RI"].values()),
+        "AT-RI_most": max(found["AT-RI"].values()),
+        "at_over_ft_least": min(ratios),
+    }
+
+
+def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    groups = readings(seeds[0])
+    found, found_99 = ([factors(runs, of) for runs in seeds] for of in (Beside.factor, Beside.factor_99))
+    lines = sum(map(len, groups.values())) + len(groups)
+    with plot.style():
+        made = plot.figure(9, 1.2 + 0.19 * lines)
+        axes = made.subplots()
+        labels: list[tuple[float, str]] = []
+        place = 0.0
+        for text, names in groups.items():
+            at = axes.get_yaxis_transform()
+            axes.text(0, place, text, transform=at, fontsize=7.5, fontweight="bold", va="center")
+            for name in names:
+                place += 1
+                labels.append((place, name))
+                _dots(axes, place, name, found, found_99)
+            place += 1.2
+        axes.axvline(PAPER, color=plot.BLACK, ls="--", lw=1)
+        axes.axvline(1, color=plot.GREY, lw=1)
+        axes.annotate(f"paper: {PAPER}", (PAPER, 0), (3, 0), textcoords="offset points", fontsize=8, va="center")
+        axes.set_yticks([at for at, _ in labels], [name for _, name in labels])
+        axes.set(ylim=(place, -0.8), xlabel="F_C (above 1: throttling helps)")
+        axes.grid(visible=True, axis="x")
+        handles, names_of = axes.get_legend_handles_labels()
+        once = dict(zip(names_of, handles, strict=True))
+        made.legend(list(once.values()), list(once), loc="outside lower center", ncols=len(once))
+        made.suptitle("F_C with m = 18 by what the paper does not publish", fontsize=11, fontweight="bold")
+        plot.save(made, file)
+
+
+def _dots(axes: Any, place: float, name: str, found: Any, found_99: Any) -> None:
+    """The seeds of one reading, and their mean."""
+    for number, strategy in enumerate(STRATEGIES):
+        height = place + 0.2 * (number - 0.5)
+        for every, look in ((found, {"marker": "o", "ms": 5}), (found_99, {"marker": "o", "ms": 4, "mfc": "none"})):
+            values = [one[strategy][name] for one in every if name in one[strategy]]
+            if values:
+                label = strategy if every is found else f"{strategy}, 99 % values"
+                axes.plot([min(values), max(values)], [height, height], color=COLOURS[strategy], lw=0.9)
+                axes.plot([mean(values)], [height], color=COLOURS[strategy], ls="none", label=label, **look)
+
+
+def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    found, found_99 = ([factors(runs, of) for runs in seeds] for of in (Beside.factor, Beside.factor_99))
+    rows = []
+    for text, names in readings(seeds[0]).items():
+        for name in names:
+            told = [_told(every, strategy, name) for strategy in STRATEGIES for every in (found, found_99)]
+            rows.append((text, name, *told))
+    headings = ("parameter", "value", "AT-RI", "AT-RI, 99 %", "FT-RI", "FT-RI, 99 %")
+    return [NumberTable("F_C, mean over seeds (least to most)", headings, tuple(rows), words=2)]
+
+
+def _told(every: Sequence[Mapping[str, Mapping[str, float]]], strategy: str, name: str) -> str:
+    values = [one[strategy][name] for one in every if name in one[strategy]]
+    return spread(values) if values else "–"

@@ -121,6 +121,7 @@ fn a_link_has_a_buffer_a_clock_and_flits_that_take_time() {
     assert!(
         refused(&PftConfig { capacity: 1, ..STANDARD }).starts_with("capacity = 1: must be at least 2 flits")
     );
+    assert_eq!(PftConfig { capacity: 2, ..fixed(1, 1, Polarity::Used) }.validate(), Ok(()));
     assert!(refused(&PftConfig { clock: 0, ..STANDARD }).starts_with("clock = 0: must be from 1 Hz"));
     assert_eq!(PftConfig { clock: 1_000_000_000_000, ..STANDARD }.validate(), Ok(()));
     assert!(

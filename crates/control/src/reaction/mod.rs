@@ -1,7 +1,8 @@
 //! Reaction point: how fast may this flow send?
 //!
 //! A controller is one value per flow. It owns its timers as deadlines: [`Reaction::advance`] applies every
-//! expiry up to `now`, so that whoever owns the clock needs no timer events. Call it before reading the rate.
+//! expiry up to `now`, so that whoever owns the clock needs no timer events. Call it before reading the rate. [`Pft`] is lazy
+//! in the same way, but is one value per NIC port: it holds all of its flows.
 use backwater_units::{Rate, Span, Time};
 
 use crate::{CodePoint, ConfigError};

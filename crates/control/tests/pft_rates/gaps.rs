@@ -212,6 +212,50 @@ fn a_random_number_of_62_bits_scales_gaps_like_one_of_few() {
 }
 
 #[test]
+fn a_gap_that_grows_beyond_all_time_lasts_until_c_changes() {
+    let (config, huge) = (config(RateLaw::FixedInterval, 63, 62, 0), u32::MAX);
+    let mut pft = congested(&config, 1);
+    // f = 2: 2 · 2^32 flit times of 1000 ps, then 2^32 times as many.
+    pft.on_sent(&config, at(0), at(10), huge - 2, &mut no_chance);
+    pft.on_credits(&config, at(10), huge);
+    assert_eq!(pft.gate(&config, at(10)), Gate::Change);
+}
+
+#[test]
+fn gaps_at_the_least_chances_that_62_bits_can_tell_are_judged_again_in_proportion() {
+    // p = 3 / 2^62 at 4, some 2^-33 more for each flit less.
+    let config = config(RateLaw::MeanInterval { bits: 62 }, 29, 0, (1 << 62) - (4 << 29) - 3);
+    let mut pft = congested(&config, 3);
+    pft.on_sent(&config, at(0), at(0), 1, &mut no_chance);
+    pft.on_credits(&config, at(0), 3);
+    let seconds = |pft: &mut Pft| match pft.gate(&config, at(0)) {
+        Gate::At(time) => time.as_secs_f64(),
+        Gate::Open => 0.0,
+        Gate::Change => f64::INFINITY,
+    };
+    // 2^33 flit times of 1 ns.
+    assert!((seconds(&mut pft) / 8.59 - 1.0).abs() < 0.001);
+    pft.on_credits(&config, at(0), 1);
+    assert!((seconds(&mut pft) / 8.59 - 1.0 / 3.0).abs() < 0.001);
+    pft.on_credits(&config, at(0), 4);
+    assert!(seconds(&mut pft).is_infinite());
+    pft.on_credits(&config, at(0), 5);
+    assert_eq!(pft.gate(&config, at(0)), Gate::Change);
+}
+
+#[test]
+fn a_gap_at_a_chance_of_almost_1_is_short_at_any_number_of_bits() {
+    // f = 2^29 c of 2^62: what is less than a picosecond is rounded down when it is drawn, and up when it is judged again.
+    let config = config(RateLaw::MeanInterval { bits: 62 }, 29, 0, 0);
+    let mut pft = congested(&config, 1);
+    pft.on_sent(&config, at(0), at(0), u32::MAX - 8, &mut no_chance);
+    pft.on_credits(&config, at(0), 1);
+    assert_eq!(pft.gate(&config, at(0)), Gate::At(Time::from_ps(499)));
+    pft.on_credits(&config, at(0), 4);
+    assert_eq!(pft.gate(&config, at(0)), Gate::At(Time::from_ps(1_997)));
+}
+
+#[test]
 fn a_throttle_is_a_small_value() {
     assert!(size_of::<Pft>() <= 80, "{}", size_of::<Pft>());
     assert_eq!(Pft::default(), Pft::new());

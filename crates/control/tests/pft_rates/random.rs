@@ -167,3 +167,14 @@ fn the_ends_of_the_unit_interval_are_no_trouble() {
         }
     }
 }
+
+#[test]
+fn a_uniform_number_is_one_of_as_many_failures_as_make_it_less_than_the_distribution_function() {
+    // p = 1/2 for one flit: 0 for [0, 1/2), 1 for [1/2, 3/4), 2 for [3/4, 7/8).
+    let config = config(RateLaw::RandomInterval { bits: BITS }, BITS - 2, 0, 0);
+    for (uniform, idle) in [(0.499_999, 0), (0.5, 1), (0.749_999, 1), (0.75, 2), (0.874_999, 2), (0.875, 3)] {
+        let mut pft = congested(&config, 2);
+        let next = send(&mut pft, &config, Time::ZERO, 1, &mut || uniform);
+        assert_eq!(next, Some(Time::ZERO + FLIT * (1 + idle)), "{uniform}");
+    }
+}

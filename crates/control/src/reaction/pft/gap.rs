@@ -69,9 +69,9 @@ impl Gap {
         }
     }
 
-    /// When the link may be used again if c stays; [`Time::MAX`] for never.
+    /// When the link may be used again if c stays and is not so large that nothing leaves.
     #[inline]
     pub(super) const fn end(&self) -> Time {
-        if self.stopped { Time::MAX } else { self.from.saturating_add(Span::from_ps(self.rest)) }
+        self.from.saturating_add(Span::from_ps(self.rest))
     }
 }

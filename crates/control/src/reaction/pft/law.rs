@@ -29,16 +29,15 @@ pub(super) fn mean(config: &PftConfig, c: u32) -> (u64, u64) {
     }
 }
 
-/// `rest` of a gap that was judged at one c, as it is at another.
+/// `rest` of a gap, which is something, that was judged at one c, as it is at another.
 pub(super) fn scaled(config: &PftConfig, rest: u64, from: u32, to: u32) -> u64 {
     let ((old, old_parts), (new, new_parts)) = (mean(config, from), mean(config, to));
-    // Of a random number of more than 32 bits the upper 32 suffice here, and leave room for the product.
-    let drop = match config.law {
-        RateLaw::RandomInterval { bits } | RateLaw::MeanInterval { bits } => bits.saturating_sub(32),
-        RateLaw::FixedInterval => 0,
-    };
-    let wide = |part: u64| u128::from(part >> drop);
-    let more = u128::from(rest) * (wide(new) * wide(old_parts).max(1));
-    let scaled = more.div_ceil(wide(old).max(1) * wide(new_parts).max(1));
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+    let (more, less) = (u128::from(new) * u128::from(old_parts), u128::from(old) * u128::from(new_parts));
+    // With up to 32 random bits both fit into 64. Of larger ones the upper 64 suffice, and leave room for the product.
+    let drop = (more.max(less) >> 64).checked_ilog2().map_or(0, |bits| bits + 1);
+    let (more, less) = (more >> drop, less >> drop);
+    if less == 0 {
+        return u64::MAX;
+    }
+    u64::try_from((u128::from(rest) * more).div_ceil(less)).unwrap_or(u64::MAX)
 }

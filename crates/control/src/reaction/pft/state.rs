@@ -82,7 +82,6 @@ impl Machine {
             left |= !self.congested;
             if hit(config, true, c) && hit(config, false, c) {
                 self.skip_rounds(config, due);
-                left = true;
             }
         }
         left

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,8 +27,7 @@ SHIFTS = {"FI": FI_SHIFTS, "RI": RI_SHIFTS}
 PACKET, BUFFER = 16, 8192
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """What one NIC did in the second half of its run: law, n or m, mean of c, share of the link."""
 
     law: str
@@ -61,7 +59,7 @@ def mark(name: str, run: Results) -> Mark:
     return Mark(
         which,
         int(shift),
-        float(table["used_mean_milli"].mean() or 0) / 1e3,  # type: ignore[arg-type]
+        float(table["used_mean"].mean() or 0),  # type: ignore[arg-type]
         float(table["sent_flits"].sum()) * FLIT_PS / span,
         int(table["used_max"].max() or 0) > BUFFER - 2 * PACKET,  # type: ignore[call-overload]
     )

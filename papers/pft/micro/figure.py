@@ -51,7 +51,7 @@ def used(run: Results, nodes: Sequence[str], begin_us: float, end_us: float) -> 
     """The mean over these NICs and this time of the credits used, in flits."""
     inside = pl.col("start_ps").is_between(int(begin_us * US), int(end_us * US), closed="left")
     table = run.table("throttle").filter(pl.col("node").cast(pl.String).is_in(nodes), inside)
-    return float(table.select(pl.col("used_mean_milli").mean()).collect().item() or 0) / 1e3
+    return float(table.select(pl.col("used_mean").mean()).collect().item() or 0)
 
 
 def cuts(run: Results) -> list[float]:
@@ -129,10 +129,10 @@ def _traces(axes: Axes, runs: Mapping[str, Results], nodes: Sequence[str], title
     """The mean over NICs of the credits used, by sampling period."""
     for name in (NONE, *THROTTLED):
         who = pl.col("node").cast(pl.String).is_in(nodes)
-        found = runs[name].table("throttle").filter(who).group_by("start_ps").agg(pl.col("used_mean_milli").mean())
+        found = runs[name].table("throttle").filter(who).group_by("start_ps").agg(pl.col("used_mean").mean())
         line = found.sort("start_ps").collect()
         colour, dash = LOOKS[name]
-        axes.plot(line["start_ps"] / US, line["used_mean_milli"] / 1e3, color=colour, ls=dash, label=name, lw=1)
+        axes.plot(line["start_ps"] / US, line["used_mean"], color=colour, ls=dash, label=name, lw=1)
     for threshold in (ENTER, ESCAPE):
         axes.axhline(threshold, color=plot.GREY, lw=0.8, ls=":")
     axes.set(

@@ -11,7 +11,7 @@ pub enum Placement {
     Block,
     /// Rank r is at host r mod the number of hosts.
     Cyclic,
-    /// Any place of any host, drawn from the run's seed.
+    /// Like blocks, but over the hosts in a random order, drawn from the run's seed.
     Random,
 }
 
@@ -29,15 +29,15 @@ pub fn place(
     if u64::from(ranks) > room {
         return None;
     }
+    let block = |hosts: &[u32]| (0..ranks).map(|rank| hosts[(rank / per_host) as usize]).collect();
     Some(match placement {
-        Placement::Block => (0..ranks).map(|rank| hosts[(rank / per_host) as usize]).collect(),
+        Placement::Block => block(hosts),
         Placement::Cyclic => hosts.iter().copied().cycle().take(ranks as usize).collect(),
         Placement::Random => {
-            let mut places: Vec<u32> =
-                hosts.iter().flat_map(|host| std::iter::repeat_n(*host, per_host as usize)).collect();
-            choose(&mut stream(seed, RANKS, entity(group, 0)), &mut places, ranks as usize);
-            places.truncate(ranks as usize);
-            places
+            let mut hosts = hosts.to_vec();
+            let count = hosts.len();
+            choose(&mut stream(seed, RANKS, entity(group, 0)), &mut hosts, count);
+            block(&hosts)
         }
     })
 }
@@ -56,15 +56,17 @@ mod tests {
     }
 
     #[test]
-    fn random_places_are_any_but_no_host_takes_more_than_it_may() {
+    fn random_places_are_blocks_at_random_hosts() {
         let hosts: Vec<u32> = (10..20).collect();
         let at = |group, seed| place(30, &hosts, 4, Placement::Random, group, seed).expect("room for 40");
         for seed in 0..20 {
             let places = at(0, seed);
-            assert_eq!(places.len(), 30);
-            for host in &hosts {
-                assert!(places.iter().filter(|place| *place == host).count() <= 4);
-            }
+            // Seven hosts with four ranks, and one with two.
+            assert!(places.chunks(4).all(|block| block.iter().all(|host| *host == block[0])));
+            let mut used: Vec<u32> = places.chunks(4).map(|block| block[0]).collect();
+            used.sort_unstable();
+            used.dedup();
+            assert!(places.len() == 30 && used.len() == 8 && used.iter().all(|host| hosts.contains(host)));
         }
         assert_ne!(at(0, 1), at(0, 2));
         assert_ne!(at(0, 1), at(1, 1));

@@ -87,7 +87,7 @@ pub struct SumTest {
 /// The network load test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gpcnet {
-    /// Ranks at each host. `GPCNeT` takes what it is started with; 16 is the setting of the PFT paper, section IV.
+    /// Ranks at each host. `GPCNeT` takes what it is started with; 16 is the setting of the PFT paper, section IV-C.
     pub ranks_per_host: u32,
     /// Hosts that congest, in millionths, rounded down to whole hosts.
     pub congestor_share_ppm: u32,

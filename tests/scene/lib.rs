@@ -3,6 +3,7 @@ mod alone;
 mod endpoint;
 mod isolation;
 mod networks;
+mod ranks;
 mod settings;
 mod slow_host;
 mod traffic;
@@ -18,6 +19,9 @@ pub use isolation::{
     isolation, ramp, tree, uniform_load,
 };
 pub use networks::{chain, host, per_port, ring, with_links};
+pub use ranks::{
+    COSTS, START, WAIT, application, compute, irecv, isend, messages, recv, repeated, send, stop,
+};
 pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use slow_host::{fixed, mbps, slow_host, slow_under_pfc};
 pub use traffic::{flow, flow_of_priority, poisson_packets};

@@ -47,7 +47,7 @@ class Rank:
         self.open = [0] * 8  # requests of each set
         self.remote = 0  # puts and gets under way
         self.numbers = 0
-        self.sends: dict[int, tuple[Message, int]] = {}  # rendezvous that wait for their CTS
+        self.sends: dict[int, Message] = {}  # rendezvous that wait for their CTS
         self.matched: dict[tuple[int, int], Receive] = {}
         self.timers: dict[int, int] = {}
         self.asleep = True  # until its start
@@ -131,11 +131,14 @@ class Rank:
     def isend(self, to: int, size: int, tag: int, set_: int) -> None:
         """A message is given to its channel."""
         message = Message("eager", self.name, to, size, tag)
-        if size > self.m.s.eager and not self.m.local(self.name, to):
-            self.numbers += 1
-            message = Message("rts", self.name, to, self.m.s.control, tag, self.numbers)
-            self.sends[self.numbers] = (Message("data", self.name, to, size, tag, self.numbers), set_)
+        if not self.m.local(self.name, to):
             self.open[set_] += 1
+            message.left = partial(self.sent, set_)
+            if size > self.m.s.eager:
+                self.numbers += 1
+                message = Message("rts", self.name, to, self.m.s.control, tag, self.numbers)
+                data = Message("data", self.name, to, size, tag, self.numbers, partial(self.sent, set_))
+                self.sends[self.numbers] = data
         self.m.give(message)
 
     def irecv(self, receive: Receive) -> None:
@@ -182,9 +185,7 @@ class Rank:
         elif kind == "data":
             self.here.append(self.matched.pop((message.src, message.number)))
         elif kind == "cts":
-            data, set_ = self.sends.pop(message.number)
-            data.left = lambda: self.sent(set_)
-            self.m.give(data)
+            self.m.give(self.sends.pop(message.number))
         elif kind == "put":
             self.m.give(Message("put_ack", self.name, message.src, self.m.s.control))
         elif kind == "get":
@@ -199,7 +200,7 @@ class Rank:
         self.news()
 
     def sent(self, set_: int) -> None:
-        """The data of a rendezvous has left."""
+        """The last bit of a message has left."""
         self.open[set_] -= 1
         self.news()
 

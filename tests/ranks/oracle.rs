@@ -1,0 +1,180 @@
+//! An independent program (`oracle/`, in Python, from the docs and the rules of MPI alone) tells the same story: every stopwatch
+//! of every rank at the same picosecond.
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use backwater_control::flow_control::CreditReturn;
+use backwater_fabric::{CreditSpec, Queueing, Spec, Switching};
+use backwater_traffic::program::{Costs, Op};
+use backwater_units::{Bytes, Rate, Span, Time};
+use scene::{messages, run, star, with_links};
+
+/// (end, rank, series, label, start)
+type Timing = (u64, u32, u16, u32, u64);
+
+/// What the program was given and what it answered.
+struct Case {
+    settings: BTreeMap<String, u64>,
+    /// Host, start in picoseconds, program.
+    ranks: Vec<(u32, u64, Vec<Op>)>,
+    timings: Vec<Timing>,
+}
+
+impl Case {
+    fn read(file: &PathBuf) -> Self {
+        let text =
+            std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let (mut settings, mut ranks) = (BTreeMap::new(), Vec::new());
+        for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[..] {
+                ["rank", host, start] => ranks.push((number(host), number(start), Vec::new())),
+                ["op", name, ref numbers @ ..] => {
+                    let ops = &mut ranks.last_mut().expect("a rank before its ops").2;
+                    ops.push(op(name, numbers));
+                }
+                [key, value] => drop(settings.insert(key.to_owned(), number(value))),
+                _ => panic!("{line}"),
+            }
+        }
+        let timings = text.lines().filter(|line| !line.starts_with('#')).map(timing).collect();
+        Self { settings, ranks, timings }
+    }
+
+    fn bytes(&self, key: &str) -> Bytes {
+        Bytes::new(self.settings[key])
+    }
+
+    fn span(&self, key: &str) -> Span {
+        Span::from_ps(self.settings[key])
+    }
+
+    /// The same in our words.
+    fn spec(&self) -> Spec {
+        let hosts = 1 + self.ranks.iter().map(|rank| rank.0).max().expect("a rank");
+        let network = star(hosts, Rate::from_bps(self.settings["link"]), self.span("delay"));
+        let network = with_links(&network, |host, link| link.delay += self.span("skew") * host as u64);
+        let costs = Costs {
+            send: self.span("send"),
+            receive: self.span("receive"),
+            eager: self.bytes("eager"),
+            control: self.bytes("control"),
+            local: self.span("local"),
+        };
+        let placed: Vec<_> = self.ranks.iter().map(|(host, _, ops)| (*host, ops.clone())).collect();
+        let mut spec = messages(network, &placed, costs);
+        for (rank, (_, start, _)) in spec.programs.ranks.iter_mut().zip(&self.ranks) {
+            rank.start = Time::from_ps(*start);
+        }
+        spec.programs.series = ["a", "b", "c"].map(str::to_owned).to_vec();
+        (spec.packet.payload, spec.packet.header) = (self.bytes("payload"), self.bytes("header"));
+        if self.settings["cut"] > 0 {
+            spec.switch.switching = Switching::CutThrough { header: self.bytes("cut") };
+        }
+        if self.settings["credits"] > 0 {
+            spec.switch.queueing = Queueing::VirtualOutput;
+            spec.switch.pfc = None;
+            spec.switch.credits = Some(CreditSpec {
+                buffer: self.bytes("credits"),
+                //unit: self.bytes("unit"),
+                returned: CreditReturn::AtOnce,
+                frame: self.bytes("update"),
+                unchanged: false,
+                loss_ppm: 0,
+                priorities: 0x7f,
+            });
+        }
+        spec
+    }
+}
+
+fn number<T: FromStr>(word: &str) -> T {
+    word.parse().unwrap_or_else(|_| panic!("a number, not {word}"))
+}
+
+/// A rank, tag, or number of turns, of which −1 stands for any and for ever.
+fn open(word: &str) -> u32 {
+    if word == "-1" { u32::MAX } else { number(word) }
+}
+
+fn op(name: &str, words: &[&str]) -> Op {
+    match (name, words) {
+        ("isend", [to, size, tag, set]) => {
+            Op::Isend { to: number(to), size: number(size), tag: number(tag), set: number(set) }
+        }
+        ("irecv", [from, size, tag, set]) => {
+            Op::Irecv { from: open(from), size: number(size), tag: open(tag), set: number(set) }
+        }
+        ("wait", [sets]) => Op::Wait { sets: number(sets) },
+        ("put", [to, size]) => Op::Put { to: number(to), size: number(size) },
+        ("get", [from, size]) => Op::Get { from: number(from), size: number(size) },
+        ("flush", []) => Op::Flush,
+        ("compute", [span]) => Op::Compute(Span::from_ps(number(span))),
+        ("loop", [times, end]) => Op::Loop { times: open(times), end: number(end) },
+        ("end", [begin]) => Op::End { begin: number(begin) },
+        ("start", [timer]) => Op::Start { timer: number(timer) },
+        ("stop", [timer, series, label]) => {
+            Op::Stop { timer: number(timer), series: number(series), label: number(label) }
+        }
+        _ => panic!("{name} {words:?}"),
+    }
+}
+
+fn timing(line: &str) -> Timing {
+    let words: Vec<&str> = line.split(' ').collect();
+    let [end, rank, series, label, start] = words[..] else { panic!("{line}") };
+    (number(end), number(rank), number(series), number(label), number(start))
+}
+
+fn ours(spec: Spec) -> Vec<Timing> {
+    let told = run(spec).records.timings;
+    told.iter().map(|r| (r.time.as_ps(), r.rank, r.series, r.label, r.start.as_ps())).collect()
+}
+
+fn compare(prefix: &str, expected: usize) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ranks/data/programs");
+    let files =
+        std::fs::read_dir(&folder).expect("the folder of cases").map(|file| file.expect("a file").path());
+    let named =
+        |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
+    let mut files: Vec<PathBuf> = files.filter(named).collect();
+    files.sort();
+    assert_eq!(files.len(), expected, "cases of {prefix}");
+    for file in files {
+        let case = Case::read(&file);
+        let (mut ours, mut theirs) = (ours(case.spec()), case.timings);
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        let name = file.display();
+        for i in 0..ours.len().max(theirs.len()) {
+            let (ours, theirs) = (ours.get(i), theirs.get(i));
+            assert_eq!(ours, theirs, "{name}, timing {i}: the fabric's and the program's");
+        }
+    }
+}
+
+#[test]
+fn ping_pongs_of_any_size_take_as_long_as_the_oracle_says() {
+    compare("ping_", 24);
+}
+
+#[test]
+fn rings_in_which_all_send_at_once_take_as_long_as_the_oracle_says() {
+    compare("ring_", 12);
+}
+
+#[test]
+fn incasts_by_messages_puts_and_gets_take_as_long_as_the_oracle_says() {
+    compare("incast_", 12);
+}
+
+#[test]
+fn messages_that_come_before_their_receives_take_as_long_as_the_oracle_says() {
+    compare("late_", 8);
+}
+
+#[test]
+fn programs_drawn_at_random_take_as_long_as_the_oracle_says() {
+    compare("drawn_", 24);
+}

@@ -109,7 +109,7 @@ class Host:
         if not channel.waiting:
             channel.due = max(self.w.now, channel.free)
         channel.waiting.append((message, max(message.size, 1)))
-        self.pump()
+        self.w.given.add(self.name)
 
     def pump(self) -> None:
         """Sends what may leave now: an update, or a packet of the channel that has been due for longest."""
@@ -121,10 +121,10 @@ class Host:
             self.up.update()
             self.up.wake(self.pump, self.up.free_at)
             return
-        ready = [channel for channel in self.channels.values() if channel.waiting]
+        ready = [(channel.due, ends) for ends, channel in self.channels.items() if channel.waiting]
         if not ready:
             return
-        channel = min(ready, key=lambda channel: channel.due)
+        channel = self.channels[min(ready)[1]]  # of those due at one instant the first by their ranks
         if channel.due > now:
             self.up.wake(self.pump, channel.due)
             return
@@ -228,6 +228,7 @@ class World:
     def __init__(self, settings: Settings, host_of: list[int]) -> None:
         self.s, self.now, self.made, self.host_of = settings, 0, 0, host_of
         self.events: list[tuple[int, int, int, Callable[[], None]]] = []
+        self.given: set[int] = set()  # NICs that got messages in this event: they look when it is over
         names = range(max(host_of) + 1)
         self.hosts = [Host(self, name) for name in names]
         self.ports = [Port(self, name) for name in names]
@@ -242,3 +243,5 @@ class World:
         while self.events:
             self.now, _, _, what = heapq.heappop(self.events)
             what()
+            while self.given:
+                self.hosts[self.given.pop()].pump()

@@ -20,7 +20,7 @@ class Settings:
     header: int = 32
     cut: int = 0  # bytes of a packet that a switch must have to forward it; 0: all
     credits: int = 0  # bytes of buffer behind each link; 0: no credits, and buffers without an end
-    unit: int = 64
+    unit: int = 16
     update: int = 16  # bytes of an update of credits
     send: int = 300_000
     receive: int = 300_000

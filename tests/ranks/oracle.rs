@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use backwater_control::flow_control::{CreditReturn, Unit};
-use backwater_fabric::{CreditSpec, Queueing, Spec, Switching};
+use backwater_fabric::{CreditSpec, Queueing, Spec, Start, Switching};
 use backwater_traffic::program::{Costs, Op};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{messages, run, star, with_links};
@@ -77,6 +77,7 @@ impl Case {
             spec.switch.pfc = None;
             spec.switch.credits = Some(CreditSpec {
                 buffer: self.bytes("credits"),
+                start: if self.settings["full"] > 0 { Start::Full } else { Start::Packet },
                 unit: Unit::new(self.bytes("unit")).expect("a power of two"),
                 returned: CreditReturn::AtOnce,
                 frame: self.bytes("update"),
@@ -158,25 +159,25 @@ fn compare(prefix: &str, expected: usize) {
 
 #[test]
 fn ping_pongs_of_any_size_take_as_long_as_the_oracle_says() {
-    compare("ping_", 24);
+    compare("ping_", 30);
 }
 
 #[test]
 fn rings_in_which_all_send_at_once_take_as_long_as_the_oracle_says() {
-    compare("ring_", 12);
+    compare("ring_", 15);
 }
 
 #[test]
 fn incasts_by_messages_puts_and_gets_take_as_long_as_the_oracle_says() {
-    compare("incast_", 12);
+    compare("incast_", 15);
 }
 
 #[test]
 fn messages_that_come_before_their_receives_take_as_long_as_the_oracle_says() {
-    compare("late_", 8);
+    compare("late_", 10);
 }
 
 #[test]
 fn programs_drawn_at_random_take_as_long_as_the_oracle_says() {
-    compare("drawn_", 24);
+    compare("drawn_", 30);
 }

@@ -21,6 +21,7 @@ ONE = 1  # set 0 alone
 PLAIN = Settings()
 CREDITS = Settings(credits=65_536, cut=32)
 SCARCE = Settings(credits=6_240, cut=32)  # three packets
+FULL = Settings(credits=6_480, cut=32, full=1)  # three packets, and room for 15 small ones that is not used
 SLOW = Settings(link=40_000_000_000, payload=1000, header=48, eager=4_096, control=8, send=170_011, receive=90_007)
 
 
@@ -71,7 +72,7 @@ def late(size: int) -> Scene:
 def cases() -> dict[str, tuple[Settings, Scene]]:
     """By name: settings, programs."""
     found: dict[str, tuple[Settings, Scene]] = {}
-    for name, settings in {"plain": PLAIN, "credits": CREDITS, "scarce": SCARCE, "slow": SLOW}.items():
+    for name, settings in {"plain": PLAIN, "credits": CREDITS, "scarce": SCARCE, "full": FULL, "slow": SLOW}.items():
         for size in (0, 8, 4_096, 16_384, 16_385, 131_072):
             found[f"ping_{name}_{size}"] = (settings, ping_pong(size, 3))
         for size in (8, 4_096, 131_072):

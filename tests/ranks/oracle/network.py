@@ -62,7 +62,8 @@ class Wire:
 
     def fits(self, size: int) -> bool:
         """Whether the credits do for a packet."""
-        return not self.s.credits or self.taken - self.told + self.s.units(size) <= self.s.credits // self.s.unit
+        needed = self.s.units(self.s.payload + self.s.header if self.s.full else size)
+        return not self.s.credits or self.taken - self.told + needed <= self.s.credits // self.s.unit
 
     def send(self, packet: Packet, whole: bool) -> int:
         """A packet takes the wire; returns when it has left."""

@@ -21,6 +21,7 @@ class Settings:
     cut: int = 0  # bytes of a packet that a switch must have to forward it; 0: all
     credits: int = 0  # bytes of buffer behind each link; 0: no credits, and buffers without an end
     unit: int = 16
+    full: int = 0  # 1: a packet starts only with credits for one of full size
     update: int = 16  # bytes of an update of credits
     send: int = 300_000
     receive: int = 300_000

@@ -34,11 +34,12 @@ reproduce-quick: build ## a quick look at every figure of the papers: does every
 	$(BIN)/backwater reproduce tcd --quick
 	$(BIN)/backwater reproduce ici --quick
 	$(BIN)/backwater reproduce ec --quick
+	$(BIN)/backwater reproduce pft --quick
 
 # The report's own version and date stand beside the link in README.md; a test compares them.
 report: build ## reproduce the papers at their own size, vary what they leave open, put the reports into docs/reports
 	@mkdir -p docs/reports
-	for paper in tcd ici ec; do \
+	for paper in tcd ici ec pft; do \
 	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && \
 	  $(BIN)/backwater report results/reproduce/$$paper && \
 	  cp results/reproduce/$$paper/report.html docs/reports/$$paper.html || exit; \

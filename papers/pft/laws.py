@@ -33,7 +33,7 @@ def fixed(c: float, n: int) -> float:
 
 def random(c: float, m: int, bits: int = BITS) -> float:
     """The rate of RI as a share of the link, with n = k = 0: a flit goes if a number below 2^bits is not below f(c)."""
-    return max(0.0, 1 - interval(c, m, 0) / 2**bits)
+    return max(0.0, 1 - interval(c, m, 0) / (1 << bits))
 
 
 def law(strategy: str, c: float, shift: int) -> float:

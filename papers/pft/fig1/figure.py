@@ -93,7 +93,7 @@ def _rises(found: Sequence[Mark], shift: int) -> int:
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
     found = marks(seeds[0])
     with plot.style():
-        made = plot.figure(10.5, 4.4)
+        made = plot.figure(10.5, 4.8)
         for axes, (which, shifts) in zip(made.subplots(1, 2, sharey=True), SHIFTS.items(), strict=True):
             _panel(axes, which, shifts, [one for one in found if one.law == which])
         made.axes[0].set_ylabel("rate in Congested, share of the link")
@@ -117,7 +117,7 @@ def _panel(axes: Axes, which: str, shifts: Sequence[int], found: Sequence[Mark])
     )
     title = "FI: 1 / (1 + f), m = 0, k = 0" if which == "FI" else "RI: 1 - f / R, n = 0, k = 0, R = 2^30 (inferred)"
     axes.set(title=title, xlabel="credits used, c [flits of 16 B]", xlim=(0, 6000), ylim=(0, 1.08))
-    axes.legend(loc="upper right", ncols=2 if which == "RI" else 1)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4 if which == "RI" else 5)
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:

@@ -78,7 +78,8 @@ def _mean(seeds: Sequence[Mapping[str, Results]], *, at_99: bool) -> dict[str, f
 
 def _heat(axes: Axes, found: Mapping[str, float], law: str, shifts: Sequence[int], top: float) -> Any:
     """One strategy per row, one value of n or m per column."""
-    names = [name for name in (*STRATEGIES, *AVAILABLE) if f"-{law}" in name]
+    rows = (*STRATEGIES, *AVAILABLE)
+    names = [name for name in rows if f"-{law}" in name and any(f"{name} {shift}" in found for shift in shifts)]
     values = np.array([[found.get(f"{name} {shift}", np.nan) for shift in shifts] for name in names])
     image = axes.imshow(np.log2(values), cmap="PuOr_r", vmin=-top, vmax=top, aspect="auto")
     for (row, column), value in np.ndenumerate(values):

@@ -119,7 +119,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         _traces(grid[0, 1], seeds[0], [BYSTANDERS["tree"]], "bystander on the tree (h35)")
         _bars(grid[1, 0], seeds)
         _times(grid[1, 1], seeds)
-        handles, labels = grid[0, 0].get_legend_handles_labels()
+        handles, labels = grid[1, 0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         made.suptitle("An incast of 23 from 100 µs on, and its bystanders", fontsize=11, fontweight="bold")
         plot.save(made, file)
@@ -162,7 +162,7 @@ def _times(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
         axes.step(found, range(1, len(found) + 1), where="post", color=colour, ls=dash)
     axes.axvline(ROUND_TRIP_US, color=plot.GREY, ls=":", lw=1)
     axes.annotate("round trip", (ROUND_TRIP_US, 0.5), (3, 0), textcoords="offset points", fontsize=7, color=plot.GREY)
-    axes.set(title="senders cut (green: DCQCN)", xlabel="time since the incast began [µs]", xscale="log",
+    axes.set(title="senders whose rate was cut", xlabel="time since the incast began [µs]", xscale="log",
              ylim=(0, len(SENDERS) + 1))  # fmt: skip
 
 

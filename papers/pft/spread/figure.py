@@ -70,7 +70,8 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         place = 0.0
         for text, names in groups.items():
             at = axes.get_yaxis_transform()
-            axes.text(0, place, text, transform=at, fontsize=7.5, fontweight="bold", va="center")
+            axes.text(0, place, text, transform=at, fontsize=7.5, fontweight="bold", va="center",
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
             for name in names:
                 place += 1
                 labels.append((place, name))

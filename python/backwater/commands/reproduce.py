@@ -41,7 +41,7 @@ def reproduce(
     Parameters
     ----------
     system
-        Which paper: tcd, ici or ec.
+        Which paper: tcd, ici, ec or pft.
     figure
         Only this figure, such as fig03. May be given more than once.
     seeds
@@ -52,7 +52,7 @@ def reproduce(
         Fewer seeds and shorter runs, to see whether everything works.
     profile
         The settings: one of the paper's, which its paper.toml lists (tcd: authors, ideal, infiniband; ici: sigcomm15,
-        vendor; ec: endpoint), or all; all if not given. A figure runs only under those that it is about.
+        vendor; ec: endpoint; pft: hpc), or all; all if not given. A figure runs only under those that it is about.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.

@@ -41,7 +41,7 @@ def sensitivity(
     Parameters
     ----------
     system
-        Which paper: tcd, ici or ec.
+        Which paper: tcd, ici, ec or pft.
     parameter
         Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
     seeds

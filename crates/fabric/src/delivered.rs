@@ -127,29 +127,25 @@ impl Host {
     #[cold]
     pub(crate) fn note_injection<P: Post<Packet>>(
         &mut self,
-        packet: &Packet,
+        flow: u32,
         due: u64,
         now: u64,
         world: &World,
         post: &mut P,
     ) {
-        let flow = &world.flows[packet.flow as usize];
-        let made = match flow.pacing {
+        let entry = &world.flows[flow as usize];
+        let slot = world.sender_slot[flow as usize];
+        let made = match entry.pacing {
             Pacing::Constant { .. } => Time::from_ps(due),
-            Pacing::Supplied { .. } => {
-                let slot = world.sender_slot[packet.flow as usize];
-                Time::from_ps(self.senders[slot as usize].made())
-            }
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if flow.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => {
-                self.start_of(world.sender_slot[packet.flow as usize], world)
-            }
+            Pacing::Supplied { .. } => Time::from_ps(self.senders[slot as usize].made()),
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if entry.is_endless() => Time::MAX,
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, world),
         };
         self.ports.records.injected.push(InjectedRecord {
             time: Time::from_ps(now),
             made,
-            flow: packet.flow,
-            seq: packet.number(),
+            flow,
+            seq: self.senders[slot as usize].last_sent(),
         });
         post.recorded(1);
     }

@@ -129,7 +129,7 @@ impl Switch {
                 priority: world.classes.priority(packet.class),
                 code: code as u8,
                 flow: packet.flow,
-                seq: packet.number(),
+                seq: world.number(packet),
                 queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
             });
             post.recorded(1);

@@ -183,7 +183,7 @@ impl Host {
             }
         }
         if world.follows(packet.flow) {
-            self.note_injection(&packet, due, now, world, post);
+            self.note_injection(packet.flow, due, now, world, post);
         }
         self.count_sent(&packet);
         self.ports.transmit(NIC, &packet, packet.code, now, post);

@@ -168,6 +168,11 @@ impl Sender {
         (next, made)
     }
 
+    /// Number in the flow of the packet sent last, if one was.
+    pub(crate) const fn last_sent(&self) -> u32 {
+        self.sent.wrapping_sub(1)
+    }
+
     /// When the application made the packet sent last, at a time of its own.
     pub(crate) fn made(&self) -> u64 {
         let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());

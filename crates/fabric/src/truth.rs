@@ -130,7 +130,7 @@ impl Crowd {
 /// Whether a data packet is followed, and whether it is its flow's last.
 #[inline]
 pub(crate) fn followed(packet: &Packet, world: &World) -> Option<bool> {
-    let number = packet.number();
+    let number = world.number(packet);
     let last = packet.seq & LAST != 0
         || packet.kind == Kind::Data && number == world.last_packet[packet.flow as usize];
     (last || number.is_multiple_of(FOLLOWED)).then_some(last)
@@ -237,7 +237,7 @@ impl Switch {
             port,
             priority: world.classes.priority(packet.class),
             flow: packet.flow,
-            seq: packet.number(),
+            seq: world.number(packet),
             last,
         });
     }

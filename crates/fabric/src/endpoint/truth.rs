@@ -109,7 +109,7 @@ impl Host {
                 port: DRAIN,
                 priority: left.priority,
                 flow: packet.flow,
-                seq: packet.number(),
+                seq: world.number(packet),
                 last,
             });
             post.recorded(1);

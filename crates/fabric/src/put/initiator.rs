@@ -82,7 +82,7 @@ impl Host {
         let message = outgoing.messages.front_mut().expect("it has something to send");
         let pair = message.pair;
         let sender = &mut self.senders[pair as usize];
-        let (in_flow, _, size) = sender.next_packet(world);
+        let (_, _, size) = sender.next_packet(world);
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
         sender.lateness.sent(now, now, wire_time, self.ports.closed_for(NIC, stream.class, now));
         let next = sender.put(now);
@@ -101,8 +101,7 @@ impl Host {
         puts.spaced_until = now + spec.overhead.as_ps();
         puts.line_up(slot, &self.senders, now, world);
         if world.follows(kept.flow) {
-            let injected = Packet { flow: kept.flow, seq: in_flow, ..Packet::NONE };
-            self.note_injection(&injected, now, now, world, post);
+            self.note_injection(kept.flow, now, now, world, post);
         }
         if kept.last && self.steps.is_some() {
             self.happened(Happened::Sent(pair), now + wire_time);

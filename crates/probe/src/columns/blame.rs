@@ -118,7 +118,12 @@ impl Table for WaitRecord {
         port_index(|r| r.port),
         priority(|r| r.priority),
         flow(|r| r.flow),
-        column("seq", "index", "Packet number within the flow, from 0.", Take::U32(|r| r.seq)),
+        column(
+            "seq",
+            "index",
+            "Packet number within the flow, from 0; 4294967295: the last packet of a message between ranks.",
+            Take::U32(|r| r.seq),
+        ),
         column("last", "flag", "Whether it is the last packet of the flow.", Take::Bool(|r| r.last)),
     ];
     fn time(&self) -> Option<Time> {

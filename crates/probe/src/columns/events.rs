@@ -18,7 +18,12 @@ impl Table for MarkRecord {
         column("code", "word", "Code point after marking: UE or CE.", Take::Word(CODE_WORDS, |r| r.code)),
         flow(|r| r.flow),
         column("traffic", "name", "Name of the flow's traffic entry.", Take::FlowTraffic(|r| r.flow)),
-        column("seq", "index", "Packet number within the flow, from 0.", Take::U32(|r| r.seq)),
+        column(
+            "seq",
+            "index",
+            "Packet number within the flow, from 0; 4294967295: the last packet of a message between ranks.",
+            Take::U32(|r| r.seq),
+        ),
         column(
             "queue_bytes",
             "bytes",

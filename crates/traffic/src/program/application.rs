@@ -275,5 +275,27 @@ mod tests {
         let nothing = Costs { local: Span::ZERO, ..costs() };
         assert_eq!(nothing.check().expect_err("no time").0, "local");
         assert!(Costs { receive: Span::ZERO, eager: Bytes::ZERO, ..costs() }.check().is_ok());
+        let (key, what) = Costs { control: Bytes::MAX, ..costs() }.check().expect_err("too much");
+        assert!(key == "control" && what.contains("allowed are up to 1000TB"), "{what}");
+    }
+
+    #[test]
+    fn an_application_is_endless_if_each_of_its_ranks_is_and_its_longest_message_is_that_of_any_call() {
+        let rank = |calls: fn(&mut Builder)| {
+            let mut rank = Builder::new(2);
+            calls(&mut rank);
+            rank
+        };
+        let endless = rank(|rank| {
+            rank.repeat(super::super::FOREVER).put(1, Bytes::new(70)).flush().end();
+        });
+        let ends = rank(|rank| {
+            rank.irecv(1, Bytes::new(900), 0, 0).get(1, Bytes::new(80)).isend(1, Bytes::new(60), 0, 0);
+        });
+        let all = application(vec![endless.clone(), endless.clone()]);
+        assert_eq!((all.is_endless(), all.longest()), (true, Bytes::new(70)));
+        let mixed = application(vec![endless, ends]);
+        assert_eq!((mixed.is_endless(), mixed.longest()), (false, Bytes::new(80)), "room is no message");
+        assert!(!Application::default().is_endless());
     }
 }

@@ -48,8 +48,8 @@ pub const MAX_DEPTH: usize = 8;
 /// Stopwatches of a rank.
 pub const MAX_TIMERS: u8 = 16;
 
-/// The most ops of all ranks of a traffic entry: 400 MB.
-pub const MAX_TOTAL: usize = 1 << 24;
+/// The most ops of all ranks of a traffic entry, 800 MB: `GPCNeT` on 1024 hosts with 16 ranks each needs 31 million.
+pub const MAX_TOTAL: usize = 1 << 25;
 
 /// The most ranks of a traffic entry.
 pub const MAX_RANKS: u32 = 65_536;

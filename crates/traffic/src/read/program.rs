@@ -36,8 +36,13 @@ const MOST_GROUPS: usize = 1 << 16;
 /// # Errors
 /// The first thing that is wrong, with its line; a loop without an end and a stopwatch that nobody stops are found last.
 pub fn program(text: &str) -> Result<Application, LineError> {
+    within(text, MAX_TOTAL)
+}
+
+/// The same, with so many ops at most.
+fn within(text: &str, most: usize) -> Result<Application, LineError> {
     let lines = lines(text);
-    let mut reader = Reader::start(&lines)?;
+    let mut reader = Reader::start(&lines, most)?;
     for line in &lines[2..] {
         match line.words[0] {
             "rank" => reader.call(line)?,
@@ -70,11 +75,13 @@ struct Reader {
     /// Ops of all ranks, and ranks of all groups.
     ops: usize,
     grouped: usize,
+    /// At most.
+    most: usize,
 }
 
 impl Reader {
     /// The first two lines.
-    fn start(lines: &[Line<'_>]) -> Result<Self, LineError> {
+    fn start(lines: &[Line<'_>], most: usize) -> Result<Self, LineError> {
         let header: Vec<&str> = HEADER.split_whitespace().collect();
         let first = lines.first().filter(|line| line.words == header).ok_or_else(|| {
             let what = format!("the first line must be `{HEADER}`");
@@ -100,6 +107,7 @@ impl Reader {
             series: Vec::new(),
             ops: 0,
             grouped: 0,
+            most,
         })
     }
 
@@ -117,8 +125,8 @@ impl Reader {
         }
         let number = self.groups.len();
         self.grouped += members.len();
-        if number >= MOST_GROUPS || self.grouped > MAX_TOTAL {
-            let what = format!("more than {MOST_GROUPS} groups, or {MAX_TOTAL} ranks in all groups");
+        if number >= MOST_GROUPS || self.grouped > self.most {
+            let what = format!("more than {MOST_GROUPS} groups, or {} ranks in all groups", self.most);
             return Err(line.error(what));
         }
         match self.groups.insert(id, Rc::new(Communicator::new(number as u32, members))) {
@@ -161,8 +169,8 @@ impl Reader {
             draft.lines.resize(after, line.number as u32);
             // A call that needs no op counts, too: it is work for the reader.
             self.ops += (after - before).max(1);
-            if self.ops > MAX_TOTAL {
-                let what = format!("with this line the ranks have more than {MAX_TOTAL} ops in all");
+            if self.ops > self.most {
+                let what = format!("with this line the ranks have more than {} ops in all", self.most);
                 return Err(line.error(what));
             }
         }

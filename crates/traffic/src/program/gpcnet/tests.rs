@@ -342,6 +342,7 @@ fn what_cannot_run_is_said_with_its_key() {
     assert_eq!(keys(Gpcnet { rings: 0, ..good() }, 10), ["rings"]);
     assert_eq!(keys(Gpcnet { rings: 1 << 20, ..good() }, 10), ["rings"]);
     assert_eq!(keys(Gpcnet { ranks_per_host: 16, ..good() }, 4000), ["ranks-per-host"]);
+    assert!(good().check(1024).is_empty(), "800 MB of ops suffice for 1024 hosts");
     let latency = Some(RingTest { size: Bytes::MAX, messages: 0, warm_up: 0, timed: 0 });
     assert_eq!(keys(Gpcnet { latency, ..good() }, 10), ["latency"; 3]);
     let none = Gpcnet { latency: None, bandwidth: None, allreduce: None, ..good() };

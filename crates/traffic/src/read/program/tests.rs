@@ -174,11 +174,17 @@ fn a_rank_has_16_stopwatches_but_all_together_may_have_more() {
 
 #[test]
 fn programs_too_long_to_hold_are_refused_where_they_become_so() {
-    // 65 536 ranks: 16 rounds of a barrier, three ops each.
-    let barriers = "rank * barrier\n".repeat(6);
-    let error = program(&format!("backwater-program 1\nranks 65536\n{barriers}")).expect_err("too long");
-    assert_eq!(
-        (error.line, error.what),
-        (8, "with this line the ranks have more than 16777216 ops in all".to_owned())
-    );
+    let text = |lines: &str| format!("backwater-program 1\nranks 64\n{lines}");
+    // A barrier of 64 ranks has 6 rounds of three ops: 1152 for all of them.
+    let read = |lines: &str| within(&text(lines), 5000).map(|read| read.members.len());
+    assert_eq!(read(&"rank * barrier\n".repeat(4)), Ok(64));
+    let error = read(&"rank * barrier\n".repeat(5)).expect_err("5760 ops");
+    assert_eq!((error.line, &error.what[..]), (7, "with this line the ranks have more than 5000 ops in all"));
+    // What needs no op is work for the reader all the same.
+    let error =
+        read(&format!("group 1 0\n{}", "rank 0 barrier group 1\n".repeat(5001))).expect_err("5001 calls");
+    assert_eq!(error.line, 3 + 5001);
+    let groups = (1..80).map(|group| format!("group {group} *\n")).collect::<Vec<_>>().concat();
+    let error = read(&groups).expect_err("79 groups of 64");
+    assert!(error.line == 2 + 79 && error.what.contains("or 5000 ranks in all groups"), "{error}");
 }

@@ -83,7 +83,9 @@ def application_times(results: Results) -> dict[str, int | None]:
     for name in programs(results.meta["scenario"]):
         if results.has("ranks"):
             mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
-            last, running = mine.select(pl.col("finished_ps").max(), pl.col("finished_ps").null_count()).collect().row(0)
+            last, running = (
+                mine.select(pl.col("finished_ps").max(), pl.col("finished_ps").null_count()).collect().row(0)
+            )
             times[name] = int(last) if last is not None and running == 0 else None
     return times
 
@@ -100,7 +102,8 @@ def by_traffic(results: Results) -> pl.DataFrame:
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
     finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
     sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor have
-    channels between ranks, which count from the start of the run. Computed once for each `Results`. Of a run with PUTs there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
+    channels between ranks, which count from the start of the run. Computed once for each `Results`. Of a run with PUTs
+    there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """
     end = end_ps(results)
     of_puts = ("resent_packets", "dropped_packets") if has_puts(results.meta["scenario"]) else ()

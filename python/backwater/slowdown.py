@@ -47,9 +47,9 @@ _ENDS = ("", "_low", "_high")
 
 
 def flows(results: Results, *, base: Base = "alone", traffic: str | None = None) -> pl.DataFrame:
-    """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all; a supplied one has none, nor
-    has a channel between ranks.
+    """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all.
 
+    Supplied flows and channels between ranks have none.
     Columns ``flow``, ``size_bytes``, ``start_ps``, ``fct_ps`` and ``slowdown``. A flow that did not finish before the
     run ended has null for the last two; :func:`by_size` counts it as `unfinished`. Raises UsageError for a traffic
     entry that the run does not have, and for results of a version that did not write the base.

@@ -1,0 +1,117 @@
+"""``backwater throttle``: which NICs of a run throttled themselves, and for how long."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, validators
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+
+def throttle(
+    results: Path,
+    /,
+    *,
+    plot: Path | None = None,
+    nics: str | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    top: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 12,
+) -> None:
+    """Print for how long NICs throttled themselves (PFT), by what they send and one by one, and whether bystanders did.
+
+    Needs `probe.throttle` and `probe.sample`; with `probe.throttle-states` the picture shows every change of state.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    plot
+        Draw used credits, rates and states over time to this file (.png, .pdf, .svg).
+    nics
+        The NICs that are drawn, by their hosts: `h0,h7`; of each kind of sender the one that was held for longest if
+        not given.
+    json_
+        Print JSON.
+    top
+        How many NICs to print: first those that were held for longest.
+    """
+    from backwater import terminal, throttle_picture
+    from backwater import throttle as measured
+    from backwater.commands.blame import check_picture
+    from backwater.results import Results
+
+    if plot is not None:
+        check_picture(plot)
+    run = Results(results)
+    found = measured.by_nic(run)
+    names = [name.strip() for name in nics.split(",") if name.strip()] if nics is not None else []
+    written = throttle_picture.draw(run, plot, names) if plot is not None else None
+    by_sender, told = measured.by_sender(found), measured.bystanders(run, found)
+    if json_:
+        print(json.dumps({"senders": by_sender.to_dicts(), "nics": found.to_dicts(), "bystanders": told}, indent=2))
+        return
+    console = terminal.stdout()
+    console.print(_of_senders(by_sender))
+    console.print(_of_nics(found, top))
+    if told is not None:
+        console.print(told, highlight=False, markup=False)
+    if written is not None:
+        console.print(f"written: {written}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _percent(share: float) -> str:
+    from backwater.quantity import three_digits
+
+    return f"{three_digits(100 * share)} %"
+
+
+def _of_senders(rows: pl.DataFrame) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from backwater import quantity
+
+    made = Table(title="NICs by what they send", title_justify="left", header_style="bold", caption_justify="left")
+    made.add_column("sends")
+    for heading in ("NICs", "throttled", "congested", "held back", "at most", "entries", "mean c", "largest c", "rate"):
+        made.add_column(heading, justify="right")
+    for row in rows.to_dicts():
+        shares = (_percent(row[name]) for name in ("congested", "held", "held_most"))
+        counts = (quantity.count(row[name]) for name in ("entries", "used_mean", "used_max"))
+        numbers = (quantity.count(row["nics"]), quantity.count(row["throttled"]))
+        made.add_row(escape(row["sends"]), *numbers, *shares, *counts, quantity.rate(row["rate_bps"]))
+    made.caption = _NOTE
+    return made
+
+
+_NOTE = (
+    "throttled: NICs that were ever in the congested state; congested: part of the run in that state; held back: part "
+    "of it in which a packet waited for the throttle alone; entries: into that state; c: used credits; all of them "
+    "means over NICs but what is largest"
+)
+
+
+def _of_nics(nics: pl.DataFrame, top: int) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from backwater import quantity
+
+    title = "NICs" if nics.height <= top else f"{top} of {nics.height} NICs"
+    made = Table(title=title, title_justify="left", header_style="bold")
+    made.add_column("NIC")
+    made.add_column("sends")
+    for heading in ("congested", "", "held back", "", "entries", "mean c", "largest c", "rate"):
+        made.add_column(heading, justify="right")
+    for row in nics.head(top).to_dicts():
+        times = []
+        for name in ("congested", "held"):
+            times += [quantity.time(row[f"{name}_ps"]), _percent(row[name])]
+        counts = (quantity.count(row[name]) for name in ("entries", "used_mean", "used_max"))
+        made.add_row(escape(row["node"]), escape(row["sends"]), *times, *counts, quantity.rate(row["rate_bps"]))
+    return made

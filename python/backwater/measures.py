@@ -83,9 +83,8 @@ def application_times(results: Results) -> dict[str, int | None]:
     for name in programs(results.meta["scenario"]):
         if results.has("ranks"):
             mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
-            last, running = (
-                mine.select(pl.col("finished_ps").max(), pl.col("finished_ps").null_count()).collect().row(0)
-            )
+            ends = pl.col("finished_ps")
+            last, running = mine.select(last=ends.max(), running=ends.null_count()).collect().row(0)
             times[name] = int(last) if last is not None and running == 0 else None
     return times
 

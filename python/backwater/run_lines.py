@@ -46,8 +46,9 @@ def _applications(results: Results) -> list[str]:
 def _ranks(results: Results, traffic: str, took: int | None) -> str:
     """How many ranks came to their end; those of an endless program, such as a congestor, never do."""
     mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == traffic)
-    columns = (pl.len(), pl.col("finished_ps").count(), pl.col("finished_ps").max(), pl.col("sent_messages").sum())
-    ranks, done, last, messages = mine.select(columns).collect().row(0)
+    ends = pl.col("finished_ps")
+    row = mine.select(pl.len(), done=ends.count(), last=ends.max(), messages=pl.col("sent_messages").sum()).collect()
+    ranks, done, last, messages = row.row(0)
     told = f"{quantity.count(messages)} messages"
     if took is not None:
         return f"{traffic}: all {quantity.count(ranks)} ranks are done after {quantity.time(took)}, {told}"

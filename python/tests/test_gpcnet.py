@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import math
+import tomllib
 from typing import TYPE_CHECKING
 
 import gpcnet_scene
 import numpy as np
 import polars as pl
 import pytest
-from backwater import gpcnet, gpcnet_tables
-from backwater.errors import UsageError
+from backwater import (
+    gpcnet,
+    gpcnet_profile,
+    gpcnet_runs,
+    gpcnet_tables,
+    measures,
+    outcomes,
+    run_lines,
+    slowdown,
+    topologies,
+)
+from backwater.cli import main
+from backwater.errors import Exit, UsageError
 from backwater.gpcnet import Test
 from backwater.results import Results
+from backwater.running import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,3 +159,75 @@ def test_schemes_are_ranked_by_the_geometric_mean_of_their_impact_factors(result
     # Latency 3, bandwidth 4, allreduce 5, each twice.
     assert gpcnet_tables.geometric_mean([measured]) == pytest.approx(60 ** (1 / 3))
     assert list(gpcnet_tables.control_factors([measured], [measured]) or ()) == pytest.approx([1.0])
+
+
+def test_a_folder_of_results_is_shown_with_its_tables_its_scaling_and_a_picture(
+    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "gpcnet.png"
+    assert main(["gpcnet", str(results.folder), "--plot", str(picture)]) == Exit.OK
+    told = capsys.readouterr().out
+    assert "Congestion Impact Factor" in told
+    assert "latency: random rings: 2 (GPCNeT: 30)" in told
+    assert picture.stat().st_size > 10_000
+    assert main(["gpcnet", str(results.folder), "--json"]) == Exit.OK
+    found = json.loads(capsys.readouterr().out)
+    latency = next(row for row in found["rows"] if row["phase"] == "congested" and "Lat" in row["test"])
+    assert latency["impact_avg"] == pytest.approx(3.0)
+
+
+def test_seeds_that_backwater_run_left_are_those_of_one_scheme(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        gpcnet_scene.write(tmp_path / f"gpcnet-PFT-s{seed}", seed=seed)
+    gpcnet_scene.write(tmp_path / "gpcnet-none-s2", seed=2)
+    found = gpcnet_runs.of_folder(tmp_path)
+    # Only the seed that both have.
+    assert {name: [run.meta["seed"] for run in runs] for name, runs in found.items()} == {
+        "gpcnet-PFT": [2],
+        "gpcnet-none": [2],
+    }
+
+
+def test_results_are_only_shown_so_options_for_runs_are_refused(
+    results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gpcnet", str(results.folder), "--quick"]) == Exit.BAD_INPUT
+    assert "folder of results" in capsys.readouterr().err
+
+
+def test_a_quick_run_never_has_more_turns_than_the_scenario() -> None:
+    few = gpcnet_scene.ENTRY | {"rings": 2, "latency": {"timed": 20, "warm-up": 1}}
+    found = gpcnet_profile.quick(few)
+    assert "traffic.gpcnet.latency.timed=5" in found
+    assert not any("rings" in one or "latency.warm-up" in one for one in found)
+
+
+def test_channels_between_ranks_have_throughput_but_no_completion_time(results: Results) -> None:
+    (row,) = measures.by_traffic(results).to_dicts()
+    assert (row["finite"], row["finished"], row["mean_fct_ps"], row["p99_slowdown"]) == (0, None, None, None)
+    # 10 channels that got 2048 B across in 2 ms.
+    assert row["throughput_bps"] == pytest.approx(10 * 2048 * 8 / 2e-3)
+    assert slowdown.flows(results).is_empty()
+    values = outcomes.outcomes({"PFT": [results]}).traffic["gpcnet"]["PFT"]
+    assert "finished" not in values
+    assert "median_fct_ps" not in values
+    (line,) = [line for line in run_lines.of(results) if line.startswith("gpcnet:")]
+    assert line == "gpcnet: 2 of 10 ranks came to their end, the last after 2.00 ms; 1 792 messages"
+
+
+def test_another_network_takes_the_place_of_the_scenarios_own(tmp_path: Path) -> None:
+    (tmp_path / "tree.toml").write_text('[run]\nseed = 1\n[topology] # mine\nkind = "star"\nhosts = 5\n[probe]\n')
+    (tmp_path / "net.txt").write_text("6 1 5\n")
+    text = '[topology]\nkind = "xgft"\nm = [\n  12, 10\n]\n[topology.more]\nx = 1\n[[traffic]]\nname = "a"\n'
+    scenario = Scenario(text, "gpcnet.toml", tmp_path)
+    found = tomllib.loads(topologies.on(scenario, tmp_path / "tree.toml").text)
+    assert found == {"topology": {"kind": "star", "hosts": 5}, "traffic": [{"name": "a"}]}
+    assert topologies.on(scenario, tmp_path / "tree.toml").origin == "gpcnet-on-tree.toml"
+    found = tomllib.loads(topologies.on(scenario, tmp_path / "net.txt").text)
+    assert found["topology"] == {"kind": "hpcc", "file": str(tmp_path / "net.txt")}
+
+
+def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.toml").write_text("[run]\nseed = 1\n")
+    with pytest.raises(UsageError, match=r"it has no \[topology\]"):
+        topologies.on(Scenario("", "gpcnet.toml", tmp_path), tmp_path / "none.toml")

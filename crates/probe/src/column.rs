@@ -22,6 +22,8 @@ pub enum Take<R: 'static> {
     U64(fn(&R) -> u64),
     /// A 64-bit number, or null.
     MaybeU64(fn(&R) -> Option<u64>),
+    /// A real number.
+    F64(fn(&R) -> f64),
     /// A real number, or null.
     MaybeF64(fn(&R) -> Option<f64>),
     /// The name of a node, from its index.
@@ -77,7 +79,7 @@ impl<R> Column<R> {
             Take::U16(_) => DataType::UInt16,
             Take::U32(_) => DataType::UInt32,
             Take::U64(_) | Take::MaybeU64(_) => DataType::UInt64,
-            Take::MaybeF64(_) => DataType::Float64,
+            Take::F64(_) | Take::MaybeF64(_) => DataType::Float64,
             Take::Node(_)
             | Take::MaybeNode(_)
             | Take::Port(_)
@@ -105,6 +107,7 @@ impl<R> Column<R> {
             Take::U32(_) => "uint32",
             Take::U64(_) => "uint64",
             Take::MaybeU64(_) => "uint64 or null",
+            Take::F64(_) => "float64",
             Take::MaybeF64(_) => "float64 or null",
             Take::MaybeNode(_) | Take::MaybePort(_) => "text or null",
             Take::Node(_)
@@ -137,6 +140,7 @@ impl<R> Column<R> {
             Take::U32(f) => Arc::new(UInt32Array::from_iter_values(iter.map(f))),
             Take::U64(f) => Arc::new(UInt64Array::from_iter_values(iter.map(f))),
             Take::MaybeU64(f) => Arc::new(iter.map(f).collect::<UInt64Array>()),
+            Take::F64(f) => Arc::new(Float64Array::from_iter_values(iter.map(f))),
             Take::MaybeF64(f) => Arc::new(iter.map(f).collect::<Float64Array>()),
             Take::Node(f) => named(names.node_names(), iter.map(|r| names.node_key(f(r))))?,
             Take::MaybeNode(f) => {

@@ -26,6 +26,7 @@ pub mod run_json;
 mod sink;
 mod summary;
 mod table_writer;
+mod throttle;
 
 pub use columns::{Table, TableId};
 pub use dictionary::{Entry, dictionary, dictionary_json, markdown};
@@ -37,3 +38,4 @@ pub use quantiles::Quantiles;
 pub use ranks::RankSummary;
 pub use sink::{Sink, TableInfo, Written};
 pub use summary::{PeakIngress, PortSummary, Summary, Summing, Totals, TrafficSummary, summarize};
+pub use throttle::{ThrottleSummary, ThrottleSums};

@@ -162,7 +162,7 @@ pub(crate) fn bytes_per_row<R: Table>() -> u64 {
         | Take::RankRole(_)
         | Take::Series(_) => 2,
         Take::U32(_) => 4,
-        Take::U64(_) | Take::MaybeU64(_) | Take::MaybeF64(_) => 8,
+        Take::U64(_) | Take::MaybeU64(_) | Take::F64(_) | Take::MaybeF64(_) => 8,
     };
     R::COLUMNS.iter().map(|column| width(&column.take)).sum()
 }

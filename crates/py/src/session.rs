@@ -96,10 +96,12 @@ pub(crate) fn run(
         plan: request.out.map(|_| plan.to_string()),
     });
     let mut sink = request.out.map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
+    let throttled = spec.probe.throttle;
     let clock = Clock::start(kind);
     let mut simulation = Simulation::new(spec, kind);
     let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
-    let totals = simulate(&mut simulation, &control, &mut sink)?;
+    let mut throttles = ThrottleSums::default();
+    let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
     let totals_of = Ends {
         ports: simulation.ports(),
         switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
@@ -120,6 +122,9 @@ pub(crate) fn run(
             .map_err(|error| Failure::Invariant(error.to_string()))?;
         facts.insert("ranks".into(), serde_json::to_value(sums).map_err(broken)?);
     }
+    if throttled {
+        facts.insert("throttle".into(), serde_json::to_value(throttles.summary()).map_err(broken)?);
+    }
     finish(request.out, sink, &totals_of, Value::Object(facts))
 }
 
@@ -135,15 +140,19 @@ fn simulate(
     simulation: &mut Simulation,
     control: &Control<'_>,
     sink: &mut Option<Sink>,
+    throttles: &mut ThrottleSums,
 ) -> Result<Totals, Failure> {
     let mut refused = None;
-    let ended = simulation.run(control, &mut |records| match sink {
-        None => Ok(()),
-        Some(sink) => append(sink, records).map_err(|error| {
-            let message = error.to_string();
-            refused = Some(error);
-            message
-        }),
+    let ended = simulation.run(control, &mut |records| {
+        throttles.add(&records.throttle);
+        match sink {
+            None => Ok(()),
+            Some(sink) => append(sink, records).map_err(|error| {
+                let message = error.to_string();
+                refused = Some(error);
+                message
+            }),
+        }
     });
     match (ended, refused) {
         (Ok(totals), _) => Ok(totals),
@@ -170,7 +179,9 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.streams)?;
     sink.append(&records.endpoints)?;
     sink.append(&records.drops)?;
-    sink.append(&records.timings)
+    sink.append(&records.timings)?;
+    sink.append(&records.throttle)?;
+    sink.append(&records.throttle_states)
 }
 
 fn finish(out: Option<&Path>, sink: Option<Sink>, ends: &Ends, facts: Value) -> Result<Value, Failure> {
@@ -200,8 +211,8 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         streams,
         endpoints,
         drops,
-        throttle: _,
-        throttle_states: _,
+        throttle,
+        throttle_states,
         blame,
     } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
@@ -234,6 +245,8 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
         (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
+        (TableId::Throttle, *throttle),
+        (TableId::ThrottleStates, *throttle_states),
         (TableId::Timings, !spec.programs.series.is_empty()),
     ];
     demands

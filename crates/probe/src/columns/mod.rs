@@ -9,6 +9,7 @@ mod isolation;
 mod put;
 mod rank;
 mod series;
+mod throttle;
 mod totals;
 
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
@@ -65,11 +66,16 @@ pub enum TableId {
     Timings,
     /// What became of each rank.
     Ranks,
+    /// Throttles of NICs, by sampling period.
+    Throttle,
+    /// Changes of the states of throttles.
+    #[serde(rename = "throttle_states")]
+    ThrottleStates,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -91,6 +97,8 @@ impl TableId {
         Self::Drops,
         Self::Timings,
         Self::Ranks,
+        Self::Throttle,
+        Self::ThrottleStates,
     ];
 
     /// Name in TOML, Python and file names.
@@ -117,6 +125,8 @@ impl TableId {
             Self::Drops => "drops",
             Self::Timings => "timings",
             Self::Ranks => "ranks",
+            Self::Throttle => "throttle",
+            Self::ThrottleStates => "throttle_states",
         }
     }
 
@@ -212,6 +222,14 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Ranks => {
                 type $Record = backwater_fabric::record::RankRecord;
+                $body
+            }
+            $crate::columns::TableId::Throttle => {
+                type $Record = backwater_fabric::record::ThrottleRecord;
+                $body
+            }
+            $crate::columns::TableId::ThrottleStates => {
+                type $Record = backwater_fabric::record::ThrottleStateRecord;
                 $body
             }
         }

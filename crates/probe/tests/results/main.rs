@@ -5,3 +5,4 @@ mod common;
 mod puts;
 mod ranks;
 mod tables;
+mod throttle;

@@ -1,0 +1,47 @@
+//! Tables of throttled NICs hold what their records say.
+use crate::common::{numbers, texts};
+use crate::tables::write;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use backwater_fabric::record::{ThrottleRecord, ThrottleStateRecord};
+use backwater_units::{Span, Time};
+
+#[test]
+fn the_mean_of_used_credits_is_told_in_credits() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = ThrottleRecord {
+        start: Time::ZERO,
+        end: Time::from_ps(1000),
+        node: 0,
+        used_end: 590,
+        used_max: 700,
+        used_mean_milli: 592_500,
+        congested: Span::from_ps(250),
+        held: Span::from_ps(40),
+        sent_flits: 132,
+        entries: 3,
+    };
+    let table = write(dir.path(), &[record]);
+    let mean = table[0].column_by_name("used_mean").unwrap().as_primitive::<Float64Type>().value(0);
+    assert!((mean - 592.5).abs() < 1e-12);
+    assert_eq!(texts(&table, "node"), ["S"]);
+    let times = ["congested_ps", "held_ps", "end_ps"].map(|column| numbers(&table, column)[0]);
+    assert_eq!(times, [Some(250), Some(40), Some(1000)]);
+    assert_eq!(numbers(&table, "sent_flits"), [Some(132)]);
+}
+
+#[test]
+fn a_change_of_state_says_which_state_it_is_from_then_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let change = |time, congested| ThrottleStateRecord {
+        time: Time::from_ps(time),
+        node: 1,
+        lane: 0,
+        congested,
+        used: 593,
+    };
+    let table = write(dir.path(), &[change(5, true), change(9, false)]);
+    assert_eq!(numbers(&table, "time_ps"), [Some(5), Some(9)]);
+    let congested = table[0].column_by_name("congested").unwrap().as_boolean();
+    assert!(congested.value(0) && !congested.value(1));
+}

@@ -40,6 +40,7 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
         _loops("latency: turns in each ring", _at(entry, "latency.timed"), 200),
         _loops("latency: turns of warm-up", _at(entry, "latency.warm-up"), 200),
         _loops("bandwidth: random rings", _at(entry, "rings"), 30),
+        _loops("bandwidth: messages to each neighbour in a turn", _at(entry, "bandwidth.messages"), 8),
         _loops("bandwidth: turns in each ring", _at(entry, "bandwidth.timed"), 8),
         _loops("bandwidth: turns of warm-up", _at(entry, "bandwidth.warm-up"), 1),
         _loops("allreduce: turns", _at(entry, "allreduce.timed"), 200),

@@ -131,6 +131,10 @@ _ACKS = (
 _NOTES = {
     "paused_ps": "PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together",
     "allocations": "isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream",
+    "throttled_ps": (
+        "throttled: time of NICs in the state Congested; held by throttles: time that packets waited for that alone; "
+        "all NICs together"
+    ),
     "goodput_bps": "goodput: payload that targets accepted; of the link: of the links to the targets",
     "target_drops": "dropped by hosts: arrivals for which there was no room, or out of order",
     "nacks": _ACKS,

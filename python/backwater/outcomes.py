@@ -62,6 +62,12 @@ OF_ISOLATION = (
     Quantity("peak_slots", "most slots", quantity.count),
     Quantity("cims", "CIMs", quantity.count),
 )
+#: Of NICs that throttle themselves.
+OF_THROTTLES = (
+    Quantity("throttled_nics", "throttled NICs", quantity.count),
+    Quantity("throttled_ps", "throttled", quantity.time),
+    Quantity("throttle_held_ps", "held by throttles", quantity.time),
+)
 #: Of PUT streams and the receive queues of hosts.
 OF_PUTS = (
     Quantity("goodput_bps", "goodput", quantity.rate),
@@ -139,7 +145,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
     for found in (seed for seeds in totals.values() for seed in seeds):
         found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
-    shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION]
+    shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION, *OF_THROTTLES]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -232,6 +238,10 @@ def _totals(run: Results, window: Window | None) -> Values:
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
         found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
+    if "throttle" in run.meta:
+        sums = run.meta["throttle"]
+        found |= {"throttled_nics": sums["throttled_nics"], "throttled_ps": sums["congested_ps"]}
+        found["throttle_held_ps"] = sums["held_ps"]
     return found | puts.numbers(run, window)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from backwater import measures, put_lines, quantity, tables
+from backwater.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,8 @@ def of(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _applications(results)
+    lines += _impacts(results)
+    lines += _throttles(results)
     lines += put_lines.of(results)
     lines += _cut_short(results)
     return lines + _never_off(results)
@@ -41,6 +44,36 @@ def _applications(results: Results) -> list[str]:
             messages = quantity.count(_messages(results, name))
             lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
     return lines
+
+
+def _impacts(results: Results) -> list[str]:
+    """The impact factors of GPCNeT, and who prints its tables."""
+    from backwater import gpcnet
+
+    if len(measures.of_kind(results.meta["scenario"], "gpcnet")) != 1 or not results.has("timings"):
+        return []
+    try:
+        measured = gpcnet.of(results)
+    except UsageError as error:
+        return [f"note: {error}"]
+    words = [
+        f"{test.name.partition(' (')[0]} {both[0]:.1f} and {both[1]:.1f}"
+        for test in measured.tests
+        if (both := measured.impacts(test.key)) is not None
+    ]
+    factors = [f"congestion impact factors of Avg and of 99 %: {', '.join(words)}"] if words else []
+    return [*factors, f"GPCNeT's tables: backwater gpcnet {results.folder}"]
+
+
+def _throttles(results: Results) -> list[str]:
+    sums = results.meta.get("throttle")
+    if sums is None:
+        return []
+    if not sums["throttled_nics"]:
+        return [f"throttles: no NIC throttled itself; it used {quantity.count(sums['used_max'])} credits at most"]
+    nics = quantity.count(sums["throttled_nics"])
+    times = [quantity.time(sums[name]) for name in ("congested_ps", "held_ps")]
+    return [f"throttles: {nics} NICs were congested for {times[0]} together, and held packets back for {times[1]}"]
 
 
 def _ranks(results: Results, traffic: str, took: int | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import gpcnet_scene
 import polars as pl
 import pytest
-from backwater import throttle, throttle_picture
+from backwater import outcomes, run_lines, throttle, throttle_picture
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.results import Results
@@ -33,7 +33,7 @@ def _row(node: int, period: int, **what: float) -> dict[str, object]:
 
 
 def sums() -> pl.DataFrame:
-    """The run is of 2 ms. h7, an incast sender, is congested for 1 ms and held for 0.5 ms; h0, a test node, a little."""
+    """Of 2 ms: h7, an incast sender, is congested for 1 ms and held for 0.5 ms; h0, a test node, for a little."""
     return pl.DataFrame(
         [
             _row(
@@ -109,6 +109,15 @@ def test_thresholds_of_available_credits_are_shown_as_used_ones() -> None:
     assert throttle.thresholds({"pft": pft, "switch": switch}) == pft
     found = throttle.thresholds({"pft": pft | {"credits": "available"}, "switch": switch})
     assert found == {"enter": 4096 - 592, "escape": 4096 - 672}
+
+
+def test_sums_of_throttles_stand_beside_other_schemes(results: Results) -> None:
+    sums = {"throttled_nics": 2, "holding_nics": 2, "entries": 4, "used_max": 900}
+    results.meta["throttle"] = sums | {"congested_ps": 1020 * US, "held_ps": 510 * US}
+    found = outcomes.outcomes({"PFT": [results]})
+    assert found.network["PFT"]["throttle_held_ps"].mean == 510 * US
+    (line,) = [line for line in run_lines.of(results) if line.startswith("throttles")]
+    assert line == "throttles: 2 NICs were congested for 1.02 ms together, and held packets back for 510 µs"
 
 
 def test_a_run_without_throttles_is_refused_with_what_to_do(tmp_path: Path) -> None:

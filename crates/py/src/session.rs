@@ -5,7 +5,7 @@ use backwater_fabric::{
 };
 use backwater_probe::{
     Demand, IsolationSummary, NameError, Names, Plan, RankSummary, Sink, SinkError, Summary, Summing,
-    TableId, Written, run_json,
+    TableId, ThrottleSums, Written, run_json,
 };
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;

@@ -232,6 +232,22 @@ fn samples_at_700_mhz_are_taken_in_the_first_picosecond_after_each_cycle() {
 }
 
 #[test]
+fn samples_are_as_exact_after_seconds_as_at_the_start() {
+    // Sample 1.4 · 10^9, the first of a window, is taken at 2 s; times 10^12 it does not fit into 64 bits.
+    let config = PftConfig { clock: 700_000_000, ..short() };
+    let mut pft = Pft::new();
+    pft.on_credits(&config, ns(2_000_000_000), 11);
+    assert_eq!(pft.next_transition(&config), ns(2_000_000_000) + Span::from_ps(4_287));
+    let seen = pft.step(&config, ns(2_000_000_005)).expect("a transition");
+    assert_eq!(seen.time, ns(2_000_000_000) + Span::from_ps(4_286));
+    // A sample after the end of time is never taken.
+    let config = PftConfig { clock: 1, ..short() };
+    pft = Pft::new();
+    pft.on_credits(&config, Time::from_ps(u64::MAX - 1), 11);
+    assert_eq!(pft.next_transition(&config), Time::MAX);
+}
+
+#[test]
 fn a_waiting_nic_is_told_when_its_state_will_change() {
     let config = PftConfig { k: i64::MAX, ..short() };
     let mut pft = Pft::new();

@@ -182,6 +182,9 @@ fn between_the_papers_thresholds_the_share_of_time_in_congested_is_n_s_over_n_s_
     pft.advance(&config, ns(1_000_000_000));
     assert_eq!(pft.congested_for(&config, ns(1_000_000_000)), Span::from_ms(700));
     assert_eq!(pft.entered(), 1_000_000);
+    // 213 days are 2^64 ps: 18,446,744,073,709,552 samples.
+    pft.advance(&config, Time::MAX);
+    assert_eq!(pft.entered(), 18_446_744_073_710);
 }
 
 #[test]

@@ -144,6 +144,21 @@ fn a_gap_that_ends_before_the_state_is_told_by_its_own_end() {
 }
 
 #[test]
+fn samples_that_lead_to_normal_end_the_gap_however_they_are_taken() {
+    let config = average();
+    let (mut leaps, mut steps) = (Pft::new(), Pft::new());
+    for pft in [&mut leaps, &mut steps] {
+        pft.on_credits(&config, at(0), 300);
+        pft.on_sent(&config, at(5), at(6), 100, &mut no_chance);
+        pft.on_credits(&config, at(6), 9);
+    }
+    leaps.advance(&config, at(20));
+    while steps.step(&config, at(20)).is_some() {}
+    assert!(!leaps.congested());
+    assert_eq!(leaps, steps);
+}
+
+#[test]
 fn a_leap_over_normal_and_back_ends_the_gap_too() {
     let (config, far) = (average(), at(5) + flits(7 * 10));
     for steps in [false, true] {
@@ -241,6 +256,26 @@ fn gaps_at_the_least_chances_that_62_bits_can_tell_are_judged_again_in_proportio
     assert!(seconds(&mut pft).is_infinite());
     pft.on_credits(&config, at(0), 5);
     assert_eq!(pft.gate(&config, at(0)), Gate::Change);
+}
+
+#[test]
+fn gaps_of_all_lengths_are_judged_again_between_the_ends_of_a_random_number_of_62_bits() {
+    // A gap that is as long as can be told, by a p that is smaller still.
+    let law = RateLaw::MeanInterval { bits: 62 };
+    let long = config(law, 29, 0, (1 << 62) - (4 << 29) - 3);
+    let mut pft = congested(&long, 3);
+    pft.on_sent(&long, at(0), at(0), u32::MAX - 8, &mut no_chance);
+    pft.on_credits(&long, at(0), 2);
+    pft.on_credits(&long, at(0), 4);
+    assert_eq!(pft.gate(&long, at(0)), Gate::Change);
+    // From f = 2^31, of which 2^31 flits wait for one flit time, to p = 2^-62.
+    let short = config(law, 30, 0, (1 << 30) - 1);
+    let mut pft = congested(&short, 1);
+    pft.on_sent(&short, at(0), at(0), 1 << 31, &mut no_chance);
+    pft.on_credits(&short, at(0), 1);
+    assert!(matches!(pft.gate(&short, at(0)), Gate::At(time) if time <= at(1)));
+    pft.on_credits(&short, at(0), u32::MAX);
+    assert_eq!(pft.gate(&short, at(0)), Gate::Change);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use scene::{COSTS, START, WAIT, compute, irecv, isend, messages, recv, repeated,
 
 use crate::{WAY, across, each, end_of, network, timings};
 
-/// o_s and o_r.
+/// What it costs to send a message, and to take it.
 const COST: u64 = 300_000;
 
 fn ping_pong(size: u64, rounds: u32) -> Vec<Vec<Op>> {

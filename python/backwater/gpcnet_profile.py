@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from backwater.gpcnet import CONGESTORS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,6 +50,7 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
         "measurements of each test: 1 (GPCNeT: repeated for 10 s)",
         f"warm-up of the congestors: {_at(entry, 'warm-up-passes')} turns of each (GPCNeT: 256 x 512, or 10 s)",
         "congestors alone: not measured (GPCNeT: each for 10 s)",
+        _parts(entry),
         _sizes(entry),
         _costs(entry),
     ]
@@ -56,6 +59,19 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
 
 def _loops(what: str, mine: int, theirs: int) -> str:
     return "" if mine == theirs else f"{what}: {mine} (GPCNeT: {theirs})"
+
+
+def _parts(entry: Mapping[str, Any]) -> str:
+    """Whether all tests are run, and the default congestors on the default part of the nodes."""
+    differ = []
+    share = float(entry.get("congestor-share", 0.8))
+    if share != 0.8:
+        differ.append(f"congestors at {100 * share:g} % of the nodes (GPCNeT: 80 %)")
+    missing = [name for name in CONGESTORS if name not in entry.get("congestors", CONGESTORS)]
+    missing += [name for name in ("latency", "bandwidth", "allreduce") if name not in entry.get("tests", [name])]
+    if missing:
+        differ.append(f"left out: {', '.join(missing)}")
+    return "; ".join(differ)
 
 
 def _sizes(entry: Mapping[str, Any]) -> str:

@@ -202,6 +202,14 @@ def test_a_quick_run_never_has_more_turns_than_the_scenario() -> None:
     assert not any("rings" in one or "latency.warm-up" in one for one in found)
 
 
+def test_what_is_left_out_of_gpcnet_is_told() -> None:
+    part = gpcnet_scene.ENTRY | {"congestors": ["incast"], "congestor-share": 0.5, "tests": ["latency"]}
+    told = "\n".join(gpcnet_profile.lines(part))
+    assert "congestors at 50 % of the nodes (GPCNeT: 80 %)" in told
+    assert "left out: all-to-all, put-incast, get-broadcast, bandwidth, allreduce" in told
+    assert "left out" not in "\n".join(gpcnet_profile.lines(gpcnet_scene.ENTRY))
+
+
 def test_channels_between_ranks_have_throughput_but_no_completion_time(results: Results) -> None:
     (row,) = measures.by_traffic(results).to_dicts()
     assert (row["finite"], row["finished"], row["mean_fct_ps"], row["p99_slowdown"]) == (0, None, None, None)

@@ -1,6 +1,6 @@
 //! Parameters of PFT that make no sense, and what is said about them.
 use backwater_control::reaction::{PftConfig, Polarity, RateLaw, StateRule};
-use backwater_units::Span;
+use backwater_units::{Bytes, Rate, Span};
 
 const STANDARD: PftConfig = PftConfig::standard();
 
@@ -33,6 +33,7 @@ fn the_papers_best_setting_is_accepted_in_both_polarities() {
     assert_eq!(STANDARD.validate(), Ok(()));
     assert_eq!(average(592, 672, Polarity::Available).validate(), Ok(()));
     assert_eq!(STANDARD.rule.thresholds(), (0x250, 0x2a0));
+    assert_eq!(STANDARD.line_flit, Rate::from_gbps(100).serialize(Bytes::new(16)));
 }
 
 #[test]

@@ -178,3 +178,20 @@ fn a_uniform_number_is_one_of_as_many_failures_as_make_it_less_than_the_distribu
         assert_eq!(next, Some(Time::ZERO + FLIT * (1 + idle)), "{uniform}");
     }
 }
+
+#[test]
+fn a_packet_takes_one_draw_per_256_flits_or_one_per_flit_where_flits_seldom_go() {
+    for (p, length, expected) in
+        [(0.855, 130, 1), (0.855, 256, 1), (0.5, 257, 2), (0.17, 600, 3), (0.16, 130, 130)]
+    {
+        let config =
+            config(RateLaw::RandomInterval { bits: BITS }, 0, 0, i64::from((1 << BITS) - chance(p)) - 2);
+        let (mut pft, mut drawn) = (congested(&config, 2), 0);
+        let mut random = || {
+            drawn += 1;
+            0.5
+        };
+        send(&mut pft, &config, Time::ZERO, length, &mut random).expect("p > 0");
+        assert_eq!(drawn, expected, "p = {p}, L = {length}");
+    }
+}

@@ -9,12 +9,13 @@ use crate::document::Node;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 23] = [
+const FILLED: [&str; 24] = [
     "Run",
     "Packet",
     "Ack",
     "Host",
     "HostPfc",
+    "Pft",
     "Switch",
     "Pfc",
     "Credits",

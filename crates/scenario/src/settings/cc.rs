@@ -120,7 +120,8 @@ pub struct Timely {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
-    /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc; endpoint: none (the rest as in ideal).
+    /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc; endpoint: none (the rest as in ideal);
+    /// hpc: none (the PFT paper has no other control; the rest as in isolation).
     pub kind: CcKind,
     /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3: decrease-check.
     pub variant: Variant,

@@ -20,17 +20,25 @@ pub enum Returned {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Credits {
-    /// Buffer of each ingress port, of switches and of hosts; the VLs that carry traffic have equal shares of it, in blocks of
-    /// 64 B. All profiles: 280 KB (TCD paper §3.1).
+    /// What one credit stands for; a packet takes whole ones. hpc: 16 B, a flit (reconstructed: the PFT paper does not say; its 100 Gbps at
+    /// 700 MHz are 142.9 bit in a cycle, 16 B and 2 B of link overhead); the other profiles: 64 B (InfiniBand specification).
+    /// A power of two.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4096B"))]
+    pub unit: Quantity<Bytes>,
+    /// Buffer of each ingress port, of switches and of hosts; the VLs that carry traffic have equal shares of it, in whole credits.
+    /// hpc: 64 KiB, 4096 flits (reconstructed: the PFT paper does not say; the curves of its Fig. 1(a) for n = 10 to 12 are the same on
+    /// fewer); the other profiles: 280 KB (TCD paper §3.1).
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "100GB"))]
     pub buffer: Quantity<Bytes>,
-    /// When credits go back. All profiles: periodic (InfiniBand specification; TCD paper §2.1).
+    /// When credits go back. hpc: at-once (PFT paper, section III-A: for each slot that is freed); the other profiles: periodic
+    /// (InfiniBand specification; TCD paper §2.1).
     pub returned: Returned,
     /// periodic: Tc, the time between two updates of a link. All profiles: 50 µs; open in the TCD paper, which bounds it by
     /// 65 536 symbol times (65.5 µs at 40 Gbps of signalling).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub period: Quantity<Span>,
-    /// Size of an update on the wire. All profiles: 8 B (flow-control packet of the TCD authors' flit-level model).
+    /// Size of an update on the wire. hpc: 16 B, a flit (reconstructed: the PFT paper does not say); the other profiles: 8 B
+    /// (flow-control packet of the TCD authors' flit-level model).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub frame: Quantity<Bytes>,
     /// periodic: whether an update is sent even if nothing has changed since the last one. All profiles: false (TCD

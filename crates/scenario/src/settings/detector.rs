@@ -80,7 +80,7 @@ pub struct ByRate {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Detector {
     /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation: red; endpoint: none (PUTs cannot be
-    /// marked).
+    /// marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in isolation, `at` and `basis` as in the other profiles).
     pub kind: DetectorKind,
     /// red: when a packet is judged. isolation: enqueue (reconstructed: the ICI paper does not say; its signal is the occupancy of the
     /// egress); the other profiles: dequeue (DCQCN paper; both ns-3 simulators).
@@ -120,7 +120,7 @@ pub struct Detector {
     /// fecn: `Packet_Size`, smaller packets are never marked. All profiles: 0 B (Gran et al., IPDPS 2010).
     #[schemars(extend("x-maximum" = "65500B"))]
     pub packet_size: Quantity<Bytes>,
-    /// tcd: how a rising queue is recognised. authors: authors; ideal, hpcc-ns3, infiniband: rise-bp.
+    /// tcd: how a rising queue is recognised. authors: authors; ideal, hpcc-ns3, infiniband, hpc: rise-bp.
     pub trend: Trend,
     /// tcd: max(Ton), how long after the end of an OFF period a port counts as undetermined. authors: 97 µs (authors'
     /// release). Give it or `epsilon`; under periodic credits neither: it is then the credits' period Tc (Eqn 4 of the TCD
@@ -129,7 +129,7 @@ pub struct Detector {
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub max_ton: Option<Quantity<Span>>,
     /// tcd: max(Ton) computed for each port from this congestion degree: Eqn 3 of the TCD paper, or, with trend =
-    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal, infiniband: 0.05 (TCD paper §4.2). Not for
+    /// authors, the same with τ = 2 · delay, rounded up to microseconds. ideal, infiniband, hpc: 0.05 (TCD paper §4.2). Not for
     /// periodic credits. With credits returned at once, of which the paper does not speak, the port resumes when one packet
     /// fits: the simulator takes that for the gap of Eqn 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::word_or::{NoLimit, WordOr};
-use super::{AutoOr, Names};
+use super::{AutoOr, Names, Throttle};
 use crate::quantity::Quantity;
 
 /// How the bytes of a traffic entry get to their destination.
@@ -64,13 +64,16 @@ pub struct HostPfc {
     pub xon: AutoOr<Bytes>,
 }
 
-/// Hosts as receivers, and what they send with.
+/// Hosts: what they send with, and how fast they receive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Host {
     /// What carries the traffic entries that do not say it themselves. endpoint: put (EC paper, section III-B); the other
     /// profiles: roce.
     pub transport: Transport,
+    /// What holds their packets back besides the reaction point of a flow and flow control. All profiles: none (the PFT paper
+    /// measures with PFT and without).
+    pub throttle: Throttle,
     /// The hosts that `drain`, `queue`, `pattern` and `pfc` are for; the others process what comes at once. All profiles: all.
     pub of: Names,
     /// How fast they process what they receive, headers included. All profiles: unlimited. The EC paper has 50 to 100 % of the link.

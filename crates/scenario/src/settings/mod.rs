@@ -6,13 +6,17 @@ mod cc;
 mod choices;
 mod combined;
 mod credits;
+mod defaults;
 mod detector;
 mod host;
 mod ib;
 mod isolation;
+mod kinds;
 mod packet;
 mod pfc;
+mod pft;
 mod probe;
+mod program;
 mod put;
 mod run;
 mod scheme;
@@ -41,7 +45,9 @@ pub use isolation::{
 };
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Pfc, ThresholdKind};
+pub use pft::{Counted, Pft, RateLaw, Scope, StateRule, Throttle};
 pub use probe::Probe;
+pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
 pub use put::{
     AfterNack, Aimd, Dack, Fairness, FreeOne, Grants, Iack, NackWhen, Put, PutAck, PutPolicy, Release,
     ReplayMoves, Reservation, Signal,
@@ -74,12 +80,22 @@ pub enum Profile {
     /// The network of the EC paper: PUTs in a lossy fabric, packets of 2 KiB and 64 B of header, receive queues of 81 KB. Hosts are as
     /// fast as their links until `host.drain` says otherwise. Its links have 102.4 Gbps and a round trip takes 8 µs.
     Endpoint,
+    /// A network of the kind that the PFT paper measures in: 100 Gbps, credits that come back at once in flits of 16 B, virtual output
+    /// queues, cut-through, one virtual lane, no congestion control. `host.throttle` = pft throttles its hosts.
+    Hpc,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Authors, Self::Ideal, Self::HpccNs3, Self::Infiniband, Self::Isolation, Self::Endpoint];
+    pub const ALL: [Self; 7] = [
+        Self::Authors,
+        Self::Ideal,
+        Self::HpccNs3,
+        Self::Infiniband,
+        Self::Isolation,
+        Self::Endpoint,
+        Self::Hpc,
+    ];
 
     /// The name in scenario files.
     pub const fn name(self) -> &'static str {
@@ -90,6 +106,7 @@ impl Profile {
             Self::Infiniband => "infiniband",
             Self::Isolation => "isolation",
             Self::Endpoint => "endpoint",
+            Self::Hpc => "hpc",
         }
     }
 
@@ -102,6 +119,7 @@ impl Profile {
             Self::Infiniband => include_str!("../profiles/infiniband.toml"),
             Self::Isolation => include_str!("../profiles/isolation.toml"),
             Self::Endpoint => include_str!("../profiles/endpoint.toml"),
+            Self::Hpc => include_str!("../profiles/hpc.toml"),
         }
     }
 }
@@ -123,8 +141,10 @@ pub struct Settings {
     pub packet: Packet,
     /// Acknowledgements.
     pub ack: Ack,
-    /// Hosts as receivers.
+    /// Hosts: what they send with, how fast they receive.
     pub host: Host,
+    /// Proactive flow throttling.
+    pub pft: Pft,
     /// All switches alike.
     pub switch: Switch,
     /// The default reaction point (congestion control).

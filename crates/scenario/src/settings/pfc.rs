@@ -30,7 +30,7 @@ pub enum ThresholdKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Pfc {
-    /// How a pause lasts. authors: timed; ideal, hpcc-ns3, infiniband: ideal.
+    /// How a pause lasts. authors: timed; ideal, hpcc-ns3, infiniband, hpc: ideal.
     pub form: Form,
     /// Length of a pause with form = timed. 5 µs (authors' release and ns3-rdma).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]

@@ -41,6 +41,12 @@ pub struct Probe {
     /// `sample` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<bool>,
+    /// Whether what throttles of hosts do is summed up for every period of `sample`: credits used, time in which a host was congested
+    /// and in which it held a packet back. Default: whether `host.throttle` is pft and `sample` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<bool>,
+    /// Whether every change of state of a throttle is recorded. Default false.
+    pub throttle_states: bool,
     /// Traffic entries, by name, of whose PUT streams every packet, ACK and change of state is recorded. Default none.
     pub puts: Vec<String>,
     /// Whether every packet that a switch drops is recorded. Default true.

@@ -72,7 +72,7 @@ pub enum Arbiter {
 pub struct Switch {
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control
-    /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
+    /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
     /// (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
@@ -84,20 +84,22 @@ pub struct Switch {
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub port_buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); infiniband: voq (TCD authors' flit-level
-    /// model); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint: output (the EC authors' public
+    /// model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint: output (the EC authors' public
     /// simulator, commit 6ef0eb3).
     pub queueing: Queueing,
     /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3: store-and-forward (both ns-3 simulators);
-    /// infiniband: cut-through (TCD authors' flit-level model); isolation: store-and-forward (reconstructed: the ICI paper does not
+    /// infiniband: cut-through (TCD authors' flit-level model); hpc: cut-through (reconstructed: the PFT paper does not say; what routers of
+    /// such networks do); isolation: store-and-forward (reconstructed: the ICI paper does not
     /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3).
     pub switching: Switching,
     /// cut-through: bytes that must have come in before a packet goes on. endpoint: 32 B (one flit of the EC authors' public
-    /// simulator, commit 6ef0eb3); the other profiles: 20 B (local route header 8 B and base transport header 12 B, InfiniBand
+    /// simulator, commit 6ef0eb3); hpc: 32 B (reconstructed: `packet.header`); the other profiles: 20 B (local route header 8 B and base transport header 12 B, InfiniBand
     /// specification).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub header: Quantity<Bytes>,
     /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); infiniband: credits
-    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric).
+    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
+    /// hpc: credits (PFT paper, section III-A).
     pub flow_control: FlowControl,
     /// Which queue of a port sends next. isolation: deficit (reconstructed: the ICI paper speaks of traffic class weights); the
     /// other profiles: round-robin (authors' release; the HPCC simulator; TCD authors' flit-level model).

@@ -26,7 +26,7 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     let priorities = guarded(context, &credits.priorities, "credits", lanes);
     loss(context, credits);
     let classes = u64::from((lanes.used & priorities).count_ones().max(1));
-    let unit = Unit::BLOCK;
+    let unit = unit(context);
     let share = unit.size() * unit.within(Bytes::new(credits.buffer.0.get() / classes));
     if holds_a_packet(context, network, share, classes) {
         fits(context, network, share, classes);
@@ -43,6 +43,20 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
         loss_ppm: libm::round(credits.loss * 1e6) as u32,
         priorities,
     })
+}
+
+/// What one credit stands for; what is none is reported.
+fn unit(context: &mut Context<'_>) -> Unit {
+    let credits = &context.settings.switch.credits;
+    if let Err(error) = Unit::new(credits.unit.0) {
+        context.refuse(&at!["switch", "credits"], &error);
+    }
+    settled(credits)
+}
+
+/// The same, or a block in its place if it is wrong.
+pub(super) fn settled(credits: &Credits) -> Unit {
+    Unit::new(credits.unit.0).unwrap_or(Unit::BLOCK)
 }
 
 pub(super) fn returned(credits: &Credits) -> CreditReturn {
@@ -81,7 +95,7 @@ fn divided(context: &Context<'_>, classes: u64) -> String {
 
 /// Without room for one packet nothing is ever sent.
 fn holds_a_packet(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64) -> bool {
-    let packet = in_blocks(mtu(context.settings));
+    let packet = in_credits(mtu(context.settings), settled(&context.settings.switch.credits).size());
     if share >= packet {
         return true;
     }
@@ -98,8 +112,7 @@ fn holds_a_packet(context: &mut Context<'_>, network: &Network, share: Bytes, cl
     false
 }
 
-fn in_blocks(size: Bytes) -> Bytes {
-    let unit = Unit::BLOCK.size();
+fn in_credits(size: Bytes, unit: Bytes) -> Bytes {
     unit * size.get().div_ceil(unit.get())
 }
 
@@ -118,7 +131,7 @@ fn worst(context: &Context<'_>, network: &Network, classes: u64) -> Option<(Stri
         }
     }
     let needs = links.into_iter().map(|(rate, delay, node, index)| {
-        (node, index, feasibility(rate, delay, returned(credits), mtu, updates, Unit::BLOCK))
+        (node, index, feasibility(rate, delay, returned(credits), mtu, updates, settled(credits)))
     });
     let worst = needs.reduce(|worst, other| if other.2.needed > worst.2.needed { other } else { worst });
     worst.map(|(node, index, need)| (network.port_name(node, index), need))

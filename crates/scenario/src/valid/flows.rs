@@ -1,6 +1,7 @@
 //! The flows of all traffic entries.
 use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
+use backwater_traffic::program::Rank;
 use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, trace};
 use backwater_units::{Bytes, Time};
 
@@ -70,7 +71,11 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
             start: Time::from_ps(entry.start.0.as_ps()),
         };
         let before = context.problems.len();
+        let channels = context.programs.channels.len();
         let mut own = workload::flows(context, network, index, &group).unwrap_or_default();
+        for channel in &mut context.programs.channels[channels..] {
+            channel.flow += flows.len() as u32;
+        }
         let mut own_steps = std::mem::take(&mut context.steps);
         if context.problems.len() == before {
             check(context, index, &own);
@@ -109,7 +114,10 @@ fn connects(context: &mut Context<'_>, index: usize) -> bool {
     if is_put(context.settings, index) {
         return false;
     }
-    if let (Some(_), false) = (entry.connection, entry.workload.repeats()) {
+    if let (Some(_), true) = (entry.connection, entry.workload.mpi().is_some()) {
+        let message = format!("traffic.{}: each rank has one queue pair to each other one", entry.name);
+        context.report(&at!["traffic", index, "connection"], message, "not for ranks", "remove this line");
+    } else if let (Some(_), false) = (entry.connection, entry.workload.repeats()) {
         let (name, kind) = (&entry.name, entry.workload.kind());
         let message = format!("traffic.{name}: kind = \"{kind}\" has one flow per source and destination");
         let help = "remove this line: each flow has a queue pair of its own";
@@ -163,13 +171,15 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
         let help = format!("give at most {}, or a larger packet.payload", Quantity(most));
         context.report(&at!["traffic", index, "size"], message, "too large", help);
     }
-    if flows.is_empty() {
+    let ranks = entry.workload.mpi().is_some();
+    if flows.is_empty() && !ranks {
         let message = format!("{} has no flows", entry.name);
         context.report(&at!["traffic", index], message, "no flows", "raise its load, or let it end later");
     }
     start(context, index, flows);
     let until = settings.run.until.map(|until| Time::from_ps(until.0.as_ps()));
-    if let (Some(until), Some(first)) = (until, starts(flows).min())
+    let own = ranks.then(|| Time::from_ps(entry.start.0.as_ps()));
+    if let (Some(until), Some(first)) = (until, own.or_else(|| starts(flows).min()))
         && first >= until
     {
         context.caveats.push(format!("{} starts at {first}, when the run is over ({until})", entry.name));
@@ -206,8 +216,12 @@ fn start(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
 
 /// A run must end.
 fn end(context: &mut Context<'_>, flows: &[Flow]) {
-    if context.settings.run.until.is_none() && !flows.is_empty() && flows.iter().all(Flow::is_endless) {
-        let message = "this run never ends: all flows are endless and run.until is not given".to_owned();
+    let ranks = &context.programs.ranks;
+    let nothing = flows.is_empty() && ranks.is_empty();
+    let endless = flows.iter().all(Flow::is_endless) && ranks.iter().all(Rank::is_endless);
+    if context.settings.run.until.is_none() && !nothing && endless {
+        let what = if ranks.is_empty() { "flows" } else { "programs" };
+        let message = format!("this run never ends: all {what} are endless and run.until is not given");
         context.report(&at!["run"], message, "until is missing", "add until = \"10ms\" to [run]");
     }
 }

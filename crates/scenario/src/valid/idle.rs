@@ -2,8 +2,10 @@
 //! often run with several detectors), but the results say so.
 mod hosts;
 mod puts;
+mod ranks;
 mod reactions;
 mod switch;
+mod throttle;
 
 use super::{Context, is_put, put};
 use crate::document::Node;
@@ -37,13 +39,17 @@ pub(super) fn report(context: &mut Context<'_>) {
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample".to_owned()),
     ];
     let mut caveats = Vec::new();
-    let cases = switch::cases(settings).into_iter().chain(hosts::cases(settings)).chain(others);
+    let cases = switch::cases(settings)
+        .into_iter()
+        .chain(hosts::cases(settings))
+        .chain(throttle::cases(settings))
+        .chain(others);
     for (idle, table, keys, why) in cases {
         let table = Written { name: table.join("."), node: context.wrote(table) };
         caveat(&mut caveats, &table, keys, idle, &why);
     }
     context.caveats.extend(caveats);
-    let own = [reactions::report(context), puts::report(context)].concat();
+    let own = [reactions::report(context), puts::report(context), ranks::report(context)].concat();
     context.caveats.extend(own);
 }
 

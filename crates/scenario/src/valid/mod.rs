@@ -19,6 +19,7 @@ mod pattern;
 mod pfc;
 mod probe;
 mod put;
+mod throttle;
 mod topology;
 mod workload;
 
@@ -140,6 +141,8 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         ),
         None => (None, None, None),
     };
+    let throttle =
+        network.as_ref().and_then(|network| throttle::throttle(context, network, &lanes, credits.as_ref()));
     let queueing = network.as_ref().map(|network| queueing(context, network, &lanes));
     let isolation = match (&network, &routes) {
         (Some(network), Some(routes)) => isolation::isolation(context, (network, routes), &lanes),
@@ -187,7 +190,11 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         puts: put_kinds?,
         put_of: puts.of_entry,
         endpoints: endpoints?,
+<<<<<<< HEAD
         throttle: None,
+=======
+        throttle,
+>>>>>>> f2d635b (Scenarios: hosts that throttle themselves, ranks of programs and of GPCNeT, profile hpc)
         switch,
         batching: true,
         probe,

@@ -2,6 +2,7 @@
 mod bale;
 mod mpi_io;
 mod poisson;
+mod ranks;
 mod supply;
 mod trace;
 
@@ -82,6 +83,7 @@ pub(super) fn flows(
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
         Workload::Trace { file, hosts } => trace::flows(&mut entry, file, hosts.as_ref(), group)?,
         Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
+        Workload::Program { .. } | Workload::Gpcnet { .. } => ranks::flows(&mut entry, group)?,
     })
 }
 

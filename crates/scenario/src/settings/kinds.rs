@@ -1,0 +1,54 @@
+//! What is true of all entries of a kind.
+use super::{Mpi, Workload};
+
+impl Workload {
+    /// The name in scenario files.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::LongLived { .. } => "long-lived",
+            Self::Constant { .. } => "constant",
+            Self::Flow { .. } => "flow",
+            Self::Bursts { .. } => "bursts",
+            Self::Incast { .. } => "incast",
+            Self::Permutation { .. } => "permutation",
+            Self::Poisson { .. } => "poisson",
+            Self::Supply { .. } => "supply",
+            Self::Synchronous { .. } => "synchronous",
+            Self::MpiIo { .. } => "mpi-io",
+            Self::HpccFlows { .. } => "hpcc-flows",
+            Self::Trace { .. } => "trace",
+            Self::Bale { .. } => "bale",
+            Self::Program { .. } => "program",
+            Self::Gpcnet { .. } => "gpcnet",
+        }
+    }
+
+    /// Whether there may be several messages from one source to one destination.
+    pub const fn repeats(&self) -> bool {
+        match self {
+            Self::LongLived { .. }
+            | Self::Constant { .. }
+            | Self::Flow { .. }
+            | Self::Incast { .. }
+            | Self::Supply { .. }
+            | Self::Permutation { .. }
+            | Self::Program { .. }
+            | Self::Gpcnet { .. } => false,
+            Self::Bursts { .. }
+            | Self::Poisson { .. }
+            | Self::Synchronous { .. }
+            | Self::MpiIo { .. }
+            | Self::HpccFlows { .. }
+            | Self::Trace { .. }
+            | Self::Bale { .. } => true,
+        }
+    }
+
+    /// What message passing costs, if the entry has ranks.
+    pub const fn mpi(&self) -> Option<&Mpi> {
+        match self {
+            Self::Program { mpi, .. } | Self::Gpcnet { mpi, .. } => Some(mpi),
+            _ => None,
+        }
+    }
+}

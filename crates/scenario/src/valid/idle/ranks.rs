@@ -1,0 +1,29 @@
+//! Keys of entries with ranks that none of their programs reads.
+use super::{Context, Written, caveat};
+use crate::settings::{NetworkTest, Workload};
+
+/// What to say about GPCNeT's tests and congestors that there are not.
+pub(super) fn report(context: &Context<'_>) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for (index, entry) in context.settings.traffic.iter().enumerate() {
+        let Workload::Gpcnet { tests, congested, .. } = &entry.workload else { continue };
+        let node = context.wrote(&["traffic"]).and_then(|list| list.items()?.get(index));
+        let table = Written { name: format!("traffic.{}", entry.name), node };
+        let missing = |test| !tests.contains(&test);
+        let cases: [(bool, &[&str], &str); 5] = [
+            (missing(NetworkTest::Latency), &["latency"], "tests without latency"),
+            (missing(NetworkTest::Bandwidth), &["bandwidth"], "tests without bandwidth"),
+            (missing(NetworkTest::Allreduce), &["allreduce"], "tests without allreduce"),
+            (
+                missing(NetworkTest::Latency) && missing(NetworkTest::Bandwidth),
+                &["rings"],
+                "tests without latency and bandwidth",
+            ),
+            (!congested, &["congestors", "congestor-size", "warm-up-passes"], "congested = false"),
+        ];
+        for (idle, keys, why) in cases {
+            caveat(&mut caveats, &table, keys, idle, why);
+        }
+    }
+    caveats
+}

@@ -1,0 +1,177 @@
+//! Hosts that throttle themselves (PFT): what profile hpc says about them, and what cannot work.
+mod common;
+
+use backwater_scenario::settings::Throttle;
+use common::{report, says, valid, validate};
+
+/// A star of the links of the PFT paper.
+const HPC: &str = r#"
+profile = "hpc"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "100ns"
+
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+"#;
+
+const PFT: &str = "host.throttle=pft";
+
+fn wrong(overrides: &[&str]) -> String {
+    report(HPC, &[&[PFT], overrides].concat())
+}
+
+fn caveats(overrides: &[&str]) -> Vec<String> {
+    valid(HPC, &[&[PFT], overrides].concat()).caveats().to_vec()
+}
+
+#[test]
+fn the_best_setting_of_the_paper_is_the_default_and_off() {
+    let scenario = valid(HPC, &[]);
+    assert_eq!(scenario.settings().host.throttle, Throttle::None);
+    let pft = &scenario.resolved()["pft"];
+    assert_eq!((&pft["enter"], &pft["escape"]), (&serde_json::json!(0x250), &serde_json::json!(0x2a0)));
+    assert_eq!((&pft["rule"], &pft["interval"]), (&"average".into(), &"random".into()));
+    assert_eq!((&pft["m"], &pft["n"], &pft["k"]), (&18.into(), &0.into(), &0.into()));
+    assert!(caveats(&[]).is_empty());
+}
+
+#[test]
+fn the_buffer_of_64_kib_is_4096_credits_of_16_bytes() {
+    // With one virtual lane c can be 4096, so 4095 is the last threshold that it can exceed.
+    assert!(validate(HPC, &[PFT, "pft.enter=4095"]).is_ok());
+    says(&wrong(&["pft.enter=4096"]), &["pft.enter = 4096", "4096 credits of 16B", "allowed: 0 to 4095"]);
+    // InfiniBand's credits are four times as large.
+    let blocks = "switch.credits.unit=64B";
+    says(&wrong(&[blocks, "pft.enter=1024"]), &["1024 credits of 64B", "allowed: 0 to 1023"]);
+    assert!(validate(HPC, &[PFT, blocks, "pft.enter=1023"]).is_ok());
+}
+
+#[test]
+fn a_fixed_threshold_below_its_escape_is_refused_and_algorithm_1_explained() {
+    let told = wrong(&["pft.rule=fixed"]);
+    says(
+        &told,
+        &["pft.enter = 592 is below pft.escape = 672", "Algorithm 1", "t_e >= t_s", "allowed: 672 to 4095"],
+    );
+    says(&told, &["rule = \"average\"", "duty-cycled throttle", "credits = \"available\""]);
+    assert!(validate(HPC, &[PFT, "pft.rule=fixed", "pft.enter=672"]).is_ok(), "equal thresholds are one");
+    // What is left of C: enter when 592 are left, escape when 672 are; that is the order Algorithm 1 asks for.
+    let available = ["pft.rule=fixed", "pft.credits=available"];
+    assert!(validate(HPC, &[&[PFT], &available[..]].concat()).is_ok());
+    let exchanged = [&available[..], &["pft.enter=672", "pft.escape=592"]].concat();
+    says(
+        &wrong(&exchanged),
+        &["pft.enter = 672 is above pft.escape = 592", "allowed: 0 to 592", "credits = \"used\""],
+    );
+}
+
+#[test]
+fn a_throttle_needs_credits_to_count() {
+    let told = report(common::SMALL, &[PFT]);
+    says(
+        &told,
+        &[
+            "host.throttle = \"pft\" goes by the credits",
+            "switch.flow-control = \"credits\"",
+            "--set host.throttle",
+        ],
+    );
+    // Credits that come back every Tc are credits too.
+    assert!(validate(common::SMALL, &[PFT, "profile=infiniband", "switch.credits.buffer=900KB"]).is_ok());
+}
+
+#[test]
+fn a_window_is_longer_than_what_ends_it() {
+    says(&wrong(&["pft.enter-hits=1024"]), &["pft.enter-hits = 1024", "T_e > T_e'", "allowed: 1 to 1023"]);
+    says(
+        &wrong(&["pft.escape-window=1"]),
+        &["pft.escape-hits = 768", "T_s > T_s'", "escape-window is too short"],
+    );
+    assert!(validate(HPC, &[PFT, "pft.enter-hits=1023", "pft.rule=average"]).is_ok());
+    assert_eq!(
+        caveats(&["pft.rule=fixed", "pft.enter=700"]),
+        Vec::<String>::new(),
+        "the profile's windows are nobody's mistake"
+    );
+}
+
+#[test]
+fn thresholds_that_credits_cannot_cross_are_refused() {
+    says(&wrong(&["pft.escape=0"]), &["cannot use less than none", "allowed: 1 to 4096"]);
+    says(&wrong(&["pft.escape=4097"]), &["no port would stay congested", "allowed: 1 to 4096"]);
+    let left = "pft.credits=available";
+    says(&wrong(&[left, "pft.enter=0"]), &["cannot have less than none left", "allowed: 1 to 4096"]);
+    says(&wrong(&[left, "pft.enter=5000"]), &["always be congested", "allowed: 1 to 4096"]);
+    says(&wrong(&[left, "pft.escape=4096"]), &["stay congested for ever", "allowed: 0 to 4095"]);
+}
+
+#[test]
+fn a_law_that_never_lets_a_flit_go_is_refused() {
+    // k = 2^30: no random number below 2^30 is as large, whatever has been used.
+    says(
+        &wrong(&["pft.k=1073741824"]),
+        &["pft.k = 1073741824", "allowed: up to 1073741823", "pft.random-bits"],
+    );
+    assert!(validate(HPC, &[PFT, "pft.k=1073741823"]).is_ok());
+    assert!(validate(HPC, &[PFT, "pft.interval=fixed", "pft.m=0", "pft.n=8", "pft.k=1073741824"]).is_ok());
+    for m in [0, 15, 22, 63] {
+        assert!(validate(HPC, &[PFT, &format!("pft.m={m}")]).is_ok(), "any shift of 64 bits is allowed");
+    }
+    says(&wrong(&["pft.m=64"]), &["pft.m = 64 is out of range", "allowed: 0 to 63"]);
+}
+
+#[test]
+fn a_law_that_holds_nothing_back_is_a_caveat() {
+    // 4096 >> 13 = 0
+    let told = caveats(&["pft.interval=fixed", "pft.m=0", "pft.n=13"]);
+    says(&told.join("\n"), &["host.throttle = \"pft\" has no effect", "any of the 4096 credits"]);
+    assert!(caveats(&["pft.interval=fixed", "pft.m=0", "pft.n=12"]).is_empty(), "4096 >> 12 = 1");
+}
+
+#[test]
+fn a_threshold_that_line_rate_crosses_is_a_caveat() {
+    // 2 tp = 200 ns are 2500 B; with the packet that delays an update four packets of 130 credits are under way.
+    let told = caveats(&["pft.enter=519"]);
+    says(&told.join("\n"), &["may use 520 credits", "above pft.enter = 519"]);
+    assert!(caveats(&["pft.enter=520"]).is_empty());
+}
+
+#[test]
+fn lanes_share_the_credits_that_a_port_counts() {
+    let two = format!(
+        "{HPC}\n[[traffic]]\nname = \"two\"\nkind = \"flow\"\nfrom = \"h2\"\nto = \"h3\"\nsize = \"1MB\"\npriority = 2\n"
+    );
+    let limit = |per: &str| report(&two, &[PFT, "pft.enter=4096", per]);
+    says(&limit("pft.per=port"), &["4096 credits of 16B"]);
+    says(&limit("pft.per=vl"), &["2048 credits of 16B"]);
+}
+
+#[test]
+fn what_no_throttle_reads_is_a_caveat() {
+    let told = |overrides: &[&str]| valid(HPC, overrides).caveats().join("\n");
+    says(&told(&["pft.m=15"]), &["without effect with host.throttle = \"none\": pft.{m}"]);
+    says(
+        &told(&[PFT, "pft.rule=fixed", "pft.enter=700", "pft.enter-hits=5"]),
+        &["pft.rule = \"fixed\": pft.{enter-hits}"],
+    );
+    says(
+        &told(&[PFT, "pft.interval=fixed", "pft.m=0", "pft.n=8", "pft.random-bits=20"]),
+        &["pft.interval = \"fixed\": pft.{random-bits}"],
+    );
+    says(&told(&[PFT, "pft.rule=fixed", "pft.enter=700", "pft.clock-mhz=500"]), &["pft.{clock-mhz}"]);
+}
+
+#[test]
+fn a_packet_must_fit_the_buffer_in_whole_credits() {
+    // 2080 B are 130 credits of 16 B, but 33 of 64 B, 2112 B.
+    assert!(validate(HPC, &["switch.credits.buffer=2080B"]).is_ok());
+    let told = report(HPC, &["switch.credits.buffer=2080B", "switch.credits.unit=64B"]);
+    says(&told, &["holds no packet", "a packet takes 2.112KB"]);
+}

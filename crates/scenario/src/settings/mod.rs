@@ -36,7 +36,7 @@ pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
 pub use combined::{Combined, Crossbar};
-pub use credits::{Credits, Returned};
+pub use credits::{CreditStart, Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
 pub use host::{Host, HostPfc, Pattern, Transport};
 pub use ib::{Cct, Ib, IbOnUe};

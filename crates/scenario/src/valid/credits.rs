@@ -8,7 +8,7 @@ use super::lanes::{Lanes, guarded};
 use super::{Context, mtu};
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Credits, FlowControl, Returned};
+use crate::settings::{CreditStart, Credits, FlowControl, Returned};
 
 /// Data of four lanes of 8b/10b in the longest period that the standard allows, 65 536 symbol times: 32 bits in each.
 const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
@@ -35,7 +35,10 @@ pub(super) fn credits(context: &mut Context<'_>, network: &Network, lanes: &Lane
     leave_room_for_data(context, network, classes);
     Some(CreditSpec {
         buffer: share,
-        start: Start::Packet,
+        start: match credits.start {
+            CreditStart::Packet => Start::Packet,
+            CreditStart::Full => Start::Full,
+        },
         unit,
         returned: returned(credits),
         frame: credits.frame.0,

@@ -190,11 +190,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         puts: put_kinds?,
         put_of: puts.of_entry,
         endpoints: endpoints?,
-<<<<<<< HEAD
-        throttle: None,
-=======
         throttle,
->>>>>>> f2d635b (Scenarios: hosts that throttle themselves, ranks of programs and of GPCNeT, profile hpc)
         switch,
         batching: true,
         probe,

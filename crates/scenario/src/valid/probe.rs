@@ -41,13 +41,8 @@ pub(super) fn probe(
         streams: puts::sums(context, "streams", probe.streams),
         endpoints: puts::sums(context, "endpoints", probe.endpoints),
         drops: probe.drops,
-<<<<<<< HEAD
-        throttle: false,
-        throttle_states: false,
-=======
         throttle: puts::sums(context, "throttle", probe.throttle),
         throttle_states: probe.throttle_states,
->>>>>>> f2d635b (Scenarios: hosts that throttle themselves, ranks of programs and of GPCNeT, profile hpc)
         blame,
     }
 }

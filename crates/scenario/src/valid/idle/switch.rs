@@ -29,7 +29,7 @@ const ALL_PFC: &[&str] = &[
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
 const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
 const ALL_CREDITS: &[&str] =
-    &["unit", "buffer", "returned", "period", "frame", "unchanged", "loss", "priorities"];
+    &["unit", "buffer", "start", "returned", "period", "frame", "unchanged", "loss", "priorities"];
 const COMBINED: &[&str] = &["speedup", "ingress", "egress", "crossbar", "stop", "go"];
 const ISOLATION: &[&str] = &["switch", "isolation"];
 const ICI: &[&str] = &["switch", "isolation", "ici"];

@@ -279,6 +279,24 @@ impl Ports {
         self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
     }
 
+    /// Units that a packet of a class takes: none if it is not under credits.
+    pub(crate) fn credits_of(&self, class: u8, size: u16) -> u32 {
+        self.credits.as_ref().map_or(0, |credits| if credits.govern(class) { credits.units(size) } else { 0 })
+    }
+
+    /// Units of a lane at the far end that are in use as far as this end knows.
+    pub(crate) fn used(&self, port: u16, class: u8) -> u32 {
+        self.credits
+            .as_ref()
+            .filter(|credits| credits.govern(class))
+            .map_or(0, |credits| credits.lanes[self.at(port, class)].sender.used(credits.settings.units))
+    }
+
+    /// The same of all lanes of a port.
+    pub(crate) fn used_by_port(&self, port: u16) -> u32 {
+        (0..self.classes as u8).map(|class| self.used(port, class)).sum()
+    }
+
     /// The first updates, if they are sent whatever happens.
     pub(crate) fn arm_credits(&mut self, world: &World) {
         if self.owned_credits().settings.unchanged {

@@ -15,7 +15,10 @@ pub(crate) struct Gate {
     /// Timed pauses: when the pause runs out.
     until: u64,
     since: u64,
+    /// How long it has been closed in all, or its packets held back by the throttle of the NIC.
     pub(crate) paused_ps: u64,
+    /// What of it the throttle was.
+    throttled_ps: u64,
     pub(crate) state_since: u64,
     pub(crate) in_state: [u64; 4],
     pub(crate) pauses: u32,
@@ -162,7 +165,14 @@ impl Ports {
         self.gates[self.at(port, class)].since
     }
 
-    /// Picoseconds that a gate was closed until `now`.
+    /// The throttle of a NIC has held back packets of an open gate for so long: to them it was closed.
+    pub(crate) fn hold_back(&mut self, port: u16, class: u8, time: u64) {
+        let at = self.at(port, class);
+        self.gates[at].paused_ps += time;
+        self.gates[at].throttled_ps += time;
+    }
+
+    /// Picoseconds that a gate was closed until `now`, or its packets held back.
     #[inline]
     pub(crate) fn closed_for(&self, port: u16, class: u8, now: u64) -> u64 {
         let gate = &self.gates[self.at(port, class)];
@@ -175,7 +185,8 @@ impl Ports {
         let (gate, queue) = (&self.gates[self.at(port, class)], &self.queues[self.at(port, class)]);
         let mut in_state = gate.in_state;
         in_state[queue.registers.state() as usize] += now - gate.state_since;
-        (Span::from_ps(self.closed_for(port, class, now)), in_state.map(Span::from_ps))
+        let closed = self.closed_for(port, class, now) - gate.throttled_ps;
+        (Span::from_ps(closed), in_state.map(Span::from_ps))
     }
 
     /// Books the time spent in `before`, which ended `now`.

@@ -22,6 +22,7 @@ use crate::record::RateRecord;
 use crate::spacing::Spacing;
 use crate::spec::Spec;
 use crate::steps::{Happened, Steps};
+use crate::throttle::Throttle;
 use crate::world::World;
 
 /// A NIC has one port.
@@ -47,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
     pub(crate) told: Told,
+    /// What holds it back when it uses many credits.
+    pub(crate) throttle: Option<Box<Throttle>>,
     /// Its PUT streams.
     pub(crate) puts: Option<Box<Puts>>,
     /// What starts flows that depend on others.
@@ -76,7 +79,11 @@ impl Node for Host {
             Kind::Credit => {
                 self.ports.link_frames += 1;
                 self.ports.take_credit(packet);
-                self.fed(packet.class, now, world, post);
+                if self.throttle.is_some() {
+                    self.feed_throttle(packet.class, now, world, post);
+                } else {
+                    self.fed(packet.class, now, world, post);
+                }
             }
             Kind::Pfc => {
                 self.ports.link_frames += 1;
@@ -176,6 +183,7 @@ impl Host {
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
+        let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         let mut this = Self {
             endpoint,
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
@@ -190,6 +198,7 @@ impl Host {
             started: 0,
             watched,
             told: Told::default(),
+            throttle,
             puts: Puts::new(host as u32, world),
             steps,
             ranks: Ranks::new(host, ends, world),
@@ -237,6 +246,7 @@ impl Host {
 
     /// A sender has something to send from now on.
     pub(crate) fn begin(&mut self, pair: u32, now: u64, world: &World) {
+        self.book_throttled(now);
         let sender = &mut self.senders[pair as usize];
         if self.puts.is_some() && world.is_put(sender.flow) {
             self.begin_put(pair, now, world);

@@ -15,6 +15,10 @@ impl Host {
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         if self.ports.egress[usize::from(NIC)].busy_until <= now {
             if self.ports.credits.is_some() {
+                if self.throttle.is_some() {
+                    self.send_throttled(now, world, post);
+                    return;
+                }
                 self.send_by_credit(now, world, post);
             } else if self.ports.egress[usize::from(NIC)].owes_frame() {
                 self.ports.transmit_pfc(NIC, now, world, post);
@@ -31,15 +35,21 @@ impl Host {
         self.rearm(now, world);
     }
 
-    /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed.
+    /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed. Returns class
+    /// and size of the packet that was sent, if one was.
     #[inline(never)]
-    fn send_by_credit<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_by_credit<P: Post<Packet>>(
+        &mut self,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> Option<(u8, u16)> {
         if self.ports.egress[usize::from(NIC)].owes_frame() {
             let told = self.ports.transmit_credit(NIC, now, post);
             if told.short {
                 self.note_short(told.class, now, world, post);
             }
-            return;
+            return None;
         }
         while let Some((class, size)) = self.next_size(now, world) {
             if self.ports.fits(NIC, class, size) {
@@ -53,10 +63,11 @@ impl Host {
                 } else {
                     self.send_first_due(now, world, post);
                 }
-                return;
+                return Some((class, size));
             }
             self.ports.close_gate(NIC, class, now, world, post);
         }
+        None
     }
 
     /// Class and size of the packet that an idle port with open gates sends next, if any is due.
@@ -81,6 +92,19 @@ impl Host {
 
     /// New credits of a class have come: its gate opens if they do for what it holds back.
     pub(crate) fn fed<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+        if self.reopen(class, now, world, post) {
+            self.send_next(now, world, post);
+        }
+    }
+
+    /// Opens a closed gate if there are credits for what it holds back. Returns whether it did.
+    pub(crate) fn reopen<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
         let egress = &self.ports.egress[usize::from(NIC)];
         if egress.paused & (1 << class) != 0 {
             let queued = egress.waiting & (1 << class) != 0;
@@ -93,9 +117,10 @@ impl Host {
             };
             if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
                 self.ports.open_gate(NIC, class, now, false, world, post);
-                self.send_next(now, world, post);
+                return true;
             }
         }
+        false
     }
 
     /// Sends a packet of the queue pair that has been due for longest, if one is due.

@@ -55,6 +55,7 @@ impl FabricNode {
         match self {
             Self::Host(host) => {
                 let sums = u64::from(host.endpoint.is_some() && world.endpoints)
+                    + u64::from(host.throttle.is_some() && world.throttle_sums)
                     + host.puts.as_ref().map_or(0, |puts| puts.observed());
                 queues + host.watched.len() as u64 + sums
             }
@@ -83,6 +84,12 @@ impl FabricNode {
         host.turn_stream_sums(now, ends, post);
         if ends {
             host.close_sums(now, post);
+        }
+        if let Some(throttle) = &mut host.throttle {
+            throttle.observe(now, &mut host.ports, world, post);
+            if ends {
+                throttle.close(now, &mut host.ports, post);
+            }
         }
         if let Some(delivered) = &mut host.delivered {
             delivered.turn(now, &mut host.ports, world, post);

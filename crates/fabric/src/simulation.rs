@@ -160,6 +160,9 @@ impl Simulation {
                 Stop::Interrupted => Some(End::Interrupted),
                 Stop::Idle => {
                     self.look_for_stuck(self.engine.now())?;
+                    if self.paused_ports().is_empty() {
+                        self.look_for_throttled(self.engine.now().as_ps())?;
+                    }
                     if self.paused_ports().is_empty() && self.unfinished_ranks() > 0 {
                         return Err(self.ranks_wait(true));
                     }

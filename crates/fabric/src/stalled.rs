@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::node::FabricNode;
 use crate::ranks::Ranks;
 use crate::simulation::Simulation;
+use crate::throttle::Throttle;
 use crate::violation::Violation;
 
 impl Simulation {
@@ -23,10 +24,35 @@ impl Simulation {
         self.look_for_circle(now)?;
         let before = std::mem::replace(hops, self.packet_hops());
         let drains = || self.endpoints().any(|(_, endpoint)| endpoint.moves());
-        if *hops == before && !self.paused_ports().is_empty() && !drains() {
+        let throttles = || self.throttles().any(|(_, throttle)| throttle.moves());
+        if *hops != before || drains() || throttles() {
+            return Ok(());
+        }
+        if !self.paused_ports().is_empty() {
             return Err(self.deadlock(None));
         }
-        Ok(())
+        self.look_for_throttled(now)
+    }
+
+    /// The throttles of hosts, with their hosts.
+    fn throttles(&self) -> impl Iterator<Item = (&Host, &Throttle)> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => Some((&**host, host.throttle.as_deref()?)),
+            FabricNode::Switch(_) => None,
+        })
+    }
+
+    /// When nothing moves any more, NICs that wait for credits to throttle themselves less wait for ever.
+    pub(crate) fn look_for_throttled(&self, now: u64) -> Result<(), Violation> {
+        let stopped = self.throttles().filter_map(|(host, throttle)| {
+            let (used, capacity) = throttle.stopped()?;
+            Some(format!("{} ({used} of {capacity} credits in use)", self.network.name(host.ports.node)))
+        });
+        let hosts: Vec<String> = stopped.collect();
+        if hosts.is_empty() {
+            return Ok(());
+        }
+        Err(Violation::Throttled { time: Time::from_ps(now), unfinished: self.unfinished(), hosts })
     }
 
     /// If no rank whose program ends has executed an op since it was looked for last, when `executed` ops had been, and none computes,

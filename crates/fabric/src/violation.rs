@@ -217,6 +217,21 @@ pub enum Violation {
         /// The flows of which data stands in the circle.
         blocked: Vec<String>,
     },
+    /// NICs throttle themselves to nothing, and no credit comes back that would change that.
+    #[error(
+        "{time}: nothing moves any more, {unfinished} flows are unfinished, and the throttle lets nothing leave: {}. It waits for \
+         credits that do not come back: look at what holds or loses them, or lower pft.m or pft.k, so that a NIC with many credits in \
+         use still sends",
+        few(hosts, ", ")
+    )]
+    Throttled {
+        /// When it was noticed.
+        time: Time,
+        /// Flows that have not finished.
+        unfinished: u64,
+        /// The hosts, each with the credits that it uses.
+        hosts: Vec<String>,
+    },
     /// The simulated time is used up before the flows are done.
     #[error(
         "{time}: the longest simulated time is reached, {unfinished} flows are unfinished. \

@@ -155,6 +155,9 @@ pub(crate) struct World {
     pub(crate) delivered: bool,
     /// Whether receive queues of hosts are summed up by period.
     pub(crate) endpoints: bool,
+    /// Whether throttles of hosts are summed up by period, and their changes of state recorded.
+    pub(crate) throttle_sums: bool,
+    pub(crate) throttle_states: bool,
     /// Whether anything of what hosts get is recorded.
     pub(crate) deliveries: bool,
     /// By traffic entry: whether its packets are recorded. Empty if none are.
@@ -260,6 +263,8 @@ impl World {
             drops: spec.probe.drops,
             delivered: spec.probe.delivered,
             endpoints: spec.probe.endpoints,
+            throttle_sums: spec.probe.throttle && spec.probe.sample.is_some(),
+            throttle_states: spec.probe.throttle_states,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             packets_of: if spec.probe.packets.contains(&true) {
                 spec.probe.packets.clone()

@@ -205,6 +205,7 @@ impl Host {
 
     /// A queue pair gets one more message.
     fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
+        self.book_throttled(now);
         let sender = &mut self.senders[slot as usize];
         let class = self.told.class_of(sender, world);
         let number = sender.connection;

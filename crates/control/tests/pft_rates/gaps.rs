@@ -263,7 +263,7 @@ fn gaps_of_all_lengths_are_judged_again_between_the_ends_of_a_random_number_of_6
     // A gap that is as long as can be told, by a p that is smaller still.
     let law = RateLaw::MeanInterval { bits: 62 };
     let long = config(law, 29, 0, (1 << 62) - (4 << 29) - 3);
-    let mut pft = congested(&long, 3);
+    let mut pft = congested(&long, 1);
     pft.on_sent(&long, at(0), at(0), u32::MAX - 8, &mut no_chance);
     pft.on_credits(&long, at(0), 2);
     pft.on_credits(&long, at(0), 4);

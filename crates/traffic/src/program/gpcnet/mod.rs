@@ -150,7 +150,7 @@ impl Gpcnet {
         (u64::from(hosts) * u64::from(self.congestor_share_ppm) / 1_000_000) as u32
     }
 
-    /// What is wrong, each with the key of the setting and a sentence; nothing: it can run on so many hosts.
+    /// What is wrong, each with the key of the setting and a sentence that begins with its value; nothing: it can run on so many hosts.
     pub fn check(&self, hosts: u32) -> Vec<(&'static str, String)> {
         let mut wrong = Vec::new();
         let mut need = |good: bool, key, what: String| {
@@ -181,15 +181,23 @@ impl Gpcnet {
         distinct.sort_unstable();
         distinct.dedup();
         let good = !distinct.is_empty() && distinct.len() == self.congestors.len();
-        need(good, "congestors", "name at least one kind, and each of them once".to_owned());
+        need(
+            good,
+            "congestors",
+            "none, or one twice: name at least one kind, and each of them once".to_owned(),
+        );
         let tests = self.latency.is_some() || self.bandwidth.is_some() || self.allreduce.is_some();
-        need(tests, "tests", "name at least one of latency, bandwidth, allreduce".to_owned());
+        need(tests, "tests", "none: name at least one of latency, bandwidth, allreduce".to_owned());
         let measured = self.isolated || self.congested;
         need(measured, "congested", "false, and isolated too: nothing is left to measure".to_owned());
         let rung = self.latency.is_some() || self.bandwidth.is_some();
         need(!rung || self.rings > 0, "rings", "0: allowed are 1 and more".to_owned());
         let passes = self.warm_up_passes < super::FOREVER;
-        need(passes, "warm-up-passes", format!("{}: too many", self.warm_up_passes));
+        need(
+            passes,
+            "warm-up-passes",
+            format!("{}: allowed are up to {}", self.warm_up_passes, super::FOREVER - 1),
+        );
         for (key, size, messages, [warm_up, timed]) in self.turns() {
             let fits = size <= crate::MAX_SIZE;
             need(fits, key, format!("size {size} is too much: allowed are up to 1000TB"));
@@ -242,13 +250,16 @@ impl Gpcnet {
     fn too_long(&self, hosts: u32) -> Option<(&'static str, String)> {
         let (longest, all) = self.length(hosts);
         if longest > MAX_OPS as u64 {
-            let what =
-                format!("{longest} calls of a rank: allowed are {MAX_OPS}; take fewer rings or messages");
+            let rings = self.rings;
+            let what = format!(
+                "{rings}: a rank would make {longest} calls, allowed are {MAX_OPS}; take fewer rings"
+            );
             return Some(("rings", what));
         }
         (all > MAX_TOTAL as u64).then(|| {
             let what = format!(
-                "{all} calls of all ranks: allowed are {MAX_TOTAL}; take fewer hosts, ranks or rings"
+                "{}: all ranks would make {all} calls, allowed are {MAX_TOTAL}; take fewer ranks, hosts or rings",
+                self.ranks_per_host
             );
             ("ranks-per-host", what)
         })

@@ -45,13 +45,14 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
     columns = len(tests) + with_factors
     with plot.style():
         made = plot.figure(3.3 * columns + 0.6, 1.05 * len(names) + 1.3)
-        grid: Any = made.subplots(len(names), columns, squeeze=False, sharex="col")
+        grid: Any = made.subplots(len(names), columns, squeeze=False, sharex="col", sharey="col")
         for column, test in enumerate(tests):
             _column(grid[:, column], test, runs, colours)
         if with_factors:
             _impacts(grid[:, -1], factors, colours)
         for row, name in zip(grid, names, strict=True):
             row[0].set_ylabel(f"{name}\n\nprocesses")
+        made.align_ylabels(grid[:, 0])
         _legend(made, first)
         seeds = len(next(iter(runs.values())))
         over = f", {seeds} seeds together" if seeds > 1 else ""
@@ -88,6 +89,9 @@ def _column(panels: Any, test: Test, runs: Mapping[str, Sequence[Results]], colo
             axes.axvline(float(alone[name].mean()), color=plot.GREY, lw=1.4)
         if wide:
             _logarithmic(axes)
+    from matplotlib.ticker import MaxNLocator
+
+    panels[0].yaxis.set_major_locator(MaxNLocator(4, integer=True))
     panels[0].set_title(_TITLES[test.key])
     panels[-1].set_xlabel(_AXES[test.key] + (", logarithmic" if wide else ""))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backwater.gpcnet import CONGESTORS
+from backwater.quantity import parse_size, round_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +39,9 @@ def _at(entry: Mapping[str, Any], key: str) -> int:
 def lines(entry: Mapping[str, Any]) -> list[str]:
     """What differs from GPCNeT's defaults in a resolved traffic entry, one line each."""
     found = [
-        _loops("latency: random rings", _at(entry, "rings"), 30),
+        _loops("random rings of latency and of bandwidth", _at(entry, "rings"), 30),
         _loops("latency: turns in each ring", _at(entry, "latency.timed"), 200),
         _loops("latency: turns of warm-up", _at(entry, "latency.warm-up"), 200),
-        _loops("bandwidth: random rings", _at(entry, "rings"), 30),
         _loops("bandwidth: messages to each neighbour in a turn", _at(entry, "bandwidth.messages"), 8),
         _loops("bandwidth: turns in each ring", _at(entry, "bandwidth.timed"), 8),
         _loops("bandwidth: turns of warm-up", _at(entry, "bandwidth.warm-up"), 1),
@@ -75,8 +75,6 @@ def _parts(entry: Mapping[str, Any]) -> str:
 
 
 def _sizes(entry: Mapping[str, Any]) -> str:
-    from backwater.quantity import parse_size
-
     defaults = {"latency.size": 8, "bandwidth.size": 131_072, "allreduce.size": 8, "congestor-size": 4096}
     differ = []
     for key, theirs in defaults.items():
@@ -94,4 +92,5 @@ def _costs(entry: Mapping[str, Any]) -> str:
         return ""
     told = {"send": "to send", "receive": "to receive", "local": "between ranks of one host"}
     costs = ", ".join(f"{mpi[key]} {word}" for key, word in told.items() if key in mpi)
-    return f"MPI: {costs} for each message; rendezvous above {mpi.get('eager')} (GPCNeT: whatever the machine has)"
+    eager = round_size(parse_size(str(mpi.get("eager", "16KiB"))))
+    return f"MPI: {costs} for each message; rendezvous above {eager} (GPCNeT: whatever the machine has)"

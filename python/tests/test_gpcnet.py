@@ -168,7 +168,7 @@ def test_a_folder_of_results_is_shown_with_its_tables_its_scaling_and_a_picture(
     assert main(["gpcnet", str(results.folder), "--plot", str(picture)]) == Exit.OK
     told = capsys.readouterr().out
     assert "Congestion Impact Factor" in told
-    assert "latency: random rings: 2 (GPCNeT: 30)" in told
+    assert "random rings of latency and of bandwidth: 2 (GPCNeT: 30)" in told
     assert picture.stat().st_size > 10_000
     assert main(["gpcnet", str(results.folder), "--json"]) == Exit.OK
     found = json.loads(capsys.readouterr().out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from backwater import comparison, gpcnet, gpcnet_profile, gpcnet_tables, schemes, topologies
+from backwater import ScenarioError, comparison, gpcnet, gpcnet_profile, gpcnet_tables, schemes, topologies
 from backwater.errors import UsageError
 from backwater.measures import of_kind
 from backwater.results import Results
@@ -39,8 +39,12 @@ def shipped() -> Path:
 
 def found_schemes(
     file: Path, topology: Path | None, overrides: Sequence[str], only: Sequence[str], *, quick: bool
-) -> list[Scheme]:
-    """The schemes that are run, checked. Raises UsageError for a scenario without GPCNeT."""
+) -> tuple[list[Scheme], list[str]]:
+    """The schemes that are run, checked, and a sentence on each that is left out.
+
+    On another network a scheme that was not asked for by name may not fit: its buffers may be too small for longer
+    links. Raises UsageError for a scenario without GPCNeT.
+    """
     scenario = Scenario.load(file)
     given = list(overrides)
     if topology is not None:
@@ -49,7 +53,27 @@ def found_schemes(
         scenario = topologies.on(scenario, topology)
         given = [*(f"traffic.{name}.hosts=*" for name in names), *given]
     entry = _entry(scenario, given)
-    return schemes.of(scenario, [*(gpcnet_profile.quick(entry) if quick else ()), *given], only)
+    given = [*(gpcnet_profile.quick(entry) if quick else ()), *given]
+    if topology is None or only:
+        return schemes.of(scenario, given, only), []
+    return _that_fit(scenario, given)
+
+
+def _that_fit(scenario: Scenario, overrides: Sequence[str]) -> tuple[list[Scheme], list[str]]:
+    names = [entry["name"] for entry in scenario.resolve(overrides).get("scheme", [])]
+    found: list[Scheme] = []
+    wrong: dict[str, ScenarioError] = {}
+    for name in names:
+        try:
+            found += schemes.of(scenario, overrides, [name])
+        except ScenarioError as error:
+            wrong[name] = error
+    if not found:
+        return schemes.of(scenario, overrides), []
+    told = (
+        f"{name} is left out: {str(error).splitlines()[0].removeprefix('error: ')}" for name, error in wrong.items()
+    )
+    return found, list(told)
 
 
 def _entry(scenario: Scenario, overrides: Sequence[str]) -> dict[str, object]:

@@ -55,7 +55,7 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
             _steps(grid[1], periods, "rate_bps", 1e9, color=colour)
             _states(grid[2], results, node, periods, (number, colour))
         _thresholds(grid[0], results)
-        grid[0].set_ylabel("used credits c\n[flits, mean of a period]")
+        grid[0].set_ylabel("used credits c\n[mean of a period]")
         grid[0].set_ylim(bottom=0)
         grid[1].set_ylabel("rate of the NIC\n[Gbps]")
         grid[1].set_ylim(bottom=0)

@@ -49,7 +49,7 @@ def gpcnet(
         checkout if not given.
     topology
         Another network: a TOML file whose [topology] is taken, or a topology.txt of the HPCC simulator. GPCNeT then
-        runs on all of its hosts.
+        runs on all of its hosts; schemes that do not fit it, unless asked for by name, are left out.
     schemes
         Only these of the file's schemes: `none,PFT`.
     quick
@@ -83,7 +83,7 @@ def gpcnet(
         from backwater import gpcnet_runs
 
         return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
-    todo, root = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
+    todo, root, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
     outcomes = _run(todo, jobs, quiet=json_)
     from backwater import gpcnet_runs
 
@@ -94,7 +94,7 @@ def gpcnet(
         kept = len(next(iter(complete.values()))) if complete else 0
         print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
         return Exit.CAVEATS
-    return code
+    return Exit.CAVEATS if left_out else code
 
 
 def _plan(
@@ -107,21 +107,23 @@ def _plan(
     out: Path | None,
     *,
     quick: bool,
-) -> tuple[dict[int, dict[str, Job]], Path]:
-    """What is to be run and where its results go, checked before anything runs."""
+) -> tuple[dict[int, dict[str, Job]], Path, bool]:
+    """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
     from backwater import comparison, gpcnet_runs
     from backwater import schemes as lists
 
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
-    found = gpcnet_runs.found_schemes(file, topology, overrides, names, quick=quick)
+    found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, quick=quick)
+    for line in left_out:
+        print(line, file=sys.stderr)
     words = [Path(found[0].scenario.origin).stem, *(["quick"] if quick else [])]
     root = out or Path("results/gpcnet") / "-".join(words)
     todo = comparison.plan(found, lists.numbers(found, seed, seeds), root)
     if len(found) > 1:
         comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
-    return todo, root
+    return todo, root, bool(left_out)
 
 
 def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:

@@ -1,0 +1,128 @@
+"""`backwater gpcnet` and what other commands say of its runs, on ten hosts around a switch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from backwater import gpcnet
+from backwater.cli import main
+from backwater.errors import Exit
+from backwater.results import Results
+
+SCENARIO = """
+profile = "hpc"
+[topology]
+kind = "star"
+hosts = 10
+rate = "100Gbps"
+delay = "100ns"
+[[traffic]]
+name = "g"
+kind = "gpcnet"
+ranks-per-host = 2
+rings = 4
+[[scheme]]
+name = "none"
+set = []
+[[scheme]]
+name = "PFT"
+set = ["host.throttle=pft"]
+[probe]
+blame = false
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(SCENARIO)
+    return "small.toml"
+
+
+def test_schemes_are_run_once_ranked_and_shown_again(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gpcnet", small, "--quick", "--seeds", "2"]) == Exit.OK
+    first = capsys.readouterr()
+    assert "4 runs, 0 of them already done" in first.err
+    assert "random rings of latency and of bandwidth: 3 (GPCNeT: 30)" in first.out
+    assert main(["gpcnet", small, "--quick", "--seeds", "2"]) == Exit.OK
+    second = capsys.readouterr()
+    assert "4 of them already done" in second.err
+    assert second.out == first.out
+    table = pl.read_parquet("results/gpcnet/small-quick/gpcnet.parquet")
+    # Of each scheme and seed three tests in two phases, and four congestors.
+    assert table.group_by("scheme", "seed").len()["len"].to_list() == [3 * 2 + 4] * 4
+    assert main(["gpcnet", "results/gpcnet/small-quick", "--json"]) == Exit.OK
+    again = json.loads(capsys.readouterr().out)
+    assert again["rows"] == table.to_dicts()
+    assert set(again["geometric_mean"]) == {"none", "PFT"}
+
+
+def test_every_rank_that_tests_measures_every_turn_of_every_ring(small: str) -> None:
+    assert main(["gpcnet", small, "--schemes", "none", "--out", "out"]) == Exit.OK
+    (run,) = Results.find("out")
+    # Two test nodes of two ranks; 4 rings of 20 and of 2 turns, and 50 allreduces.
+    for phase in gpcnet.PHASES:
+        counts = [len(gpcnet.timings(run, phase, key)) for key in ("lat", "bw", "allreduce")]
+        assert counts == [4 * 4 * 20, 4 * 4 * 2, 4 * 50]
+    roles = dict(run.ranks.group_by(pl.col("role").cast(pl.String)).len().collect().rows())
+    assert roles == {"test": 4, "all-to-all": 4, "incast": 4, "put-incast": 4, "get-broadcast": 4}
+
+
+def test_a_congested_host_never_gets_more_across_than_its_link_carries(small: str) -> None:
+    assert main(["gpcnet", small, "--schemes", "none", "--out", "out"]) == Exit.OK
+    (run,) = Results.find("out")
+    by_role = {one.role: one.bps for one in gpcnet.of(run).congestors}
+    # Payload of 2 KiB in packets with 32 B of headers and 16 B of frame.
+    assert all(0 < by_role[role] < 100e9 * 2048 / 2080 for role in ("incast", "put-incast", "get-broadcast"))
+
+
+def test_compare_has_no_completion_times_of_channels(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", small, "--seeds", "1", "--set", "traffic.g.rings=1", "--out", "out"]) == Exit.OK
+    told = capsys.readouterr().out
+    assert "no flow has an end, so there is no slowdown to compare" in told
+    assert "throughput" in told
+    assert "p99 slowdown" not in told
+
+
+def test_run_says_what_ranks_did_and_throttle_who_was_held(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["--set", "traffic.g.rings=1", "--set", "probe.sample=10us"]
+    assert main(["run", small, "--scheme", "PFT", *few, "--out", "out"]) == Exit.OK
+    told = capsys.readouterr().out
+    assert "of 20 ranks came to their end" in told
+    assert "congestion impact factors of Avg and of 99 %: RR Two-sided Lat" in told
+    assert "throttles: " in told
+    (run,) = Results.find("out")
+    assert run.meta["throttle"]["congested_ps"] == run.throttle.select(pl.col("congested_ps").sum()).collect().item()
+    assert sum(row["sent_messages"] for row in run.meta["ranks"]) > 0
+    assert main(["throttle", str(run.folder)]) == Exit.OK
+    assert "bystanders, the 2 NICs whose ranks only test" in capsys.readouterr().out
+
+
+def test_on_another_network_schemes_that_do_not_fit_are_left_out_with_the_reason(
+    small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 64 KiB of an ingress port, paused at 50 KiB, do not hold what is under way on 2 us of cable.
+    narrow = ["switch.flow-control=pfc", "switch.queueing=combined", "switch.switching=store-and-forward"]
+    narrow += ["switch.arbiter=deficit", "switch.combined.ingress=64KiB", "switch.combined.egress=64KiB"]
+    scheme = f'[[scheme]]\nname = "narrow"\nset = {json.dumps(narrow)}\n[probe]'
+    Path(small).write_text(Path(small).read_text().replace("[probe]", scheme))
+    Path("tree.toml").write_text(
+        '[topology]\nkind = "xgft"\nm = [4, 3]\nw = [1, 2]\nrate = "100Gbps"\ndelay = "2us"\nrouting = "d-mod-k"\n'
+    )
+    assert main(["gpcnet", small, "--quick", "--topology", "tree.toml"]) == Exit.CAVEATS
+    told = capsys.readouterr()
+    assert "narrow is left out:" in told.err
+    assert Path("results/gpcnet/small-on-tree-quick/gpcnet.parquet").is_file()
+
+
+def test_a_scenario_without_gpcnet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "star.toml"
+    file.write_text(
+        '[topology]\nkind = "star"\nhosts = 3\nrate = "40Gbps"\ndelay = "1us"\n[[traffic]]\nname = "i"\n'
+        'kind = "incast"\nfrom = "*"\nto = "h0"\nsize = "64KB"\n'
+    )
+    assert main(["gpcnet", str(file)]) == Exit.BAD_INPUT
+    assert "must have one traffic entry of kind gpcnet; it has none" in capsys.readouterr().err

@@ -6,11 +6,11 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, Unit, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
-use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PolicyConfig, ReactionConfig};
+use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
-    MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Spec, Start, SwitchSpec,
-    Switching,
+    MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Scope, Spec, Start,
+    SwitchSpec, Switching, ThrottleSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -101,6 +101,16 @@ pub fn under_credits(mut spec: Spec) -> Spec {
         loss_ppm: 0,
         priorities: 0x7f,
     });
+    spec
+}
+
+/// The same with credits of 16 B that come back at once, and NICs that throttle themselves by PFT with the setting that its paper found
+/// best. A round trip of such a link takes 1600 credits at line rate, more than its thresholds: all NICs are Congested much of the time.
+pub fn with_throttles(spec: Spec) -> Spec {
+    let mut spec = under_credits(spec);
+    let credits = spec.switch.credits.as_mut().expect("under credits");
+    (credits.unit, credits.returned) = (Unit::FLIT, CreditReturn::AtOnce);
+    spec.throttle = Some(ThrottleSpec { config: PftConfig::standard(), scope: Scope::Port });
     spec
 }
 

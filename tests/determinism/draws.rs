@@ -3,8 +3,12 @@ use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::notify::NotifyConfig;
-use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, IbCcConfig, ReactionConfig};
-use backwater_fabric::{AckSpec, Arbiter, CreditSpec, Queueing, SegmentSpec, Start, Switching};
+use backwater_control::reaction::{
+    DcqcnConfig, DcqcnHpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw, ReactionConfig, StateRule,
+};
+use backwater_fabric::{
+    AckSpec, Arbiter, CreditSpec, Queueing, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -74,12 +78,36 @@ fn credits() -> impl Strategy<Value = CreditSpec> {
     )
 }
 
+/// Thresholds that some packets in use reach, short windows, and rates from full to none.
+pub(crate) fn throttle() -> impl Strategy<Value = ThrottleSpec> {
+    let windows = (2u32..400, 2u32..400, 0.0..1.0f64, 0.0..1.0f64);
+    let rule = (0u32..200, 1u32..200, prop::option::of(windows)).prop_map(|(enter, escape, windows)| {
+        let Some((enter_window, escape_window, entering, escaping)) = windows else {
+            return StateRule::Fixed { enter, escape };
+        };
+        let hits = |window: u32, share: f64| ((f64::from(window) * share) as u32).clamp(1, window - 1);
+        let (enter_hits, escape_hits) = (hits(enter_window, entering), hits(escape_window, escaping));
+        StateRule::Average { enter, escape, enter_window, enter_hits, escape_window, escape_hits }
+    });
+    let law = prop_oneof![
+        (0u8..8).prop_map(|n| (RateLaw::FixedInterval, 0, n)),
+        (16u8..26).prop_map(|m| (RateLaw::RandomInterval { bits: 30 }, m, 0)),
+        (16u8..26).prop_map(|m| (RateLaw::MeanInterval { bits: 30 }, m, 0)),
+    ];
+    let scope = prop::sample::select(vec![Scope::Port, Scope::VirtualLane]);
+    let polarity = prop::sample::select(vec![Polarity::Used, Polarity::Used, Polarity::Available]);
+    (rule, law, scope, polarity).prop_map(|(rule, (law, m, n), scope, polarity)| ThrottleSpec {
+        config: PftConfig { rule, law, m, n, polarity, ..PftConfig::standard() },
+        scope,
+    })
+}
+
 fn gates() -> impl Strategy<Value = Gates> {
     prop_oneof![
         1 => Just(Gates::Off),
         4 => (form(), 4_000u64..40_000).prop_map(|(form, xoff)| Gates::Static { form, xoff }),
         2 => form().prop_map(|form| Gates::Dynamic { form }),
-        6 => credits().prop_map(Gates::Credits),
+        6 => (credits(), prop::option::of(throttle())).prop_map(|(credits, throttle)| Gates::Credits(credits, throttle)),
     ]
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     (spec.probe.delivered, spec.probe.isolation, spec.probe.packets) = (true, true, vec![true]);
     (spec.probe.puts, spec.probe.streams) = (vec![true; 2], true);
     (spec.probe.endpoints, spec.probe.drops) = (true, true);
+    (spec.probe.throttle, spec.probe.throttle_states) = (true, true);
     spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
 
@@ -95,6 +96,8 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("PUT stream", &seen_a.streams, &seen_b.streams))
         .or_else(|| unequal("receive queue", &seen_a.endpoints, &seen_b.endpoints))
         .or_else(|| unequal("drop", &seen_a.drops, &seen_b.drops))
+        .or_else(|| unequal("throttle", &seen_a.throttle, &seen_b.throttle))
+        .or_else(|| unequal("throttle's state", &seen_a.throttle_states, &seen_b.throttle_states))
 }
 
 fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {

@@ -5,7 +5,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching,
+    AckSpec, Arbiter, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching, ThrottleSpec,
 };
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -39,7 +39,7 @@ pub(crate) enum Gates {
     Off,
     Static { form: Form, xoff: u64 },
     Dynamic { form: Form },
-    Credits(CreditSpec),
+    Credits(CreditSpec, Option<ThrottleSpec>),
 }
 
 #[derive(Clone, Debug)]
@@ -192,9 +192,10 @@ impl Case {
                     }
                 }
             }
-            (Gates::Credits(credits), _) => {
+            (Gates::Credits(credits, throttle), _) => {
                 spec.switch.pfc = None;
                 spec.switch.credits = Some(credits.clone());
+                spec.throttle = throttle.clone();
             }
             _ => spec.switch.pfc = None,
         }

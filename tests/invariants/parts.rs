@@ -2,9 +2,9 @@
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{CreditReturn, Threshold};
 use backwater_control::notify::NotifyConfig;
-use backwater_control::reaction::{DcqcnConfig, ReactionConfig};
+use backwater_control::reaction::{DcqcnConfig, PftConfig, RateLaw, ReactionConfig, StateRule};
 use backwater_fabric::record::FlowRecord;
-use backwater_fabric::{Spec, Switching};
+use backwater_fabric::{Scope, Spec, Switching, ThrottleSpec};
 use backwater_topology::generate;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -69,6 +69,16 @@ fn by_credit(messages: &[(u32, u64, u64, u8, u32)]) -> Spec {
     spec
 }
 
+/// The same with NICs that pause for each flit where a tenth of the buffer is in use.
+fn throttled(messages: &[(u32, u64, u64, u8, u32)], by_lane: bool) -> Spec {
+    let mut spec = by_credit(messages);
+    let rule = StateRule::Fixed { enter: 31, escape: 31 };
+    let config = PftConfig { rule, law: RateLaw::FixedInterval, m: 0, n: 5, ..PftConfig::standard() };
+    let scope = if by_lane { Scope::VirtualLane } else { Scope::Port };
+    spec.throttle = Some(ThrottleSpec { config, scope });
+    spec
+}
+
 /// Whether the parts of each flow's time are all of it, where `forwarded` bytes of a packet must be in at the switch.
 fn add_up(spec: Spec, forwarded: u64) -> Result<(), TestCaseError> {
     let outcome = run(spec);
@@ -104,6 +114,11 @@ proptest! {
     }
 
     #[test]
+    fn so_they_do_where_nics_throttle_themselves(messages in messages(), scope in any::<bool>()) {
+        add_up(throttled(&messages, scope), HEADER)?;
+    }
+
+    #[test]
     fn messages_of_a_connection_arrive_in_the_order_of_their_starts(messages in messages()) {
         let outcome = run(fabric(&messages));
         for connection in 0..5 {
@@ -116,7 +131,7 @@ proptest! {
 #[test]
 fn the_scenes_hold_nics_pace_sources_and_keep_messages_waiting() {
     let messages: Vec<_> = (0..20).map(|i| (i % 2, 30, u64::from(i) * 500, 0, i % 4)).collect();
-    for spec in [fabric(&messages), by_credit(&messages)] {
+    for spec in [fabric(&messages), by_credit(&messages), throttled(&messages, false)] {
         let flows = run(spec).flows;
         let some = |part: fn(&FlowRecord) -> Span| flows.iter().any(|flow| part(flow) > Span::ZERO);
         assert!(some(|f| f.behind) && some(|f| f.paced) && some(|f| f.nic_held) && some(|f| f.nic_queue));

@@ -6,6 +6,7 @@ mod networks;
 mod ranks;
 mod settings;
 mod slow_host;
+mod throttle;
 mod traffic;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
@@ -24,6 +25,7 @@ pub use ranks::{
 };
 pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use slow_host::{fixed, mbps, slow_host, slow_under_pfc};
+pub use throttle::{spaced, throttled};
 pub use traffic::{flow, flow_of_priority, poisson_packets};
 
 /// The engine that users get, on one thread.

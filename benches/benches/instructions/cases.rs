@@ -1,5 +1,5 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
-use backwater_benches::{Workload, scenario, under_credits, with_isolation, with_puts};
+use backwater_benches::{Workload, scenario, under_credits, with_isolation, with_puts, with_throttles};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
@@ -18,6 +18,8 @@ pub(crate) struct Case {
 enum Switches {
     Plain,
     Credits,
+    /// Credits that come back at once, and hosts with PFT.
+    Throttles,
     Isolation,
     /// They drop, and hosts send PUTs.
     Dropping,
@@ -44,6 +46,9 @@ pub(crate) const K8_CREDITS: Case = Case { switches: Switches::Credits, ..K8_IN_
 /// 1024 hosts under credits.
 pub(crate) const K16_CREDITS: Case = Case { switches: Switches::Credits, ..K16_IN_ORDER };
 
+/// 128 hosts that throttle themselves by credits that come back at once.
+pub(crate) const K8_PFT: Case = Case { switches: Switches::Throttles, ..K8_IN_ORDER };
+
 /// 128 hosts, queues at both sides of the crossbars, ICI+.
 pub(crate) const K8_ISOLATION: Case = Case { switches: Switches::Isolation, ..K8_IN_ORDER };
 
@@ -57,6 +62,7 @@ impl Case {
         let spec = match self.switches {
             Switches::Plain => spec,
             Switches::Credits => under_credits(spec),
+            Switches::Throttles => with_throttles(spec),
             Switches::Isolation => with_isolation(spec),
             Switches::Dropping => with_puts(spec),
         };

@@ -1,12 +1,14 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--puts on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--runs N]`.
 use std::process::ExitCode;
 
-use backwater_benches::{Workload, scenario, thresholds, under_credits, with_isolation, with_puts};
+use backwater_benches::{
+    Workload, scenario, thresholds, under_credits, with_isolation, with_puts, with_throttles,
+};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--isolation on] [--puts on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -16,6 +18,7 @@ struct Options {
     batching: bool,
     blame: bool,
     credits: bool,
+    pft: bool,
     isolation: bool,
     puts: bool,
 }
@@ -30,6 +33,7 @@ fn options() -> Option<Options> {
         batching: true,
         blame: false,
         credits: false,
+        pft: false,
         isolation: false,
         puts: false,
     };
@@ -42,6 +46,7 @@ fn options() -> Option<Options> {
             "--batching" => options.batching = value != "off",
             "--blame" => options.blame = value == "on",
             "--credits" => options.credits = value == "on",
+            "--pft" => options.pft = value == "on",
             "--isolation" => options.isolation = value == "on",
             "--puts" => options.puts = value == "on",
             "--runs" => options.runs = value.parse().ok()?,
@@ -75,6 +80,9 @@ fn main() -> ExitCode {
         let mut spec = Spec { batching: options.batching, ..scenario(k, workload, 1) };
         if options.credits {
             spec = under_credits(spec);
+        }
+        if options.pft {
+            spec = with_throttles(spec);
         }
         if options.isolation {
             spec = with_isolation(spec);

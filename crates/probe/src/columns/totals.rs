@@ -137,7 +137,7 @@ impl Table for FlowRecord {
         column(
             "nic_held_ps",
             "ps",
-            "Time at the source that a packet, though due, waited behind the NIC's gate, closed by flow control.",
+            "Time at the source that a packet, though due, waited behind the NIC's gate, closed by flow control, or for its throttle.",
             Take::U64(|r| r.nic_held.as_ps()),
         ),
         column(

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -160,3 +160,29 @@ def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[s
 def measure(runs: Mapping[str, Sequence[Results]]) -> dict[str, list[Measured]]:
     """GPCNeT's numbers of every run."""
     return {name: [gpcnet.of(run) for run in seeds] for name, seeds in runs.items()}
+
+
+def baselines(runs: Mapping[str, Sequence[Results]]) -> dict[str, str]:
+    """By scheme the one without any control on the same switches; a scheme is left out if there is none.
+
+    No control: no reaction point, no throttle, no isolation. Detectors that nobody listens to change nothing.
+    """
+    free = {
+        _switches(seeds[0].meta["scenario"]): name
+        for name, seeds in list(runs.items())[::-1]
+        if _without_control(seeds[0].meta["scenario"])
+    }
+    own = {name: free.get(_switches(seeds[0].meta["scenario"])) for name, seeds in runs.items()}
+    return {name: base for name, base in own.items() if base is not None}
+
+
+def _switches(scenario: Mapping[str, Any]) -> str:
+    """What switches are like, but for what detects and isolates."""
+    switch = {key: value for key, value in scenario.get("switch", {}).items() if key not in ("detector", "isolation")}
+    return json.dumps([switch, scenario.get("packet")], sort_keys=True)
+
+
+def _without_control(scenario: Mapping[str, Any]) -> bool:
+    isolation = scenario.get("switch", {}).get("isolation", {}).get("kind", "none")
+    kinds = (scenario.get("cc", {}).get("kind", "none"), isolation, scenario.get("host", {}).get("throttle", "none"))
+    return set(kinds) == {"none"}

@@ -110,12 +110,15 @@ def factors(seeds: Sequence[Measured], key: str) -> tuple[float, float] | None:
     return _mean(averages), _mean(tails)
 
 
-def ranking(runs: Mapping[str, Sequence[Measured]]) -> list[Table]:
-    """Schemes by their impact factors, best first, and what lies behind the factors, in absolute numbers."""
+def ranking(runs: Mapping[str, Sequence[Measured]], baselines: Mapping[str, str]) -> list[Table]:
+    """Schemes by their impact factors, best first, and what lies behind the factors, in absolute numbers.
+
+    `baselines`: by scheme the one without control on the same switches, which F_C is against.
+    """
     names = sorted(runs, key=lambda name: geometric_mean(runs[name]))
     seeds = len(next(iter(runs.values())))
     over = f", mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else ""
-    found = [_impacts(runs, names, over), _absolute(runs, names, over)]
+    found = [_impacts(runs, names, over), _absolute(runs, names, baselines, over)]
     return [*found, *([_moved(runs, names, over)] if runs[names[0]][0].congestors else [])]
 
 
@@ -156,11 +159,13 @@ def _impacts(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over:
     return made
 
 
-def _absolute(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: str) -> Table:
+def _absolute(
+    runs: Mapping[str, Sequence[Measured]], names: Sequence[str], baselines: Mapping[str, str], over: str
+) -> Table:
     tests = runs[names[0]][0].tests
     of_tests = [f"{_SHORT[test.key]} {what}, {test.unit}" for test in tests for what in ("Avg", "99 %")]
-    first = next(iter(runs))
-    with_factor = {"lat", "bw"} <= {test.key for test in tests} and len(runs) > 1
+    controlled = {name: base for name, base in baselines.items() if name != base}
+    with_factor = {"lat", "bw"} <= {test.key for test in tests} and bool(controlled)
     made = _started(f"Beside congestors{over}", ["scheme", *of_tests, *(["F_C"] if with_factor else [])])
     for name in names:
         cells = []
@@ -169,11 +174,24 @@ def _absolute(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over
             for what in ("average", "p99"):
                 values = [getattr(one, what) for one in both if one is not None]
                 cells.append(_cell(values if len(values) == len(both) else None, lambda value: f"{value:.1f}"))
-        factor = [_cell(control_factors(runs[first], runs[name]), lambda value: f"{value:.2f}")] if with_factor else []
-        made.add_row(name, *cells, *factor)
+        if with_factor:
+            base = controlled.get(name)
+            factors = None if base is None else control_factors(runs[base], runs[name])
+            cells.append(_cell(factors, lambda value: f"{value:.2f}"))
+        made.add_row(name, *cells)
     if with_factor:
-        made.caption = f"F_C: bandwidth over latency, Avg, as a multiple of {first}'s (PFT paper, equation 2)"
+        made.caption = _against(controlled)
     return made
+
+
+def _against(controlled: Mapping[str, str]) -> str:
+    """What F_C of each scheme is against."""
+    bases = dict.fromkeys(controlled.values())
+    pairs = (f"{', '.join(name for name in controlled if controlled[name] == base)}: {base}" for base in bases)
+    return (
+        "F_C: bandwidth over latency, Avg, as a multiple of that without control on the same switches (PFT paper, "
+        f"equation 2); {'; '.join(pairs)}"
+    )
 
 
 def control_factors(without: Sequence[Measured], with_: Sequence[Measured]) -> list[float] | None:

@@ -188,6 +188,26 @@ def test_seeds_that_backwater_run_left_are_those_of_one_scheme(tmp_path: Path) -
     }
 
 
+def test_a_scheme_is_held_against_the_one_without_control_on_the_same_switches(tmp_path: Path) -> None:
+    pfc, credits_ = {"flow-control": "pfc"}, {"flow-control": "credits"}
+    kinds = {
+        "none": (credits_, "none", "none"),
+        "IB CC": (credits_ | {"detector": {"kind": "fecn"}}, "ib-cc", "none"),
+        "PFT": (credits_, "none", "pft"),
+        "PFC": (pfc, "none", "none"),
+        "DCQCN": (pfc | {"detector": {"kind": "red"}}, "dcqcn", "none"),
+        "ICI+": (pfc | {"queueing": "combined", "isolation": {"kind": "ici+"}}, "dcqcn", "none"),
+    }
+    runs = {name: [Results(gpcnet_scene.write(tmp_path / name))] for name in kinds}
+    for name, (switch, cc, throttle) in kinds.items():
+        runs[name][0].meta["scenario"] |= {"switch": switch, "cc": {"kind": cc}, "host": {"throttle": throttle}}
+    bases = gpcnet_runs.baselines(runs)
+    assert bases == {"none": "none", "IB CC": "none", "PFT": "none", "PFC": "PFC", "DCQCN": "PFC"}
+    _, absolute, _ = gpcnet_tables.ranking(gpcnet_runs.measure(runs), bases)
+    assert list(absolute.columns[-1].cells) == ["-", "1.00", "1.00", "-", "1.00", "-"]
+    assert "IB CC, PFT: none; DCQCN: PFC" in str(absolute.caption)
+
+
 def test_results_are_only_shown_so_options_for_runs_are_refused(
     results: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -176,7 +176,7 @@ def _show(
             for caveat in caveats[name]:
                 console.print(f"caveat: {caveat}", highlight=False, markup=False, soft_wrap=True)
         console.print()
-        for table in gpcnet_tables.ranking(measured):
+        for table in gpcnet_tables.ranking(measured, gpcnet_runs.baselines(runs)):
             console.print(table)
         console.print("What of GPCNeT this is:", style="bold")
         console.print("\n".join(f"  {line}" for line in profile), highlight=False, markup=False, soft_wrap=True)

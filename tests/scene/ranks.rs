@@ -61,8 +61,8 @@ pub fn repeated(before: usize, times: u32, body: &[Op]) -> Vec<Op> {
     [&[Op::Loop { times, end }], body, &[Op::End { begin }]].concat()
 }
 
-/// Ranks on hosts, all of one application, each from the start of the run. Between every two ranks of different hosts is a queue
-/// pair for each direction.
+/// Ranks on hosts, all of one application, each from the start of the run. Between every two ranks of different hosts are two
+/// queue pairs for each direction.
 pub fn application(placed: &[(u32, Vec<Op>)], costs: Costs) -> (Programs, Vec<Flow>) {
     let rank = |(number, (host, ops)): (usize, &(u32, Vec<Op>))| Rank {
         host: *host,
@@ -78,8 +78,10 @@ pub fn application(placed: &[(u32, Vec<Op>)], costs: Costs) -> (Programs, Vec<Fl
     let (mut channels, mut flows) = (Vec::new(), Vec::new());
     for (from, a) in (0..).zip(&ranks) {
         for (to, b) in (0..).zip(&ranks).filter(|(_, b)| b.host != a.host) {
-            channels.push(Channel { flow: flows.len() as u32, from, to });
-            flows.push(flow(a.host, b.host, u64::MAX, Time::MAX, Pacing::Messages));
+            for answers in [false, true] {
+                channels.push(Channel { flow: flows.len() as u32, from, to, answers });
+                flows.push(flow(a.host, b.host, u64::MAX, Time::MAX, Pacing::Messages));
+            }
         }
     }
     let words = |word: &str| vec![word.to_owned()];

@@ -18,7 +18,9 @@ const COSTS: Costs = Costs {
 fn two(programs: [Vec<Op>; 2]) -> backwater_fabric::Spec {
     let group = Group { id: 0, priority: 3, pacing: Pacing::Messages, start: Time::MAX };
     let network = star(2, Rate::from_gbps(100), Span::from_us(1)).expect("a star");
-    let flows = vec![group.flow(0, 1, Bytes::MAX, Time::MAX), group.flow(1, 0, Bytes::MAX, Time::MAX)];
+    let flows = [(0, 1), (1, 0), (0, 1), (1, 0)]
+        .map(|(src, dst)| group.flow(src, dst, Bytes::MAX, Time::MAX))
+        .to_vec();
     let rank = |(host, ops): (u32, Vec<Op>)| Rank {
         host,
         group: 0,
@@ -35,7 +37,7 @@ fn two(programs: [Vec<Op>; 2]) -> backwater_fabric::Spec {
         costs: vec![COSTS],
         roles: vec!["rank".into()],
         series: vec!["time".into()],
-        channels: vec![Channel { flow: 0, from: 0, to: 1 }, Channel { flow: 1, from: 1, to: 0 }],
+        channels: (0..4).map(|n| Channel { flow: n, from: n % 2, to: 1 - n % 2, answers: n > 1 }).collect(),
     };
     spec
 }

@@ -28,6 +28,11 @@ class Message:
     number: int = 0
     left: Callable[[], None] | None = None  # when it has left its NIC
 
+    @property
+    def ends(self) -> tuple[int, int, bool]:
+        """Its channel: what NICs answer by themselves has one of its own."""
+        return self.src, self.dst, self.kind in {"cts", "put_ack", "got"}
+
 
 @dataclass
 class Packet:
@@ -41,7 +46,7 @@ class Packet:
 
 @dataclass
 class Channel:
-    """The queue pair of two ranks: messages in the order in which they were given."""
+    """A queue pair of two ranks: messages in the order in which they were given."""
 
     due: int = 0  # when its next packet may leave, if it has one
     free: int = 0  # when what it sent last has left
@@ -98,7 +103,7 @@ class Host:
 
     def __init__(self, w: World, name: int) -> None:
         self.w, self.s, self.name = w, w.s, name
-        self.channels: dict[tuple[int, int], Channel] = {}
+        self.channels: dict[tuple[int, int, bool], Channel] = {}
         self.up = Wire(w, name, lambda packet: w.ports[name].arrive(packet), lambda f: w.ports[name].feed(f))
         self.received = 0  # credits' worth of what has come
         self.up.freed = lambda: self.received
@@ -106,7 +111,7 @@ class Host:
 
     def give(self, message: Message) -> None:
         """A message joins its channel."""
-        channel = self.channels.setdefault((message.src, message.dst), Channel())
+        channel = self.channels.setdefault(message.ends, Channel())
         if not channel.waiting:
             channel.due = max(self.w.now, channel.free)
         channel.waiting.append((message, max(message.size, 1)))

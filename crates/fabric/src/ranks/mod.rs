@@ -32,8 +32,8 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     own: Vec<Rank>,
-    /// (rank of this host, other rank, slot of the sender), sorted.
-    to: Vec<(u32, u32, u32)>,
+    /// ((rank of this host, other rank, whether it is for answers), slot of the sender), sorted.
+    to: Vec<((u32, u32, bool), u32)>,
     /// By slot of the receiver: (rank of this host, other rank); `u32::MAX`: it is no queue pair between ranks.
     from: Vec<(u32, u32)>,
     /// By slot of the sender: the rank of this host; `u32::MAX`: it is no queue pair between ranks.
@@ -63,7 +63,7 @@ impl Ranks {
         for channel in &programs.channels {
             let flow = channel.flow as usize;
             if let Some(rank) = local(channel.from) {
-                to.push((rank, channel.to, world.sender_slot[flow]));
+                to.push(((rank, channel.to, channel.answers), world.sender_slot[flow]));
                 owner[world.sender_slot[flow] as usize] = rank;
             }
             if let Some(rank) = local(channel.to) {
@@ -88,8 +88,9 @@ impl Ranks {
             own.sent_messages += 1;
             own.sent_bytes += message.size;
         }
-        if let Ok(place) = self.to.binary_search_by_key(&(rank, to), |(rank, to, _)| (*rank, *to)) {
-            self.given.push((self.to[place].2, message));
+        let key = (rank, to, message.word.is_answer());
+        if let Ok(place) = self.to.binary_search_by_key(&key, |(key, _)| *key) {
+            self.given.push((self.to[place].1, message));
             return;
         }
         let (id, delay) = (own.id, world.costs(own.id).local.as_ps());

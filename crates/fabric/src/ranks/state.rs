@@ -93,6 +93,11 @@ impl Rank {
 }
 
 impl Word {
+    /// Whether it is the NIC's answer to a message.
+    pub(super) const fn is_answer(self) -> bool {
+        matches!(self, Self::Clear | Self::PutDone | Self::GetData)
+    }
+
     /// Whether it carries what the program sends, not what NICs tell each other.
     pub(super) const fn is_payload(self) -> bool {
         matches!(self, Self::Eager | Self::Data | Self::Put | Self::GetData)

@@ -70,8 +70,8 @@ impl Costs {
 }
 
 impl Programs {
-    /// Adds the ranks of traffic entry `group`, rank r at `hosts[r]`, and a channel for each ordered pair of ranks of different hosts that
-    /// have frames to exchange. Returns the flows of these channels; the first will be flow `flows` of the run.
+    /// Adds the ranks of traffic entry `group`, rank r at `hosts[r]`, and the channels that they
+    /// need between different hosts. Returns the flows of these channels; the first will be flow `flows` of the run.
     ///
     /// # Panics
     /// If there are fewer hosts than ranks.
@@ -105,25 +105,30 @@ impl Programs {
         pairs.sort_unstable();
         pairs.dedup();
         let place = |rank: u32| hosts[rank as usize];
-        pairs.retain(|(from, to)| place(*from) != place(*to));
-        for (flow, (from, to)) in (flows..).zip(&pairs) {
-            self.channels.push(Channel { flow, from: first + from, to: first + to });
+        pairs.retain(|(from, to, _)| place(*from) != place(*to));
+        for (flow, (from, to, answers)) in (flows..).zip(&pairs) {
+            self.channels.push(Channel { flow, from: first + from, to: first + to, answers: *answers });
         }
         let group = Group { pacing: Pacing::Messages, ..*group };
-        pairs.iter().map(|(from, to)| group.flow(place(*from), place(*to), Bytes::MAX, Time::MAX)).collect()
+        pairs
+            .iter()
+            .map(|(from, to, _)| group.flow(place(*from), place(*to), Bytes::MAX, Time::MAX))
+            .collect()
     }
 }
 
-/// The pairs of ranks between which the calls of a rank make frames travel.
-fn frames(rank: u32, ops: &[Op], eager: Bytes, pairs: &mut Vec<(u32, u32)>) {
+/// The pairs of ranks between which the calls of a rank make frames travel, and whether these are answers.
+fn frames(rank: u32, ops: &[Op], eager: Bytes, pairs: &mut Vec<(u32, u32, bool)>) {
     for op in ops {
         match *op {
             // What asks for a rendezvous is answered.
-            Op::Isend { to, size, .. } if size > eager.get() => pairs.extend([(rank, to), (to, rank)]),
-            Op::Isend { to, .. } => pairs.push((rank, to)),
+            Op::Isend { to, size, .. } if size > eager.get() => {
+                pairs.extend([(rank, to, false), (to, rank, true)]);
+            }
+            Op::Isend { to, .. } => pairs.push((rank, to, false)),
             // A put is acknowledged, a get is a request and its reply.
             Op::Put { to: peer, .. } | Op::Get { from: peer, .. } => {
-                pairs.extend([(rank, peer), (peer, rank)]);
+                pairs.extend([(rank, peer, false), (peer, rank, true)]);
             }
             _ => {}
         }

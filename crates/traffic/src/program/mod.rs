@@ -65,7 +65,7 @@ pub struct Programs {
     pub roles: Vec<String>,
     /// Names of the series of [`Op::Stop`].
     pub series: Vec<String>,
-    /// The queue pairs, one for each ordered pair of ranks of different hosts that have frames to exchange.
+    /// The queue pairs between ranks of different hosts, up to two for each ordered pair.
     pub channels: Vec<Channel>,
 }
 
@@ -116,7 +116,7 @@ pub struct Costs {
     pub local: Span,
 }
 
-/// A queue pair from one rank to another.
+/// A queue pair from one rank to another: for what it sends, or for answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// Its flow, which has [`crate::Pacing::Messages`].
@@ -125,6 +125,9 @@ pub struct Channel {
     pub from: u32,
     /// The rank that receives, at another host.
     pub to: u32,
+    /// It is for what the NIC of `from` answers by itself: that there is a receive, that a put is there, the data of a get. Answers do not
+    /// wait behind what the rank sends, as acknowledgements and read responses do not in InfiniBand.
+    pub answers: bool,
 }
 
 /// What a rank does. Ranks are numbers in [`Programs::ranks`], ops those of the same program.

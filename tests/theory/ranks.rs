@@ -107,3 +107,26 @@ fn two_ranks_that_both_receive_first_are_named_with_what_they_wait_for() {
         ]
     );
 }
+
+#[test]
+fn a_transfer_that_takes_longer_than_any_patience_is_no_deadlock_of_the_rank_that_waits_for_it() {
+    // 1.2 s at 100 Gbps.
+    let size = 15_000_000_000;
+    let mut spec = two([send(1, size).to_vec(), receive(0, size).to_vec()]);
+    (spec.packet.payload, spec.packet.header) = (Bytes::new(60_000), Bytes::ZERO);
+    let outcome = scene::run(spec);
+    assert_eq!(outcome.simulation.ranks()[1].received_bytes, Bytes::new(size));
+}
+
+#[test]
+fn ranks_that_wait_beside_an_endless_one_are_named_when_nothing_for_them_is_under_way() {
+    // Rank 0 gives rank 1 one message and goes on for ever by itself; rank 1 wants two.
+    let body = [Op::Compute(Span::from_us(10)), Op::Put { to: 0, size: 8 }, Op::Flush];
+    let forever = [&[Op::Loop { times: u32::MAX, end: 7 }], &body[1..], &[Op::End { begin: 3 }]].concat();
+    let ping = [&send(1, 8)[..], &forever].concat();
+    let pong = [receive(0, 8), receive(0, 8)].concat();
+    let Err(violation) = scene::try_run(two([ping, pong]), FAST, None) else { panic!("it ends") };
+    let Violation::RanksWait { unfinished, waiting, .. } = violation else { panic!("{violation}") };
+    assert_eq!((unfinished, waiting.len()), (2, 1));
+    assert!(waiting[0].starts_with("rank 1 (h1) waits in op 3 for a message from rank 0"), "{}", waiting[0]);
+}

@@ -216,6 +216,15 @@ impl Sender {
         self.special.as_ref()?.outgoing.as_ref().map(Outgoing::current)
     }
 
+    /// Whether the other end has all packets of the messages that ranks have given it, if it has `received` packets.
+    pub(crate) fn has_arrived(&self, received: u32) -> bool {
+        let outgoing = self.special.as_ref().and_then(|special| special.outgoing.as_ref());
+        let is_done = |outgoing: &Outgoing| {
+            outgoing.begun == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
+        };
+        received == self.sent && outgoing.is_none_or(is_done)
+    }
+
     /// When ranks gave it its first message; `u64::MAX`: not yet.
     pub(crate) fn begun(&self) -> Option<u64> {
         self.special.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)

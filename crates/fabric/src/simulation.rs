@@ -16,6 +16,7 @@ use crate::node::FabricNode;
 use crate::packet::Packet;
 use crate::ports::{LONGEST_RUN, Ports};
 use crate::spec::Spec;
+use crate::stalled::Quiet;
 use crate::switch::Switch;
 use crate::violation::{Violation, What};
 use crate::world::World;
@@ -133,7 +134,7 @@ impl Simulation {
             now: control.now,
         };
         let mut batch = Records::default();
-        let (mut hops, mut executed) = (0, 0);
+        let (mut hops, mut quiet) = (0, Quiet::default());
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
             let end = match stop {
@@ -145,7 +146,7 @@ impl Simulation {
                 Stop::Until if limits.until < until => {
                     if limits.until == look {
                         self.look_for_deadlock(look, &mut hops)?;
-                        self.look_for_waiting(&mut executed)?;
+                        self.look_for_waiting(&mut quiet)?;
                         look = look.saturating_add(self.stall);
                     }
                     limits.until = until.min(look).min(limits.until.saturating_add(stretch));

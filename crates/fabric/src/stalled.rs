@@ -10,6 +10,17 @@ use crate::simulation::Simulation;
 use crate::throttle::Throttle;
 use crate::violation::Violation;
 
+/// So many picoseconds ranks wait without anything under way before the run says that they wait for ever.
+const QUIET: u64 = 1_000_000_000_000;
+
+/// Since when ranks have waited without anything under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quiet {
+    /// Ops that had been executed then.
+    executed: u64,
+    since: u64,
+}
+
 impl Simulation {
     pub(crate) fn look_for_circle(&self, now: u64) -> Result<(), Violation> {
         match now.checked_sub(self.settled).and_then(|before| self.circle(before)) {
@@ -55,14 +66,35 @@ impl Simulation {
         Err(Violation::Throttled { time: Time::from_ps(now), unfinished: self.unfinished(), hosts })
     }
 
-    /// If no rank whose program ends has executed an op since it was looked for last, when `executed` ops had been, and none computes,
-    /// none will: others may go on for ever.
-    pub(crate) fn look_for_waiting(&self, executed: &mut u64) -> Result<(), Violation> {
-        let progress = || self.host_ranks().map(|ranks| ranks.progress(&self.world));
-        let (all, busy) = progress().fold((0, false), |(all, any), (count, busy)| (all + count, any || busy));
-        let before = std::mem::replace(executed, all);
-        let waiting = || self.host_ranks().any(|ranks| ranks.waits(&self.world));
-        if all == before && !busy && waiting() { Err(self.ranks_wait(false)) } else { Ok(()) }
+    /// Ranks whose programs end wait for ever if for [`QUIET`] none of them executes an op, none computes, and nothing that they or
+    /// others sent to them is under way. What goes on for ever may go on beside it.
+    pub(crate) fn look_for_waiting(&self, quiet: &mut Quiet) -> Result<(), Violation> {
+        let now = self.engine.now().as_ps();
+        let executed = self.host_ranks().map(|ranks| ranks.executed(&self.world)).sum();
+        let waits = self.host_ranks().any(|ranks| ranks.waits(&self.world));
+        let busy = self.host_ranks().any(|ranks| ranks.is_busy(&self.world));
+        if executed != quiet.executed || !waits || busy || self.messages_under_way() {
+            *quiet = Quiet { executed, since: now };
+        }
+        if now - quiet.since >= QUIET { Err(self.ranks_wait(false)) } else { Ok(()) }
+    }
+
+    /// Whether a queue pair with a rank at one end whose program ends has something to send, or under way.
+    fn messages_under_way(&self) -> bool {
+        let ranks = &self.world.programs.ranks;
+        let nodes = self.engine.nodes();
+        let host = |index: u32| match nodes[self.world.hosts[index as usize] as usize] {
+            FabricNode::Host(host) => host,
+            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+        };
+        self.world.programs.channels.iter().any(|channel| {
+            let ends = [channel.from, channel.to].map(|rank| !ranks[rank as usize].is_endless());
+            let flow = channel.flow as usize;
+            let (source, target) = (self.world.flows[flow].src, self.world.flows[flow].dst);
+            let received = host(target).receivers[self.world.receiver_slot[flow] as usize].packets;
+            let sender = &host(source).senders[self.world.sender_slot[flow] as usize];
+            ends.contains(&true) && !sender.has_arrived(received)
+        })
     }
 
     /// The ranks of the hosts that have some.

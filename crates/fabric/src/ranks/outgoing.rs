@@ -24,6 +24,11 @@ impl Outgoing {
         self.waiting.push_back(message);
     }
 
+    /// Whether every message that it was given has begun.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Turns to the next message: its size.
     pub(crate) fn begin(&mut self) -> u64 {
         self.current = self.waiting.pop_front().expect("a queue pair begins a message that it was given");

@@ -7,11 +7,24 @@ use super::state::{Doing, Rank};
 use crate::world::World;
 
 impl Ranks {
-    /// Ops that its ranks with an end have executed, and whether any of these ranks has something to do other than wait.
-    pub(crate) fn progress(&self, world: &World) -> (u64, bool) {
-        let finite = || self.own.iter().filter(|rank| !world.programs.ranks[rank.id as usize].is_endless());
-        let executed = finite().map(|rank| rank.executed).sum();
-        (executed, finite().any(|rank| rank.doing == Doing::Busy))
+    /// Ops that its ranks with an end have executed.
+    pub(crate) fn executed(&self, world: &World) -> u64 {
+        let finite = self.own.iter().filter(|rank| !world.programs.ranks[rank.id as usize].is_endless());
+        finite.map(|rank| rank.executed).sum()
+    }
+
+    /// Whether something will happen by itself: a rank with an end is not waiting, one computes, a message is under way within the host.
+    pub(crate) fn is_busy(&self, world: &World) -> bool {
+        self.own.iter().any(|rank| {
+            let program = &world.programs.ranks[rank.id as usize];
+            let computes = || matches!(program.ops.get(rank.at as usize), Some(Op::Compute(_)));
+            let coming = !rank.local.is_empty() || !rank.leaving.is_empty();
+            if program.is_endless() {
+                rank.doing == Doing::Busy && computes()
+            } else {
+                rank.doing == Doing::Busy || coming
+            }
+        })
     }
 
     /// Whether one of its ranks with an end waits.

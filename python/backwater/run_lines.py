@@ -26,6 +26,7 @@ def of(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _applications(results)
+    lines += _series(results)
     lines += _impacts(results)
     lines += _throttles(results)
     lines += put_lines.of(results)
@@ -44,6 +45,34 @@ def _applications(results: Results) -> list[str]:
             messages = quantity.count(_messages(results, name))
             lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
     return lines
+
+
+#: How many series of programs are told of.
+_SERIES = 6
+
+
+def _series(results: Results) -> list[str]:
+    """What the ranks of programs measured, series by series; GPCNeT has tables of its own."""
+    names = measures.of_kind(results.meta["scenario"], "program")
+    if not names or not results.has("timings"):
+        return []
+    took = pl.col("elapsed_ps")
+    found = (
+        results.timings.filter(pl.col("traffic").cast(pl.String).is_in(names))
+        .group_by(pl.col("traffic", "series").cast(pl.String))
+        .agg(pl.len(), median=measures.nearest_rank(took, 50), p99=measures.nearest_rank(took, 99), most=took.max())
+        .sort("traffic", "series")
+        .collect()
+    )
+    lines = []
+    for row in found.head(_SERIES).to_dicts():
+        times = ", ".join(f"{word} {quantity.time(row[key])}" for key, word in _TIMES.items())
+        lines.append(f"{row['traffic']}: {row['series']}, {quantity.count(row['len'])} readings: {times}")
+    more = found.height - len(lines)
+    return lines + ([f"{more} more series: see timings.parquet"] if more > 0 else [])
+
+
+_TIMES = {"median": "median", "p99": "99 %", "most": "longest"}
 
 
 def _impacts(results: Results) -> list[str]:

@@ -118,6 +118,22 @@ def test_on_another_network_schemes_that_do_not_fit_are_left_out_with_the_reason
     assert Path("results/gpcnet/small-on-tree-quick/gpcnet.parquet").is_file()
 
 
+def test_run_tells_what_the_ranks_of_a_program_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ring.program").write_text(
+        "backwater-program 1\nranks 3\nrank * loop 5\nrank * start turn\nrank * irecv from -1 bytes 4KiB tag 3\n"
+        "rank * isend to +1 bytes 4KiB tag 3\nrank * wait\nrank * stop turn label 0\nrank * end\n"
+    )
+    network = SCENARIO.partition("[[traffic]]")[0]
+    Path("ring.toml").write_text(f'{network}[[traffic]]\nname = "app"\nkind = "program"\nfile = "ring.program"\n')
+    assert main(["run", "ring.toml", "--set", "topology.hosts=3", "--out", "out"]) == Exit.OK
+    told = capsys.readouterr().out
+    assert "app: all 3 ranks are done after" in told
+    assert "app: turn, 15 readings: median " in told
+
+
 def test_a_scenario_without_gpcnet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "star.toml"
     file.write_text(

@@ -97,14 +97,20 @@ def done(folder: Path) -> bool:
 
 
 def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
-    """By scheme, the results of the seeds that are complete under all; of a scheme without a name, by its label."""
+    """By scheme, the results of the seeds that are complete under all; of a scheme without a name, by its label.
+
+    If there is no such seed, those of the first seed, of the schemes under which it is complete.
+    """
+    finished = {
+        seed: {name: job.out for name, job in by_scheme.items() if job.out is not None and done(job.out)}
+        for seed, by_scheme in planned.items()
+    }
+    whole = [folders for seed, folders in finished.items() if len(folders) == len(planned[seed])]
     found: dict[str, list[Results]] = {}
-    for by_scheme in planned.values():
-        folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
-        if all(done(folder) for folder in folders.values()):
-            for name, folder in folders.items():
-                label = name or Path(by_scheme[name].scenario.origin).stem
-                found.setdefault(label, []).append(Results(folder))
+    for folders in whole or [next(iter(finished.values()))]:
+        for name, folder in folders.items():
+            label = name or Path(next(iter(planned.values()))[name].scenario.origin).stem
+            found.setdefault(label, []).append(Results(folder))
     return found
 
 

@@ -26,7 +26,7 @@ from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.gpcnet import Test
 from backwater.results import Results
-from backwater.running import Scenario
+from backwater.running import Job, Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,6 +185,24 @@ def test_seeds_that_backwater_run_left_are_those_of_one_scheme(tmp_path: Path) -
     assert {name: [run.meta["seed"] for run in runs] for name, runs in found.items()} == {
         "gpcnet-PFT": [2],
         "gpcnet-none": [2],
+    }
+
+
+def test_what_is_complete_is_shown_though_other_runs_were_interrupted(tmp_path: Path) -> None:
+    scenario = Scenario("", "g.toml", tmp_path)
+
+    def job(name: str, seed: int) -> Job:
+        return Job(name, scenario, (), seed, tmp_path / f"{name}-{seed}", scheme=name)
+
+    planned = {seed: {name: job(name, seed) for name in ("none", "PFT")} for seed in (1, 2)}
+    gpcnet_scene.write(tmp_path / "none-1")
+    assert list(gpcnet_runs.complete(planned)) == ["none"]
+    gpcnet_scene.write(tmp_path / "none-2")
+    gpcnet_scene.write(tmp_path / "PFT-2")
+    found = gpcnet_runs.complete(planned)
+    assert {name: [run.folder.name for run in runs] for name, runs in found.items()} == {
+        "none": ["none-2"],
+        "PFT": ["PFT-2"],
     }
 
 

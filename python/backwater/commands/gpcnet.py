@@ -91,8 +91,9 @@ def gpcnet(
     code = _show(complete, root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
-        kept = len(next(iter(complete.values()))) if complete else 0
-        print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
+        done = sum(map(len, complete.values()))
+        every = sum(map(len, todo.values()))
+        print(f"interrupted: of {every} runs {done} are shown; the same command continues", file=sys.stderr)
         return Exit.CAVEATS
     return Exit.CAVEATS if left_out else code
 

@@ -1,5 +1,5 @@
 //! Everything that a run says, to be compared with what another one says.
-use backwater_fabric::record::{FlowRecord, PortRecord, SwitchRecord};
+use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{End, Kind, Records, Spec};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
@@ -16,6 +16,7 @@ pub(crate) struct Course {
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) ports: Vec<PortRecord>,
     pub(crate) switches: Vec<SwitchRecord>,
+    pub(crate) ranks: Vec<RankRecord>,
 }
 
 /// The course of a run and what its probes saw; or why it broke.
@@ -53,6 +54,7 @@ pub(crate) fn fingerprint(spec: Spec, kind: Kind, until: Option<Time>) -> Finger
         flows: outcome.flows,
         ports: outcome.ports,
         switches: outcome.switches,
+        ranks: outcome.simulation.ranks(),
     };
     Ok((course, outcome.records))
 }
@@ -73,6 +75,13 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
     }
     if let Some((a, b)) = a.switches.iter().zip(&b.switches).find(|(a, b)| a != b) {
         return first("switch", format!("{a:?}"), format!("{b:?}"));
+    }
+    if let Some((a, b)) = a.ranks.iter().zip(&b.ranks).find(|(a, b)| a != b) {
+        return first("rank", format!("{a:?}"), format!("{b:?}"));
+    }
+    // Stopwatches are read whether probes are on or not.
+    if let Some(found) = unequal("timing", &seen_a.timings, &seen_b.timings) {
+        return Some(found);
     }
     if a != b {
         return first("course", a.summary(), b.summary());

@@ -8,5 +8,7 @@ mod fixed;
 mod loaded;
 mod puts;
 mod puts_draws;
+mod ranks;
+mod ranks_draws;
 mod seeds;
 mod swarm;

@@ -1,5 +1,6 @@
 //! Ranks of message-passing applications, and NICs that throttle themselves: against arithmetic, against the rules of MPI, and
 //! against the independent programs in `oracle/`.
+mod collective;
 mod latency;
 mod machine;
 mod matching;

@@ -59,6 +59,10 @@ impl Ranks {
             }
             // Between ranks of one host the one that puts or gets knows by itself when that is done.
             Word::Put | Word::Get if world.same_host(id, from) => {
+                if message.word == Word::Get {
+                    own.sent_messages += 1;
+                    own.sent_bytes += message.size;
+                }
                 self.done_locally(from, message, now, world, ports);
             }
             Word::Put => {

@@ -185,11 +185,15 @@ class Congestor:
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of GPCNeT: its tests by phase, and its congestors. A phase that was not run is empty."""
+    """One run of GPCNeT: its tests by phase, and its congestors. A phase that was not run is empty.
+
+    `cut`: tests that were not over when the run ended; nothing is said of them.
+    """
 
     tests: tuple[Test, ...]
     metrics: Mapping[Phase, Mapping[str, Metrics]]
     congestors: tuple[Congestor, ...]
+    cut: tuple[str, ...] = ()
 
     def impacts(self, key: str) -> tuple[float, float] | None:
         """The impact factors of a test, of the average and of the 99th percentile; None unless both phases were run."""
@@ -226,12 +230,29 @@ def of(results: Results) -> Measured:
     mine = entry(results)
     found = tests(mine)
     by_phase: dict[Phase, dict[str, Metrics]] = {}
+    cut = []
     for phase in PHASES:
         measured = {test.key: timings(results, phase, test.key) for test in found}
-        by_phase[phase] = {test.key: metrics(test, measured[test.key]) for test in found if len(measured[test.key])}
+        by_phase[phase] = {}
+        for test in found if mine.get(phase, True) else ():
+            if len(measured[test.key]) < _turns(results, mine, test):
+                cut.append(f"{phase} {test.name}")
+            else:
+                by_phase[phase][test.key] = metrics(test, measured[test.key])
     if not any(by_phase.values()):
         raise UsageError(f"{results.folder}: no test of GPCNeT came to its end before the run did; see run.until")
-    return Measured(tuple(found), by_phase, tuple(congestors(results)))
+    # Before the isolated tests are over congestors do nothing.
+    begun = not any(name.startswith("isolated") for name in cut)
+    return Measured(tuple(found), by_phase, tuple(congestors(results)) if begun else (), tuple(cut))
+
+
+def _turns(results: Results, entry: Mapping[str, Any], test: Test) -> int:
+    """How many turns all ranks together time in a test that comes to its end."""
+    here = (pl.col("traffic").cast(pl.String) == entry["name"]) & (pl.col("role").cast(pl.String) == "test")
+    ranks = int(results.ranks.filter(here).select(pl.len()).collect().item())
+    name = {"lat": "latency", "bw": "bandwidth"}.get(test.key, test.key)
+    turns = int(entry.get(name, {}).get("timed", 1))
+    return max(ranks, 1) * turns * (1 if test.key == "allreduce" else int(entry.get("rings", 1)))
 
 
 #: Of each role of congestors GPCNeT's name for it.

@@ -33,8 +33,9 @@ def text(seeds: Sequence[Measured], *, verbose: bool = False) -> str:
     first = seeds[0]
     parts = []
     for phase, title in _TITLES.items():
-        if all(one.metrics[phase] for one in seeds):
-            rows = [(test.name, *_numbers(seeds, phase, test, verbose=verbose), test.unit) for test in first.tests]
+        over = [test for test in first.tests if all(test.key in one.metrics[phase] for one in seeds)]
+        if over:
+            rows = [(test.name, *_numbers(seeds, phase, test, verbose=verbose), test.unit) for test in over]
             parts.append(_table(title, _headings(verbose=verbose), rows))
     if first.congestors:
         rows = [_congestor(seeds, number, verbose=verbose) for number in range(len(first.congestors))]

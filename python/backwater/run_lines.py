@@ -91,7 +91,8 @@ def _impacts(results: Results) -> list[str]:
         if (both := measured.impacts(test.key)) is not None
     ]
     factors = [f"congestion impact factors of Avg and of 99 %: {', '.join(words)}"] if words else []
-    return [*factors, f"GPCNeT's tables: backwater gpcnet {results.folder}"]
+    cut = [f"note: not over when the run ended: {name}" for name in measured.cut]
+    return [*factors, *cut, f"GPCNeT's tables: backwater gpcnet {results.folder}"]
 
 
 def _throttles(results: Results) -> list[str]:

@@ -79,6 +79,28 @@ def test_a_congested_host_never_gets_more_across_than_its_link_carries(small: st
     assert all(0 < by_role[role] < 100e9 * 2048 / 2080 for role in ("incast", "put-incast", "get-broadcast"))
 
 
+def test_a_test_that_was_not_over_when_the_run_ended_is_left_out_and_named(
+    small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = ["gpcnet", small, "--schemes", "none", "--out", "out", "--set"]
+    assert main(["gpcnet", small, "--schemes", "none", "--out", "whole", "--json"]) == Exit.OK
+    whole = Results.find("whole")
+    ends = next(whole).timings.group_by(pl.col("series").cast(pl.String)).agg(pl.col("end_ps").max()).collect()
+    last = dict(ends.rows())
+    # Between the ends of two tests, in nanoseconds.
+    until = (last["isolated/bw"] + last["isolated/allreduce"]) // 2000
+    capsys.readouterr()
+    assert main([*cut, f"run.until={until}ns", "--plot", "cut.png"]) == Exit.CAVEATS
+    told = capsys.readouterr().out
+    assert "left out: isolated Multiple Allreduce (8 B)" in told
+    assert "left out: congested RR Two-sided Lat (8 B)" in told
+    assert "RR Two-sided BW+Sync (131072 B) |" in told
+    assert "Key Results" not in told
+    assert "Alltoall" not in told
+    assert main([*cut, "run.until=1us"]) == Exit.BAD_INPUT
+    assert "no test of GPCNeT came to its end" in capsys.readouterr().err
+
+
 def test_compare_has_no_completion_times_of_channels(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", small, "--seeds", "1", "--set", "traffic.g.rings=1", "--out", "out"]) == Exit.OK
     told = capsys.readouterr().out

@@ -14,6 +14,7 @@ from backwater.errors import Exit, UsageError, require_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.gpcnet import Measured
     from backwater.results import Results
     from backwater.running import Job, Outcome
 
@@ -155,10 +156,7 @@ def _show(
         from backwater import gpcnet_picture
 
         written.append(gpcnet_picture.draw(runs, measured, plot))
-    caveats = {
-        name: list(dict.fromkeys(caveat for run in seeds for caveat in run.meta["caveats"]))
-        for name, seeds in runs.items()
-    }
+    caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
     if as_json:
         rows = [
             row
@@ -184,6 +182,13 @@ def _show(
         if written:
             console.print(f"written: {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
     return Exit.CAVEATS if any(caveats.values()) else Exit.OK
+
+
+def _caveats(runs: Sequence[Results], measured: Sequence[Measured]) -> list[str]:
+    """What to know before the numbers are used; each once."""
+    own = [caveat for run in runs for caveat in run.meta["caveats"]]
+    cut = [f"not over when the run ended, and left out: {name}; see run.until" for one in measured for name in one.cut]
+    return list(dict.fromkeys(own + cut))
 
 
 def _finite(value: float) -> float | None:

@@ -79,6 +79,27 @@ fn a_rendezvous_asks_first_and_its_send_is_done_when_the_last_bit_has_left() {
 }
 
 #[test]
+fn long_messages_in_both_directions_pass_each_other() {
+    // Rank 1 asks when rank 0 has been sending for some 16 us; the answer must not wait until all of its 1 MB has left.
+    let both = |peer, compute| {
+        let exchange = [
+            Op::Irecv { from: peer, size: 1_000_000, tag: 0, set: 0 },
+            Op::Compute(compute),
+            Op::Isend { to: peer, size: 1_000_000, tag: 0, set: 0 },
+            Op::Wait { sets: 1 },
+        ];
+        [&START[..], &exchange, &STOP].concat()
+    };
+    let outcome = scene::run(two([both(1, Span::ZERO), both(0, Span::from_us(20))]));
+    let timing = outcome.records.timings.iter().find(|timing| timing.rank == 0).expect("it ends");
+    // Rank 1 asks and is answered over two links each, sends 1000 packets, and the last one is stored, forwarded and taken. On each of its
+    // links the answer waits for at most a packet of 80 ns.
+    let least = 20_300_000 + 2 * 2 * (1_280 + 1_000_000) + 1001 * 80_000 + 2_000_000 + 200_000;
+    let took = timing.time.since(timing.start).as_ps();
+    assert!((least..=least + 2 * 80_000).contains(&took), "{took} ps, at least {least}");
+}
+
+#[test]
 fn a_put_and_a_flush_take_a_round_trip_and_a_get_brings_its_data() {
     let ops = [
         &START[..],

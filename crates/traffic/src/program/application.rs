@@ -179,42 +179,42 @@ mod tests {
         Application { members, roles: vec!["rank".to_owned()], series: vec!["time".to_owned()] }
     }
 
-    /// (from, to) of the channels of a program of rank 0 of three, each at a host of its own.
-    fn channels(program: impl Fn(&mut Builder)) -> Vec<(u32, u32)> {
+    /// (from, to, whether for answers) of the channels of a program of rank 0 of three, each at a host of its own.
+    fn channels(program: impl Fn(&mut Builder)) -> Vec<(u32, u32, bool)> {
         let mut first = Builder::new(3);
         program(&mut first);
         let mut programs = Programs::default();
         let all = application(vec![first, Builder::new(3), Builder::new(3)]);
         programs.add(all, &[5, 6, 7], &GROUP, costs(), 0);
-        programs.channels.iter().map(|channel| (channel.from, channel.to)).collect()
+        programs.channels.iter().map(|channel| (channel.from, channel.to, channel.answers)).collect()
     }
 
     #[test]
-    fn an_eager_message_needs_a_queue_pair_one_way_and_a_rendezvous_or_a_put_or_get_both_ways() {
+    fn an_eager_message_needs_a_queue_pair_one_way_and_a_rendezvous_or_a_put_or_get_one_for_answers() {
         let size = |bytes| Bytes::new(bytes);
         assert_eq!(
             channels(|rank| {
                 rank.isend(2, size(1000), 0, 0);
             }),
-            [(0, 2)]
+            [(0, 2, false)]
         );
         assert_eq!(
             channels(|rank| {
                 rank.isend(2, size(1001), 0, 0);
             }),
-            [(0, 2), (2, 0)]
+            [(0, 2, false), (2, 0, true)]
         );
         assert_eq!(
             channels(|rank| {
                 rank.put(1, size(8));
             }),
-            [(0, 1), (1, 0)]
+            [(0, 1, false), (1, 0, true)]
         );
         assert_eq!(
             channels(|rank| {
                 rank.get(1, size(8));
             }),
-            [(0, 1), (1, 0)]
+            [(0, 1, false), (1, 0, true)]
         );
         assert_eq!(
             channels(|rank| {

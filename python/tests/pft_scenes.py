@@ -28,14 +28,14 @@ ENTRY = {
 }
 
 
-def results(folder: Path, **tables: pl.DataFrame) -> Results:
-    """A run with these tables."""
+def results(folder: Path, host: str = "pft", **tables: pl.DataFrame) -> Results:
+    """A run with these tables; `host` is whether NICs throttle themselves."""
     folder.mkdir(parents=True)
     for name, table in tables.items():
         table.write_parquet(folder / f"{name}.parquet")
     meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0)
     meta |= {
-        "scenario": {"traffic": [ENTRY], "pft": {"clock-mhz": 700}},
+        "scenario": {"traffic": [ENTRY], "pft": {"clock-mhz": 700}, "host": {"throttle": host}},
         "status": "complete",
         "sim_time_ps": 600 * US,
         "tables": {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()},
@@ -94,6 +94,18 @@ def one_nic(folder: Path, used: float, rate: float) -> Results:
     return results(folder, throttle=pl.DataFrame(rows))
 
 
+def levels(folder: Path, name: str) -> Results:
+    """Queues of the tree: 100 KB at the first switch without throttling and 30 KB with it, 50 KB further in."""
+    first = 100_000 if name.endswith("none") else 30_000
+    queues = {"s0.1->s1.0": first, "s1.0->s0.0": 40_000, "s0.0->h0": 10_000}
+    rows = [
+        {"time_ps": time * US, "node": port.split("->")[0], "port": port, "queue_bytes": size if time > 200 else 0}
+        for time in range(0, 600, 50)
+        for port, size in queues.items()
+    ]
+    return results(folder, samples=pl.DataFrame(rows))
+
+
 def incast(folder: Path, name: str) -> Results:
     """The incast: throttled NICs use half of what others do and are cut from 3 µs on, under DCQCN after 9."""
     free, nodes = name == "none", [f"h{number}" for number in (2, 35, *range(12, 35))]
@@ -120,7 +132,7 @@ def incast(folder: Path, name: str) -> Results:
             for time in range(100, 120)
             for flow in range(23)
         ]
-        return results(folder, delivered=pl.DataFrame(got), rates=pl.DataFrame(rates))
+        return results(folder, "none", delivered=pl.DataFrame(got), rates=pl.DataFrame(rates))
     return results(
         folder,
         throttle=pl.DataFrame(rows),

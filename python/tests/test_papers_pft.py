@@ -32,12 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made_up(folder: Path, figure: str, name: str) -> Results:
     """A run, made at the first time that it is wanted."""
-    kind = figure if figure in ("fig1", "fig2", "micro") else "gpcnet"
+    kind = figure if figure in ("fig1", "fig2", "levels", "micro") else "gpcnet"
     place = folder / f"{kind} {name}".replace(" ", "-")
     if place.exists():
         return Results(place)
     if kind == "fig2":
         return scenes.results(place, ports=scenes.links())
+    if kind == "levels":
+        return scenes.levels(place, name)
     if kind == "micro":
         return scenes.incast(place, name)
     if kind == "gpcnet":
@@ -144,6 +146,13 @@ def test_the_incast_tells_when_senders_were_cut_and_what_bystanders_got(tmp_path
     assert found["uncongested_used_share"] == pytest.approx(140 / 4096)
     assert found["AT-RI_tree_over_none"] == pytest.approx(60 / 8)
     assert found["AT-RI_used_over_none"] == pytest.approx(0.5)
+
+
+def test_what_nics_count_is_told_from_what_waits_further_in(tmp_path: Path) -> None:
+    levels = experiment.discover("pft", ["levels"])[0].module()
+    run = scenes.levels(tmp_path / "one", "incast none")
+    # The second half alone counts.
+    assert levels.waiting(run) == {"first": 100, "spine": 40, "last": 10}  # type: ignore[attr-defined]
 
 
 def test_every_reading_of_what_the_paper_leaves_open_has_figures_and_stands_on_the_page_of_the_spread() -> None:

@@ -56,7 +56,7 @@ def used(run: Results, nodes: Sequence[str], begin_us: float, end_us: float) -> 
 
 def cuts(run: Results) -> list[float]:
     """When each sender's rate was cut for the first time, in µs since the incast began; the earliest first."""
-    if run.has("throttle"):
+    if run.meta["scenario"]["host"]["throttle"] == "pft":
         node = pl.col("node").cast(pl.String)
         found = run.table("throttle_states").filter(node.is_in(SENDERS), pl.col("congested"))
         times = (

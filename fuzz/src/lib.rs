@@ -62,6 +62,9 @@ fn moment(spec: &Spec) -> Span {
     for period in periods.chain(spec.puts.iter().map(|put| put.retry)) {
         moment = moment.min(Span::from_ps(period.as_ps().saturating_mul(200)));
     }
+    for costs in &spec.programs.costs {
+        moment = moment.min(Span::from_ps(costs.send.min(costs.local).as_ps().saturating_mul(200)));
+    }
     if let Some(sample) = spec.probe.sample {
         moment = moment.min(Span::from_ps(sample.as_ps().saturating_mul(200)));
     }
@@ -132,6 +135,13 @@ fn few_flows(traffic: &Traffic) -> bool {
         }
         Workload::MpiIo { messages, .. } => *messages <= 10_000,
         Workload::Bale { updates, .. } => updates.is_none_or(|updates| updates <= 100),
+        Workload::Gpcnet { ranks_per_host, rings, latency, bandwidth, allreduce, warm_up_passes, .. } => {
+            let turns = [latency.warm_up, latency.timed, bandwidth.warm_up, bandwidth.timed, *warm_up_passes];
+            *ranks_per_host <= 4
+                && *rings <= 4
+                && bandwidth.messages <= 16
+                && [allreduce.warm_up, allreduce.timed].iter().chain(&turns).all(|turns| *turns <= 1000)
+        }
         _ => true,
     }
 }

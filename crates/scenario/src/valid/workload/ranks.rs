@@ -173,7 +173,7 @@ fn config(workload: &Workload) -> Option<Gpcnet> {
         latency: has(NetworkTest::Latency).then(|| ring(latency.size, 1, latency.warm_up, latency.timed)),
         bandwidth: has(NetworkTest::Bandwidth)
             .then(|| ring(bandwidth.size, bandwidth.messages, bandwidth.warm_up, bandwidth.timed)),
-        allreduce: has(NetworkTest::Allreduce).then(|| SumTest {
+        allreduce: has(NetworkTest::Allreduce).then_some(SumTest {
             size: allreduce.size.0,
             warm_up: allreduce.warm_up,
             timed: allreduce.timed,

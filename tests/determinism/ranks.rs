@@ -134,7 +134,7 @@ impl Case {
     /// Receives from anybody take short messages only: whoever sends one need not wait for its receive.
     fn exchange(&self, programs: &mut [Vec<Op>], message: &Message, from: u32, to: u32) {
         let &Message { size, tag, sets, .. } = message;
-        let any_tag = (from * 7 + to) % 3 == 0;
+        let any_tag = (from * 7 + to).is_multiple_of(3);
         let anybody = !any_tag && message.anybody && size <= self.costs.eager.get();
         let tag = if anybody { ANYBODY } else { tag };
         let send = Op::Isend { to, size, tag, set: sets.0 };

@@ -163,6 +163,17 @@ def test_every_reading_of_what_the_paper_leaves_open_has_figures_and_stands_on_t
     assert {f"AT-RI {variant.name}" for one in parameters for variant in one.variant} <= runs
 
 
+def test_a_reading_with_which_no_test_ends_has_no_factor(tmp_path: Path) -> None:
+    spread = experiment.discover("pft", ["spread"])[0].module()
+    names = ("none", "AT-RI as in Figure 5", "FT-RI as in Figure 5", "none its own", "FT-RI its own")
+    runs = {name: scenes.gpcnet(tmp_path / name.replace(" ", "-"), name) for name in names}
+    nothing = scenes.timings([1], [1]).clear()
+    runs["AT-RI its own"] = scenes.results(tmp_path / "cut", timings=nothing, ranks=scenes.ranks())
+    found = spread.factors(runs)  # type: ignore[attr-defined]
+    assert set(found["AT-RI"]) == {"as in Figure 5"}
+    assert set(found["FT-RI"]) == {"as in Figure 5", "its own"}
+
+
 def test_the_page_of_the_spread_shares_the_runs_of_the_sensitivity() -> None:
     _, parameters = sensitivity.load("pft", ["delay"])
     case = sensitivity.cases("pft", parameters, ["hpc"])[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backwater import plot, sensitivity
+from backwater.errors import UsageError
 from backwater.number_tables import NumberTable
 
 from papers.pft.measured import NONE, Beside, beside
@@ -21,29 +22,38 @@ if TYPE_CHECKING:
 STRATEGIES = ("AT-RI", "FT-RI")
 PLAIN = "as in Figure 5"
 PAPER = 2.58
+#: Readings with which runs were stopped before their tests were over: they are in no sensitivity run.
+ENDLESS = {"start": ("its own",)}
 
 
 def readings(runs: Mapping[str, Results]) -> dict[str, tuple[str, ...]]:
     """By parameter, in the order of sensitivity.toml, the values that were run."""
     _, parameters = sensitivity.load("pft")
-    found = {one.text: tuple(variant.name for variant in one.variant) for one in parameters}
+    found = {one.text: (*(variant.name for variant in one.variant), *ENDLESS.get(one.id, ())) for one in parameters}
     known = {text: tuple(name for name in names if f"AT-RI {name}" in runs) for text, names in found.items()}
     return {"our choice": (PLAIN,)} | {text: names for text, names in known.items() if names}
+
+
+def ended(run: Results) -> bool:
+    """Whether GPCNeT's tests came to their end in a run."""
+    try:
+        beside(run)
+    except (KeyError, UsageError):
+        return False
+    return True
 
 
 def factors(
     runs: Mapping[str, Results], of: Callable[[Beside, Beside], float] = Beside.factor
 ) -> dict[str, dict[str, float]]:
-    """F_C by strategy and reading, each against no throttling with the same reading."""
-    names = [name for names in readings(runs).values() for name in names]
-    return {
-        strategy: {
-            name: of(beside(runs[f"{strategy} {name}"]), beside(runs.get(f"{NONE} {name}", runs[NONE])))
-            for name in names
-            if f"{strategy} {name}" in runs
-        }
-        for strategy in STRATEGIES
-    }
+    """F_C by strategy and reading, each against no throttling with the same reading, where both came to their end."""
+    found: dict[str, dict[str, float]] = {strategy: {} for strategy in STRATEGIES}
+    for strategy in STRATEGIES:
+        for name in (name for names in readings(runs).values() for name in names):
+            own, none = runs.get(f"{strategy} {name}"), runs.get(f"{NONE} {name}", runs[NONE])
+            if own is not None and ended(own) and ended(none):
+                found[strategy][name] = of(beside(own), beside(none))
+    return found
 
 
 def metrics(runs: Mapping[str, Results]) -> Metrics:
@@ -92,6 +102,10 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
 
 def _dots(axes: Any, place: float, name: str, found: Any, found_99: Any) -> None:
     """The seeds of one reading, and their mean."""
+    if all(name not in one[strategy] for one in found for strategy in STRATEGIES):
+        axes.annotate(
+            "no test came to its end", (1, place), (4, 0), textcoords="offset points", fontsize=7, va="center"
+        )
     for number, strategy in enumerate(STRATEGIES):
         height = place + 0.2 * (number - 0.5)
         for every, look in ((found, {"marker": "o", "ms": 5}), (found_99, {"marker": "o", "ms": 4, "mfc": "none"})):
@@ -115,4 +129,4 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
 
 def _told(every: Sequence[Mapping[str, Mapping[str, float]]], strategy: str, name: str) -> str:
     values = [one[strategy][name] for one in every if name in one[strategy]]
-    return spread(values) if values else "–"
+    return spread(values) if values else "no end" if any(name in names for names in ENDLESS.values()) else "–"

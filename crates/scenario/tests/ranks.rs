@@ -76,7 +76,7 @@ fn each_channel_has_a_flow_between_the_hosts_of_its_ranks() {
     let spec = scenario.unwrap_or_else(|error| panic!("{error}")).build();
     let ranks = &spec.programs.ranks;
     assert!(!spec.programs.channels.is_empty());
-    for &Channel { flow, from, to } in &spec.programs.channels {
+    for &Channel { flow, from, to, .. } in &spec.programs.channels {
         let flow = spec.flows[flow as usize];
         assert_eq!((flow.src, flow.dst), (ranks[from as usize].host, ranks[to as usize].host));
         assert_eq!((flow.pacing, flow.size, flow.start), (Pacing::Messages, Bytes::MAX, Time::MAX));

@@ -206,7 +206,7 @@ fn in_gpcnet_on_the_tree_of_120_hosts_96_congest_under_every_scheme() {
     };
     let schemes = load(&[]).settings().scheme.clone();
     let names: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    assert_eq!(names, ["none", "DCQCN", "DCQCN+TCD", "IB CC", "ICI+", "PFT"]);
+    assert_eq!(names, ["none", "PFC", "DCQCN", "DCQCN+TCD", "IB CC", "ICI+", "PFT"]);
     for scheme in &schemes {
         // One rank at each host: the whole test takes long to write down.
         let set = [&scheme.set[..], &["traffic.ranks-per-host=1".to_owned()]].concat();

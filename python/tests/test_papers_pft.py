@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pft_scenes as scenes
 import pytest
-from backwater import claims, experiment, sensitivity
+from backwater import claims, experiment, reproduce, sensitivity
 from backwater.number_tables import NumberTable
 from backwater.results import Results
 
@@ -172,6 +172,19 @@ def test_a_reading_with_which_no_test_ends_has_no_factor(tmp_path: Path) -> None
     found = spread.factors(runs)  # type: ignore[attr-defined]
     assert set(found["AT-RI"]) == {"as in Figure 5"}
     assert set(found["FT-RI"]) == {"as in Figure 5", "its own"}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_run_of_every_figure_is_a_valid_scenario(quick: bool, tmp_path: Path) -> None:
+    figures = experiment.discover("pft")
+    made = reproduce.plan(figures, ["hpc"], 1, tmp_path, quick=quick)
+    assert {cell.figure for cell in made.cells} == {figure.name for figure in figures} - {"readings"}
+
+
+def test_every_run_of_every_reading_is_a_valid_scenario(tmp_path: Path) -> None:
+    _, parameters = sensitivity.load("pft")
+    found = sensitivity.plan(sensitivity.cases("pft", parameters, ["hpc"]), 1, tmp_path, quick=False)
+    assert found.jobs
 
 
 def test_the_page_of_the_spread_shares_the_runs_of_the_sensitivity() -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BEST = "AT-RI 18"
 PAPER = 2.58
+#: FI with n = 12 is no throttling: f(c) is 0 below 4096, and 31 packets of 130 flits are 4030.
+DEAD = "-FI 12"
 
 
 def metrics(runs: Mapping[str, Results]) -> Metrics:
@@ -36,13 +38,21 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
         | other
         | {
             "cells": len(cells),
-            "cells_above_one_share": sum(value > 1 for value in cells.values()) / len(cells),
+            "cells_above_one_share": above_one(cells),
+            "live_cells_above_one_share": above_one(
+                {name: one for name, one in cells.items() if not name.endswith(DEAD)}
+            ),
             "AT-RI_18_rank_share": rank / len(cells),
             "at_over_ft": at_over_ft(cells, ""),
             "at_over_ft_FI": at_over_ft(cells, "FI"),
             "at_over_ft_RI": at_over_ft(cells, "RI"),
         }
     )
+
+
+def above_one(cells: Mapping[str, float]) -> float:
+    """The share of the cells above 1."""
+    return sum(value > 1 for value in cells.values()) / len(cells)
 
 
 def at_over_ft(cells: Mapping[str, float], law: str) -> float | None:

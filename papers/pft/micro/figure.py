@@ -55,7 +55,7 @@ def used(run: Results, nodes: Sequence[str], begin_us: float, end_us: float) -> 
 
 
 def cuts(run: Results) -> list[float]:
-    """When each sender's rate was cut for the first time, in µs since the incast began; the earliest first."""
+    """When each sender was first Congested, or its rate below the link's, in µs since the incast began."""
     if run.meta["scenario"]["host"]["throttle"] == "pft":
         node = pl.col("node").cast(pl.String)
         found = run.table("throttle_states").filter(node.is_in(SENDERS), pl.col("congested"))
@@ -66,6 +66,13 @@ def cuts(run: Results) -> list[float]:
         full = pl.col("rate_bps") >= pl.col("rate_bps").max()
         times = run.rates.filter(~full).group_by(who="flow").agg(pl.col("time_ps").min())
     return sorted(time / US - START_US for time in times.select("time_ps").collect()["time_ps"])
+
+
+def first_held(run: Results) -> float | None:
+    """When a sender's packet was first held back though its credits sufficed: the end of that sampling period, in µs."""
+    held = run.table("throttle").filter(pl.col("node").cast(pl.String).is_in(SENDERS), pl.col("held_ps") > 0)
+    first = held.filter(pl.col("end_ps") > START_US * US).select(pl.col("end_ps").min()).collect().item()
+    return None if first is None else first / US - START_US
 
 
 def first_cut(run: Results) -> float | None:
@@ -162,8 +169,8 @@ def _times(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
         axes.step(found, range(1, len(found) + 1), where="post", color=colour, ls=dash)
     axes.axvline(ROUND_TRIP_US, color=plot.GREY, ls=":", lw=1)
     axes.annotate("round trip", (ROUND_TRIP_US, 0.5), (3, 0), textcoords="offset points", fontsize=7, color=plot.GREY)
-    axes.set(title="senders whose rate was cut", xlabel="time since the incast began [µs]", xscale="log",
-             ylim=(0, len(SENDERS) + 1))  # fmt: skip
+    axes.set(title="senders in Congested; under DCQCN below line rate", xlabel="time since the incast began [µs]")
+    axes.set(xscale="log", ylim=(0, len(SENDERS) + 1))
 
 
 def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
@@ -172,8 +179,19 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
         shares = [f"{mean([late(runs[name], traffic) for runs in seeds]):.2f}" for traffic in ("incast", *BYSTANDERS)]
         first = [cut for runs in seeds if (cut := first_cut(runs[name])) is not None]
         half = [cut for runs in seeds if (cut := half_cut(runs[name])) is not None]
-        times = [f"{mean(one):.2f}" if one else "never" for one in (first, half)]
+        held = [at for runs in seeds if name != DCQCN and (at := first_held(runs[name])) is not None]
+        times = [f"{mean(one):.2f}" if one else "never" for one in (first, half, held)]
         kept = "–" if name == DCQCN else f"{mean([used(runs[name], SENDERS, STEADY_US, END_US) for runs in seeds]):.0f}"
         rows.append((name, *shares, kept, *times))
-    headings = ("", "hot port", "edge", "tree", "own", "credits used by senders", "first cut [µs]", "half cut [µs]")
+    headings = (
+        "",
+        "hot port",
+        "edge",
+        "tree",
+        "own",
+        "credits used by senders",
+        "first cut [µs]",
+        "half cut [µs]",
+        "held by [µs]",
+    )
     return [NumberTable("goodput in Gbps from 300 to 600 µs; when senders were cut", headings, tuple(rows))]

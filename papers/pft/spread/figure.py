@@ -65,6 +65,7 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     return values | {
         "AT-RI_least": min(found["AT-RI"].values()),
         "AT-RI_most": max(found["AT-RI"].values()),
+        "AT-RI_readings_from_1.5_to_4": sum(1.5 <= one <= 4 for one in found["AT-RI"].values()),
         "at_over_ft_least": min(ratios),
     }
 

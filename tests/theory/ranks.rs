@@ -151,3 +151,14 @@ fn ranks_that_wait_beside_an_endless_one_are_named_when_nothing_for_them_is_unde
     assert_eq!((unfinished, waiting.len()), (2, 1));
     assert!(waiting[0].starts_with("rank 1 (h1) waits in op 3 for a message from rank 0"), "{}", waiting[0]);
 }
+
+#[test]
+fn a_rank_that_never_receives_what_an_endless_one_sends_is_named() {
+    let sends = [Op::Isend { to: 1, size: 8, tag: 1, set: 0 }, Op::Wait { sets: 1 }];
+    let floods = [&[Op::Loop { times: u32::MAX, end: 4 }], &sends[..], &[Op::End { begin: 1 }]].concat();
+    let mut spec = two([floods, receive(0, 8).to_vec()]);
+    spec.programs.costs[0].send = Span::from_ns(1);
+    let Err(violation) = scene::try_run(spec, FAST, None) else { panic!("it ends") };
+    let Violation::TooMuchOpen { rank, unexpected, .. } = violation else { panic!("{violation}") };
+    assert_eq!((rank.as_str(), unexpected), ("rank 1 (h1), op 1,", (1 << 20) + 1));
+}

@@ -74,6 +74,9 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                     .into()
             },
         },
+        What::TooMuchOpen { rank, at, unexpected } => {
+            Violation::TooMuchOpen { time, rank: place(rank, at, network, world), unexpected }
+        }
         What::Truncated { rank, from, op, at, room } => Violation::Truncated {
             time,
             receiver: place(rank, at, network, world),

@@ -29,6 +29,8 @@ pub(crate) enum What {
     Stuck,
     /// A message of a rank is longer than what its receive has room for: the op of its sender, the op at which the receiver is.
     Truncated { rank: u32, from: u32, op: u32, at: u32, room: u64 },
+    /// A rank has more requests outstanding, or messages that it has not received, than there may be.
+    TooMuchOpen { rank: u32, at: u32, unexpected: u32 },
     /// A packet of a PUT stream has expired too often.
     NoAck { flow: u32, seq: u32, times: u32 },
 }
@@ -185,6 +187,19 @@ pub enum Violation {
         unfinished: u64,
         /// Each rank that waits, and for what.
         waiting: Vec<String>,
+    },
+    /// A rank has more requests outstanding, or messages that it has not received, than there may be.
+    #[error(
+        "{time}: {rank} has {unexpected} messages that it has not received, and too many requests or messages open: at most 1048576 of \
+         either. Wait in each turn of a loop for what it posts, receive what others send, or set run.until"
+    )]
+    TooMuchOpen {
+        /// When.
+        time: Time,
+        /// The rank, and where in its program it is.
+        rank: String,
+        /// Messages that it has not received.
+        unexpected: u32,
     },
     /// A message is longer than what its receive has room for.
     #[error(

@@ -98,6 +98,17 @@ impl Ranks {
         if let Some(posted) = self.own[rank as usize].matching.came(came) {
             self.matched(rank, &came, &posted, now, world, ports);
             self.wake(rank, now, world, ports);
+        } else {
+            self.limit(rank);
+        }
+    }
+
+    /// Ends the run if a rank has more open than any memory can hold in the long run.
+    pub(super) fn limit(&mut self, rank: u32) {
+        let own = &self.own[rank as usize];
+        if own.has_too_much() {
+            let (rank, at) = (own.id, own.at);
+            self.broken = Some(What::TooMuchOpen { rank, at, unexpected: own.matching.unexpected() as u32 });
         }
     }
 

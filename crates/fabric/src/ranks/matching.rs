@@ -40,6 +40,7 @@ pub(super) struct Matching {
     /// By sender, each with its place in the order of arrival: a rank that many send to may fall far behind some of them.
     unexpected: BTreeMap<u32, VecDeque<(u64, Came)>>,
     arrived: u64,
+    waiting: usize,
     cleared: VecDeque<Cleared>,
 }
 
@@ -58,6 +59,7 @@ impl Matching {
         if place.is_none() {
             self.unexpected.entry(came.from).or_default().push_back((self.arrived, came));
             self.arrived += 1;
+            self.waiting += 1;
         }
         place.and_then(|place| self.posted.remove(place))
     }
@@ -75,6 +77,7 @@ impl Matching {
             return None;
         };
         let taken = self.unexpected.get_mut(&from).and_then(|queue| queue.remove(place));
+        self.waiting -= usize::from(taken.is_some());
         taken.map(|(_, came)| came)
     }
 
@@ -100,8 +103,8 @@ impl Matching {
     }
 
     /// Messages that no receive has been posted for.
-    pub(super) fn unexpected(&self) -> usize {
-        self.unexpected.values().map(VecDeque::len).sum()
+    pub(super) const fn unexpected(&self) -> usize {
+        self.waiting
     }
 
     /// The receive that waits for longest, with those of these sets only.

@@ -51,6 +51,7 @@ impl Ranks {
                     let paid = self.pay(rank, cost, now, ports);
                     if paid {
                         self.send(rank, op, now, world, ports);
+                        self.limit(rank);
                     }
                     paid
                 }
@@ -58,6 +59,7 @@ impl Ranks {
                 Op::Irecv { from, size, tag, set } => {
                     self.own[rank as usize].requests[usize::from(set)] += 1;
                     self.receive(rank, Posted { from, tag, room: size, set }, now, world, ports);
+                    self.limit(rank);
                     true
                 }
                 Op::Wait { sets } => self.wait(rank, now, world, ports, |rank| rank.is_done(sets)),

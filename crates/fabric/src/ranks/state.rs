@@ -7,6 +7,10 @@ use backwater_traffic::program::{self, Op, SETS};
 use super::frame::{Message, Word};
 use super::matching::Matching;
 
+/// The most requests that a rank may have outstanding, and the most messages that it may have got without receiving them: beyond, something
+/// never waits for what it posts, and the run would need more and more memory.
+pub(super) const MOST_OPEN: usize = 1 << 20;
+
 /// What a rank does at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
@@ -85,6 +89,12 @@ impl Rank {
     /// Whether no request of these sets is outstanding.
     pub(super) fn is_done(&self, sets: u8) -> bool {
         (0..SETS).all(|set| sets & 1 << set == 0 || self.requests[usize::from(set)] == 0)
+    }
+
+    /// Whether it has more open than a rank may.
+    pub(super) fn has_too_much(&self) -> bool {
+        let open = self.requests.iter().map(|count| *count as usize).sum::<usize>() + self.one_sided as usize;
+        open.max(self.matching.unexpected()) > MOST_OPEN
     }
 
     pub(super) fn has_ended(&self) -> bool {

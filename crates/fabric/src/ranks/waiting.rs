@@ -1,10 +1,14 @@
 //! Ranks that wait for what will never come, and what that is, in words.
 use backwater_topology::Network;
 use backwater_traffic::program::{ANY, Op};
+use backwater_units::Span;
 
 use super::Ranks;
 use super::state::{Doing, Rank};
 use crate::world::World;
+
+/// From this cost on, a rank that goes on for ever may be paying for a message for longer than others wait with patience.
+const SLOW: Span = Span::from_us(1000);
 
 impl Ranks {
     /// Ops that its ranks with an end have executed.
@@ -18,9 +22,11 @@ impl Ranks {
         self.own.iter().any(|rank| {
             let program = &world.programs.ranks[rank.id as usize];
             let computes = || matches!(program.ops.get(rank.at as usize), Some(Op::Compute(_)));
+            let costs = world.costs(rank.id);
+            let slow = costs.send.max(costs.receive) >= SLOW;
             let coming = !rank.local.is_empty() || !rank.leaving.is_empty();
             if program.is_endless() {
-                rank.doing == Doing::Busy && computes()
+                rank.doing == Doing::Busy && (slow || computes())
             } else {
                 rank.doing == Doing::Busy || coming
             }

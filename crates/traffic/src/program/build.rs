@@ -1,6 +1,9 @@
 //! Calls of one rank, as in MPI, become ops; what cannot work is refused.
 use backwater_units::{Bytes, Span};
 
+mod requests;
+
+use self::requests::OpenRequests;
 use super::{ANY, BLOCKING, FOREVER, INTERNAL, MAX_DEPTH, MAX_OPS, MAX_TIMERS, Op};
 use crate::flow::MAX_SIZE;
 
@@ -88,6 +91,7 @@ pub struct Builder {
     names: Vec<String>,
     /// After a loop without end.
     ended: bool,
+    open_requests: OpenRequests,
     wrong: Option<Wrong>,
 }
 
@@ -103,6 +107,7 @@ impl Builder {
             started,
             names: Vec::new(),
             ended: false,
+            open_requests: OpenRequests::default(),
             wrong: None,
         }
     }
@@ -132,6 +137,14 @@ impl Builder {
             self.wrong.get_or_insert(Wrong { op: self.started[usize::from(timer)], what });
         }
         self.wrong.map_or(Ok(self.ops), Err)
+    }
+
+    /// Refuses a program that comes to its end with requests open, as `MPI_Finalize` does.
+    pub fn finalize(&mut self) -> &mut Self {
+        if let Some((what, op)) = self.open_requests.first().filter(|_| !self.ended) {
+            self.wrong.get_or_insert(Wrong { op, what });
+        }
+        self
     }
 
     /// Begins to send (`MPI_Isend`). `tag` below 2³¹, `set` below [`BLOCKING`].
@@ -373,6 +386,7 @@ impl Builder {
         let room = self.ops.len() < MAX_OPS;
         self.check(room, || format!("the rank has more than {MAX_OPS} ops: use loops"));
         if self.wrong.is_none() {
+            self.open_requests.note(self.ops.len(), op);
             self.ops.push(op);
             if let Some(open) = self.open.last_mut() {
                 open.deeds = open.deeds.and(Deeds::of(op));

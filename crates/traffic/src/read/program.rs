@@ -213,7 +213,8 @@ impl Reader {
     fn finish(self) -> Result<Application, LineError> {
         let mut members = Vec::with_capacity(self.drafts.len());
         let mut first: Option<LineError> = None;
-        for (rank, draft) in self.drafts.into_iter().enumerate() {
+        for (rank, mut draft) in self.drafts.into_iter().enumerate() {
+            draft.builder.finalize();
             match draft.builder.finish() {
                 Ok(ops) => members.push(Member { role: draft.role, ops, lines: draft.lines }),
                 Err(Wrong { op, what }) => {

@@ -22,8 +22,9 @@ rank 2-3 compute 500ns
 ";
 
 fn ops(call: &str) -> Vec<Op> {
-    let read = program(&format!("backwater-program 1\nranks 4\nrank 1 {call}\n"));
-    read.unwrap_or_else(|error| panic!("{call}: {error}")).members[1].ops.clone()
+    let read = program(&format!("backwater-program 1\nranks 4\nrank 1 {call}\nrank 1 wait\nrank 1 flush\n"));
+    let ops = &read.unwrap_or_else(|error| panic!("{call}: {error}")).members[1].ops;
+    ops[..ops.len() - 2].to_vec()
 }
 
 #[test]
@@ -78,8 +79,10 @@ fn every_call_has_its_ops() {
     assert_eq!(ops("sendrecv to +1 bytes 9 from -1 room 5 tag 1"), both);
     // Two rounds among four, an exchange each.
     assert_eq!((ops("barrier").len(), ops("allreduce bytes 64KiB").len()), (6, 6));
-    let endless = ops("loop forever\nrank 1 recv from 0 bytes 8\nrank 1 end");
-    assert_eq!(endless[0], Op::Loop { times: FOREVER, end: 4 });
+    let endless = program(
+        "backwater-program 1\nranks 4\nrank 1 loop forever\nrank 1 recv from 0 bytes 8\nrank 1 end\n",
+    );
+    assert_eq!(endless.expect("a good program").members[1].ops[0], Op::Loop { times: FOREVER, end: 4 });
 }
 
 #[track_caller]
@@ -187,4 +190,20 @@ fn programs_too_long_to_hold_are_refused_where_they_become_so() {
     let groups = (1..80).map(|group| format!("group {group} *\n")).collect::<Vec<_>>().concat();
     let error = read(&groups).expect_err("79 groups of 64");
     assert!(error.line == 2 + 79 && error.what.contains("or 5000 ranks in all groups"), "{error}");
+}
+
+#[test]
+fn a_program_that_ends_with_open_requests_is_refused_where_the_first_one_is() {
+    let refused =
+        |calls: &str| program(&format!("backwater-program 1\nranks 2\n{calls}")).unwrap_err().to_string();
+    let wait = "rank 0 isend to 1 bytes 1MB request 2\nrank 0 wait request 1\nrank 1 recv from 0 bytes 1MB\n";
+    assert_eq!(
+        refused(wait),
+        "line 3: rank 0: nothing waits for this request: add a wait after it (request 2, or all)"
+    );
+    let flush = "rank 0 flush\nrank 0 loop 3\nrank 0 put to 1 bytes 8\nrank 0 end\n";
+    assert_eq!(
+        refused(flush),
+        "line 5: rank 0: nothing flushes what this puts or gets: add a flush after it"
+    );
 }

@@ -2,9 +2,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use backwater_control::arbitration::{Quanta, VlEntry};
+use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{CreditReturn, Form, Unit};
+use backwater_control::flow_control::Form;
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
@@ -14,9 +14,12 @@ use crate::combined::Limits;
 use crate::isolating::Rules;
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
-use crate::spec::{
-    Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, Queueing, Spec, Start, Switching,
-};
+use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+
+mod by_class;
+
+pub(crate) use by_class::{CreditSettings, Weights};
+use by_class::{credit_settings, deficit, weights};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -73,30 +76,6 @@ impl Classes {
 pub(crate) struct Pfc {
     pub(crate) form: Form,
     pub(crate) frame: u16,
-}
-
-/// Credits as all nodes apply them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CreditSettings {
-    pub(crate) returned: CreditReturn,
-    pub(crate) unit: Unit,
-    /// Units of the buffer of an ingress port and class.
-    pub(crate) units: u32,
-    /// Units without which no packet starts.
-    pub(crate) least: u32,
-    pub(crate) frame: u16,
-    pub(crate) unchanged: bool,
-    pub(crate) loss_ppm: u32,
-    /// Classes under credits (never class 0).
-    pub(crate) classes: u8,
-}
-
-/// Weighted arbitration, by class.
-#[derive(Clone, Debug)]
-pub(crate) struct Weights {
-    pub(crate) high: Vec<VlEntry>,
-    pub(crate) low: Vec<VlEntry>,
-    pub(crate) high_limit: u8,
 }
 
 #[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
@@ -362,43 +341,6 @@ fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
         connection => *first.entry(connection).or_insert(index),
     });
     keys.collect()
-}
-
-/// The tables by class; priorities that no flow uses have no turn.
-fn weights(arbiter: &Arbiter, classes: &Classes) -> Option<Weights> {
-    let Arbiter::Weighted { high, low, high_limit } = arbiter else { return None };
-    let by_class = |table: &[VlEntry]| {
-        let used = table.iter().filter(|entry| classes.is_used(entry.vl));
-        used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
-    };
-    Some(Weights { high: by_class(high), low: by_class(low), high_limit: *high_limit })
-}
-
-/// The quanta by class.
-fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
-    let Arbiter::Deficit { weights } = arbiter else { return None };
-    let mut by_class = [0; 8];
-    for class in 1..classes.count {
-        by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
-    }
-    Some(Quanta::new(&by_class))
-}
-
-fn credit_settings(credits: &CreditSpec, packet: PacketSpec, classes: Classes) -> CreditSettings {
-    CreditSettings {
-        returned: credits.returned,
-        unit: credits.unit,
-        units: credits.unit.within(credits.buffer) as u32,
-        least: match credits.start {
-            Start::Packet => 0,
-            Start::Full => credits.unit.count((packet.payload + packet.header).get() as u32),
-        },
-        frame: credits.frame.get() as u16,
-        // What is returned at once has no period in which to repeat it.
-        unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),
-        loss_ppm: credits.loss_ppm,
-        classes: classes.to_classes(credits.priorities) & !1,
-    }
 }
 
 fn packets(flow: &Flow, payload: u16) -> u32 {

@@ -14,7 +14,7 @@ pub struct ThrottleSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// The port of a NIC: c adds up the credits of its virtual lanes, and what the NIC sends waits alike. "One state machine", as the
-    /// PFT paper's section IV-D counts its hardware.
+    /// PFT paper's section IV-D counts its hardware. ACKs and CNPs of a priority without credits wait as well, but leave no gap.
     #[default]
     Port,
     /// Each virtual lane under credits, by its own c. What is not under credits is not throttled.

@@ -56,6 +56,9 @@
 //!
 //! Known deviations: a packet is not stretched, as it would hold up the outputs that it is cut through to. On an idle link its first
 //! flit does not wait either: all of its waiting is in the gap after it. [`RateLaw::MeanInterval`] is RI without its chance.
+//! Frames that take no credits (acknowledgements and notifications of a priority without flow control) are not in c and leave no gap,
+//! but a throttle of a whole port holds them like all others, as its transmitter sends nothing: the paper does not say. Updates of the
+//! credits themselves are never held.
 use backwater_units::{Span, Time};
 
 mod config;

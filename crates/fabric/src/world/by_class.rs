@@ -1,0 +1,67 @@
+//! What the settings of links and arbiters are by class.
+use backwater_control::arbitration::{Quanta, VlEntry};
+use backwater_control::flow_control::{CreditReturn, Unit};
+
+use super::Classes;
+use crate::spec::{Arbiter, CreditSpec, PacketSpec, Start};
+
+/// Credits as all nodes apply them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreditSettings {
+    pub(crate) returned: CreditReturn,
+    pub(crate) unit: Unit,
+    /// Units of the buffer of an ingress port and class.
+    pub(crate) units: u32,
+    /// Units without which no packet starts.
+    pub(crate) least: u32,
+    pub(crate) frame: u16,
+    pub(crate) unchanged: bool,
+    pub(crate) loss_ppm: u32,
+    /// Classes under credits (never class 0).
+    pub(crate) classes: u8,
+}
+
+/// Weighted arbitration, by class.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    pub(crate) high: Vec<VlEntry>,
+    pub(crate) low: Vec<VlEntry>,
+    pub(crate) high_limit: u8,
+}
+
+/// The tables by class; priorities that no flow uses have no turn.
+pub(super) fn weights(arbiter: &Arbiter, classes: &Classes) -> Option<Weights> {
+    let Arbiter::Weighted { high, low, high_limit } = arbiter else { return None };
+    let by_class = |table: &[VlEntry]| {
+        let used = table.iter().filter(|entry| classes.is_used(entry.vl));
+        used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
+    };
+    Some(Weights { high: by_class(high), low: by_class(low), high_limit: *high_limit })
+}
+
+/// The quanta by class.
+pub(super) fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
+    let Arbiter::Deficit { weights } = arbiter else { return None };
+    let mut by_class = [0; 8];
+    for class in 1..classes.count {
+        by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
+    }
+    Some(Quanta::new(&by_class))
+}
+
+pub(super) fn credit_settings(credits: &CreditSpec, packet: PacketSpec, classes: Classes) -> CreditSettings {
+    CreditSettings {
+        returned: credits.returned,
+        unit: credits.unit,
+        units: credits.unit.within(credits.buffer) as u32,
+        least: match credits.start {
+            Start::Packet => 0,
+            Start::Full => credits.unit.count((packet.payload + packet.header).get() as u32),
+        },
+        frame: credits.frame.get() as u16,
+        // What is returned at once has no period in which to repeat it.
+        unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),
+        loss_ppm: credits.loss_ppm,
+        classes: classes.to_classes(credits.priorities) & !1,
+    }
+}

@@ -3,6 +3,8 @@
 //! Both are fat trees of 100 Gbps links of 1 µs with the settings that the HPCC simulator's users run: DCQCN
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
+mod ranks;
+
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, Unit, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
@@ -17,6 +19,8 @@ use backwater_traffic::generate::{Permutation, Poisson, Stop};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Cdf, Flow, Group, Pacing, connect};
 use backwater_units::{Bytes, Rate, Span, Time};
+
+pub use ranks::with_ranks;
 
 const RATE: Rate = Rate::from_gbps(100);
 const DELAY: Span = Span::from_us(1);

@@ -1,5 +1,7 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
-use backwater_benches::{Workload, scenario, under_credits, with_isolation, with_puts, with_throttles};
+use backwater_benches::{
+    Workload, scenario, under_credits, with_isolation, with_puts, with_ranks, with_throttles,
+};
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 
@@ -21,6 +23,8 @@ enum Switches {
     /// Credits that come back at once, and hosts with PFT.
     Throttles,
     Isolation,
+    /// Credits that come back at once, and hosts with ranks.
+    Ranks,
     /// They drop, and hosts send PUTs.
     Dropping,
 }
@@ -49,6 +53,9 @@ pub(crate) const K16_CREDITS: Case = Case { switches: Switches::Credits, ..K16_I
 /// 128 hosts that throttle themselves by credits that come back at once.
 pub(crate) const K8_PFT: Case = Case { switches: Switches::Throttles, ..K8_IN_ORDER };
 
+/// 16 hosts of 4 ranks that do the load test of `GPCNeT`.
+pub(crate) const K4_RANKS: Case = Case { k: 4, switches: Switches::Ranks, ..K8_IN_ORDER };
+
 /// 128 hosts, queues at both sides of the crossbars, ICI+.
 pub(crate) const K8_ISOLATION: Case = Case { switches: Switches::Isolation, ..K8_IN_ORDER };
 
@@ -64,6 +71,7 @@ impl Case {
             Switches::Credits => under_credits(spec),
             Switches::Throttles => with_throttles(spec),
             Switches::Isolation => with_isolation(spec),
+            Switches::Ranks => with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1),
             Switches::Dropping => with_puts(spec),
         };
         Simulation::new(spec, self.kind)

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use cases::{
-    K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED, K16_CREDITS,
-    K16_IN_ORDER,
+    K4_RANKS, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED,
+    K16_CREDITS, K16_IN_ORDER,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -80,15 +80,23 @@ fn hops() -> Result<Vec<(&'static str, u64)>, String> {
     let k8 = [("k8_in_order", K8_IN_ORDER), ("k8_batched", K8_BATCHED), ("k8_heap", K8_HEAP)];
     let k16 = [("k16_in_order", K16_IN_ORDER), ("k16_batched", K16_BATCHED)];
     let mut hops = Vec::new();
-    // Under credits, with throttles, isolation and PUTs other things happen: a trajectory of its own.
+    // Under credits, with throttles, ranks, isolation and PUTs other things happen: a trajectory of its own.
     let k8_isolation = [("k8_isolation", K8_ISOLATION)];
     let k8_puts = [("k8_puts", K8_PUTS)];
     let k8_credits = [("k8_credits", K8_CREDITS)];
     let k8_pft = [("k8_pft", K8_PFT)];
+    let k4_ranks = [("k4_ranks", K4_RANKS)];
     let k16_credits = [("k16_credits", K16_CREDITS)];
-    for workload in
-        [&k8[..], &k8_credits[..], &k8_pft[..], &k8_isolation[..], &k8_puts[..], &k16[..], &k16_credits[..]]
-    {
+    for workload in [
+        &k8[..],
+        &k8_credits[..],
+        &k8_pft[..],
+        &k4_ranks[..],
+        &k8_isolation[..],
+        &k8_puts[..],
+        &k16[..],
+        &k16_credits[..],
+    ] {
         let mut digests = Vec::new();
         for (name, case) in workload {
             let totals = cases::run(&mut case.build());

@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use backwater_fabric::Simulation;
 use cases::{
-    Case, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED,
+    Case, K4_RANKS, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED,
     K16_CREDITS, K16_IN_ORDER,
 };
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
@@ -20,6 +20,7 @@ use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_ben
 #[bench::k8_credits(K8_CREDITS)]
 #[bench::k16_credits(K16_CREDITS)]
 #[bench::k8_pft(K8_PFT)]
+#[bench::k4_ranks(K4_RANKS)]
 #[bench::k8_isolation(K8_ISOLATION)]
 #[bench::k8_puts(K8_PUTS)]
 #[bench::k16_in_order(K16_IN_ORDER)]

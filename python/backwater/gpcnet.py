@@ -63,19 +63,28 @@ class Test:
 
 def tests(entry: Mapping[str, Any]) -> list[Test]:
     """The tests that a traffic entry of a resolved scenario runs, in GPCNeT's order."""
-    latency, bandwidth, allreduce = (entry.get(name, {}) for name in ("latency", "bandwidth", "allreduce"))
-    size = quantity.parse_size(str(bandwidth.get("size", "128KiB")))
-    messages = 2 * int(bandwidth.get("messages", 8))
-    found = {
-        "latency": Test("lat", f"RR Two-sided Lat ({_bytes(latency)} B)", "usec"),
-        "bandwidth": Test("bw", f"RR Two-sided BW+Sync ({size} B)", "MiB/s/rank", messages * size),
-        "allreduce": Test("allreduce", f"Multiple Allreduce ({_bytes(allreduce)} B)", "usec"),
-    }
-    return [test for name, test in found.items() if name in entry.get("tests", found)]
+    return [make(entry[name]) for name, make in _TESTS.items() if name in entry["tests"]]
 
 
-def _bytes(test: Mapping[str, Any]) -> int:
-    return quantity.parse_size(str(test.get("size", "8B")))
+def _latency(settings: Mapping[str, Any]) -> Test:
+    return Test("lat", f"RR Two-sided Lat ({_bytes(settings)} B)", "usec")
+
+
+def _bandwidth(settings: Mapping[str, Any]) -> Test:
+    # To each of two neighbours.
+    moved = 2 * int(settings["messages"]) * _bytes(settings)
+    return Test("bw", f"RR Two-sided BW+Sync ({_bytes(settings)} B)", "MiB/s/rank", moved)
+
+
+def _allreduce(settings: Mapping[str, Any]) -> Test:
+    return Test("allreduce", f"Multiple Allreduce ({_bytes(settings)} B)", "usec")
+
+
+def _bytes(settings: Mapping[str, Any]) -> int:
+    return quantity.parse_size(str(settings["size"]))
+
+
+_TESTS = {"latency": _latency, "bandwidth": _bandwidth, "allreduce": _allreduce}
 
 
 @dataclass(frozen=True)
@@ -251,8 +260,8 @@ def _turns(results: Results, entry: Mapping[str, Any], test: Test) -> int:
     here = (pl.col("traffic").cast(pl.String) == entry["name"]) & (pl.col("role").cast(pl.String) == "test")
     ranks = int(results.ranks.filter(here).select(pl.len()).collect().item())
     name = {"lat": "latency", "bw": "bandwidth"}.get(test.key, test.key)
-    turns = int(entry.get(name, {}).get("timed", 1))
-    return max(ranks, 1) * turns * (1 if test.key == "allreduce" else int(entry.get("rings", 1)))
+    rings = 1 if test.key == "allreduce" else int(entry["rings"])
+    return max(ranks, 1) * int(entry[name]["timed"]) * rings
 
 
 #: Of each role of congestors GPCNeT's name for it.
@@ -271,7 +280,7 @@ def congestors(results: Results) -> list[Congestor]:
     incast or a broadcast a rank among those that the average is of.
     """
     mine = entry(results)
-    size = quantity.parse_size(str(mine.get("congestor-size", "4KiB")))
+    size = quantity.parse_size(str(mine["congestor-size"]))
     span = end_ps(results) - congestion_begins_ps(results)
     rows = (
         results.ranks.filter(pl.col("traffic").cast(pl.String) == mine["name"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import measures, put_lines, quantity, tables
+from backwater import measures, put_lines, quantity, tables, throttle
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _impacts(results: Results) -> list[str]:
 
 def _throttles(results: Results) -> list[str]:
     sums = results.meta.get("throttle")
-    if sums is None:
+    if sums is None or not throttle.applies(results):
         return []
     if not sums["throttled_nics"]:
         return [f"throttles: no NIC throttled itself; it used {quantity.count(sums['used_max'])} credits at most"]

@@ -118,6 +118,9 @@ def test_sums_of_throttles_stand_beside_other_schemes(results: Results) -> None:
     assert found.network["PFT"]["throttle_held_ps"].mean == 510 * US
     (line,) = [line for line in run_lines.of(results) if line.startswith("throttles")]
     assert line == "throttles: 2 NICs were congested for 1.02 ms together, and held packets back for 510 µs"
+    # Where credits are only counted nothing is said of throttles.
+    results.meta["scenario"]["host"]["throttle"] = "none"
+    assert not any(line.startswith("throttles") for line in run_lines.of(results))
 
 
 def test_a_run_without_throttles_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ ENTRY = {
     "kind": "gpcnet",
     "ranks-per-host": 16,
     "congestor-size": "4KiB",
-    "latency": {"size": "8B"},
-    "bandwidth": {"size": "128KiB", "messages": 2},
+    "rings": 1,
+    "latency": {"size": "8B", "timed": 1},
+    "bandwidth": {"size": "128KiB", "messages": 2, "timed": 1},
     "tests": ["latency", "bandwidth"],
 }
 

@@ -18,7 +18,7 @@ def describe(
     *,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Print what a results folder holds, table by table, with the type, unit and meaning of every column.
+    """Print what a results folder holds: where ranks were, of each table the type, unit and meaning of every column.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def describe(
     json_
         Print JSON.
     """
-    from backwater import _core
+    from backwater import _core, roles
     from backwater.results import Results
 
     run = Results(results)
@@ -35,7 +35,7 @@ def describe(
         run.check(table)
     columns = [entry for entry in json.loads(_core.dictionary()) if entry["table"] in run.tables]
     if json_:
-        print(json.dumps({"run": run.meta, "columns": columns}, indent=2))
+        print(json.dumps({"run": run.meta, "roles": roles.of(run), "columns": columns}, indent=2))
     else:
         _print(run, columns)
 
@@ -43,12 +43,14 @@ def describe(
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from backwater import quantity, run_lines, terminal
+    from backwater import quantity, roles, run_lines, terminal
 
     console = terminal.stdout()
     console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
     for line in run_lines.of(run):
         console.print(line, highlight=False, markup=False)
+    if rows := roles.of(run):
+        console.print(roles.table(rows))
     for name, info in run.tables.items():
         title = f"{info['file']}: {quantity.count(info['rows'])} rows, {quantity.size(info['bytes'])}"
         table = Table(title=title, title_justify="left", header_style="bold", show_lines=False)

@@ -1,6 +1,6 @@
 //! Ranks that wait for what will never come, and what that is, in words.
 use backwater_topology::Network;
-use backwater_traffic::program::{ANY, Op};
+use backwater_traffic::program::{ANY, INTERNAL, Op};
 use backwater_units::Span;
 
 use super::Ranks;
@@ -108,6 +108,7 @@ fn reason(rank: &Rank, world: &World) -> String {
 fn tag_words(tag: u32) -> String {
     match tag {
         ANY => String::new(),
+        tag if tag & INTERNAL != 0 => " of a barrier or an allreduce".to_owned(),
         tag => format!(" with tag {tag}"),
     }
 }

@@ -69,7 +69,7 @@ def cuts(run: Results) -> list[float]:
 
 
 def first_held(run: Results) -> float | None:
-    """When a sender's packet was first held back though its credits sufficed: the end of that sampling period, in µs."""
+    """When each sender was first Congested, or its rate below the link's: µs from the start of the incast, in order."""
     held = run.table("throttle").filter(pl.col("node").cast(pl.String).is_in(SENDERS), pl.col("held_ps") > 0)
     first = held.filter(pl.col("end_ps") > START_US * US).select(pl.col("end_ps").min()).collect().item()
     return None if first is None else first / US - START_US

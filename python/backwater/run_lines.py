@@ -27,6 +27,7 @@ def of(results: Results) -> list[str]:
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _applications(results)
     lines += _series(results)
+    lines += _unreceived(results)
     lines += _impacts(results)
     lines += _throttles(results)
     lines += put_lines.of(results)
@@ -45,6 +46,20 @@ def _applications(results: Results) -> list[str]:
             messages = quantity.count(_messages(results, name))
             lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
     return lines
+
+
+def _unreceived(results: Results) -> list[str]:
+    """Messages that had come in for ranks of programs and that none received; congestors always leave some."""
+    names = measures.of_kind(results.meta["scenario"], "program")
+    counts = {
+        name: sum(row["unexpected"] for row in results.meta.get("ranks", []) if row["traffic"] == name)
+        for name in names
+    }
+    return [
+        f"note: {name}: {quantity.count(left)} messages had come in that no rank received"
+        for name, left in counts.items()
+        if left
+    ]
 
 
 #: How many series of programs are told of.

@@ -26,6 +26,7 @@ ENTRY = {
     "latency": {"size": "8B", "timed": 1},
     "bandwidth": {"size": "128KiB", "messages": 2, "timed": 1},
     "tests": ["latency", "bandwidth"],
+    "isolated": False,
 }
 
 

@@ -146,7 +146,7 @@ def _show(
 ) -> int:
     """Print everything, write what `root` and `plot` ask for."""
     from backwater import gpcnet as metrics
-    from backwater import gpcnet_profile, gpcnet_runs, gpcnet_tables, terminal
+    from backwater import gpcnet_profile, gpcnet_runs, gpcnet_tables, terminal, throttle
 
     measured = gpcnet_runs.measure(runs)
     first = next(iter(runs.values()))[0]
@@ -179,6 +179,11 @@ def _show(
             console.print(table)
         console.print("What of GPCNeT this is:", style="bold")
         console.print("\n".join(f"  {line}" for line in profile), highlight=False, markup=False, soft_wrap=True)
+        for name, kept in runs.items():
+            console.print(f"{name}: {kept[0].folder}", highlight=False, markup=False, soft_wrap=True)
+        if any(throttle.applies(seeds[0]) for seeds in runs.values()):
+            where = root or next(seeds[0].folder for seeds in runs.values() if throttle.applies(seeds[0]))
+            console.print(f"which NICs were throttled: backwater throttle {where}", highlight=False, soft_wrap=True)
         if written:
             console.print(f"written: {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
     return Exit.CAVEATS if any(caveats.values()) else Exit.OK

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.errors import UsageError
+
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
+
+    from backwater.results import Results
 
 
 def throttle(
@@ -29,7 +33,7 @@ def throttle(
     Parameters
     ----------
     results
-        A results folder.
+        A results folder, or one of `backwater gpcnet`: then its first run in which NICs throttle themselves.
     plot
         Draw used credits, rates and states over time to this file (.png, .pdf, .svg).
     nics
@@ -47,7 +51,7 @@ def throttle(
 
     if plot is not None:
         check_picture(plot)
-    run = Results(results)
+    run = Results(results) if (results / "run.json").is_file() else _throttled(results)
     found = measured.by_nic(run)
     names = [name.strip() for name in nics.split(",") if name.strip()] if nics is not None else []
     written = throttle_picture.draw(run, plot, names) if plot is not None else None
@@ -62,6 +66,22 @@ def throttle(
         console.print(told, highlight=False, markup=False)
     if written is not None:
         console.print(f"written: {written}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _throttled(folder: Path) -> Results:
+    """The first run of a folder of `backwater gpcnet` in which NICs throttle themselves."""
+    from backwater import gpcnet_runs
+    from backwater import throttle as measured
+    from backwater.results import Results
+
+    if not (folder / gpcnet_runs.FILE).is_file():
+        return Results(folder)
+    runs = gpcnet_runs.of_folder(folder)
+    for name, seeds in runs.items():
+        if measured.applies(seeds[0]):
+            print(f"{name}, seed {seeds[0].meta['seed']}: {seeds[0].folder}")
+            return seeds[0]
+    raise UsageError(f"{folder}: NICs throttle themselves under none of {', '.join(runs)}")
 
 
 def _percent(share: float) -> str:

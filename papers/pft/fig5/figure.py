@@ -74,7 +74,8 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
                 image = _heat(axes, found, law, shifts, top)
                 axes.set_title(f"{law}, {what}")
         bar = made.colorbar(image, ax=grid, shrink=0.8, label="F_C (above 1: throttling helps)")
-        wanted = (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3) if top < 0.6 else (0.125, 0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8)
+        near = (0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3)
+        wanted = near if top < 0.6 else (0.125, 0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8)
         ticks = [tick for tick in wanted if abs(np.log2(tick)) <= top]
         bar.set_ticks([float(np.log2(tick)) for tick in ticks], labels=[f"{tick:g}" for tick in ticks])
         made.suptitle(f"Figure 5: control factor (paper: {PAPER} for AT-RI, m = 18, framed)", fontsize=11,

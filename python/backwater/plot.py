@@ -57,7 +57,7 @@ SCHEME_COLOURS = {
     "opt": ORANGE,
     "aimd": BLUE,
     "dack": GREEN,
-    "PFC": BLACK,
+    "PFC": SKY,
     "PFC+ECN": BLUE,
     "PFC+TCD": PURPLE,
     "PFC+opt": ORANGE,

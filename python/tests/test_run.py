@@ -21,6 +21,7 @@ from backwater.errors import Exit
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ONE_POINT = SCENARIOS / "single-congestion-point.toml"
 SLOW_HOST = SCENARIOS / "put-incast.toml"
+RANKS = SCENARIOS / "program.toml"
 ONE_TREE = Path(__file__).parents[2] / "papers/ici/scenarios/w1.toml"
 
 SMALL = """
@@ -101,10 +102,12 @@ def test_probes_change_no_digest(tmp_path: Path) -> None:
 
 def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -> None:
     short = ["run.until=20us", "probe.isolation=true", "traffic.tree.start=0ns"]
+    throttled = ["host.throttle=pft", "probe.sample=10us", "probe.throttle-states=true"]
     runs = [
         backwater.run(ONE_POINT, out=tmp_path / "point"),
         backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),
         backwater.run(SLOW_HOST, out=tmp_path / "puts", scheme="opt", overrides=["run.until=20us"]),
+        backwater.run(RANKS, out=tmp_path / "ranks", overrides=throttled),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

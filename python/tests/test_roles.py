@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from backwater import roles
-from backwater.cli import Exit, main
+from backwater.cli import main
+from backwater.errors import Exit
 from backwater.results import Results
 
 if TYPE_CHECKING:

@@ -136,6 +136,17 @@ fn a_law_that_holds_nothing_back_is_a_caveat() {
 }
 
 #[test]
+fn an_interval_that_stops_a_port_is_a_caveat() {
+    // 592 << 18
+    let told = caveats(&["pft.interval=fixed"]);
+    says(&told.join("\n"), &["f(592) = 155189248 idle cycles", "m = 0 and n from 8 to 12"]);
+    // 592 left of 4096 are 3504 used: 3504 >> 2 = 876, 3504 >> 1 = 1752
+    let left = ["pft.interval=fixed", "pft.m=0", "pft.credits=available"];
+    assert!(caveats(&[&left[..], &["pft.n=2"]].concat()).is_empty());
+    says(&caveats(&[&left[..], &["pft.n=1"]].concat()).join("\n"), &["f(3504) = 1752"]);
+}
+
+#[test]
 fn a_threshold_that_line_rate_crosses_is_a_caveat() {
     // 2 tp = 200 ns are 2500 B; with the packet that delays an update four packets of 130 credits are under way.
     let told = caveats(&["pft.enter=519"]);

@@ -71,8 +71,9 @@ pub struct Host {
     /// What carries the traffic entries that do not say it themselves. endpoint: put (EC paper, section III-B); the other
     /// profiles: roce.
     pub transport: Transport,
-    /// What holds their packets back besides the reaction point of a flow and flow control. All profiles: none (the PFT paper
-    /// measures with PFT and without).
+    /// What holds their packets back besides the reaction point of a flow and flow control. PFT holds everything that a host sends
+    /// but credit updates: with pft.per = port also ACKs and CNPs of a priority without flow control, although they use no credits and
+    /// leave no gap (reconstructed: the PFT paper does not say). All profiles: none (the PFT paper measures with PFT and without).
     pub throttle: Throttle,
     /// The hosts that `drain`, `queue`, `pattern` and `pfc` are for; the others process what comes at once. All profiles: all.
     pub of: Names,

@@ -51,6 +51,7 @@ pub(super) fn throttle(
         return None;
     }
     idle(context, &limits);
+    stops(context, &limits);
     line_rate(context, &limits);
     let config = config(&settings.pft, &limits);
     if let Err(error) = config.validate() {
@@ -271,6 +272,26 @@ fn idle(context: &mut Context<'_>, limits: &Credits) {
             "host.throttle = \"pft\" has no effect: f(c) = ((c << {}) >> {}) + {} is not above 0 for any of the {} credits that a port \
              has; raise pft.m, lower pft.n or raise switch.credits.buffer",
             pft.m, pft.n, pft.k, limits.capacity
+        ));
+    }
+}
+
+/// Idle cycles for each flit from which an interval is a stop: a thousandth of the line.
+const STOP: i128 = 1000;
+
+/// An interval so long that a port which becomes congested hardly sends.
+fn stops(context: &mut Context<'_>, limits: &Credits) {
+    let pft = context.settings.pft;
+    let c = match pft.credits {
+        Counted::Used => u64::from(pft.enter),
+        Counted::Available => limits.capacity.saturating_sub(u64::from(pft.enter)),
+    };
+    let idle = f(&pft, c);
+    if pft.interval == RateLaw::Fixed && idle >= STOP {
+        context.caveats.push(format!(
+            "pft.interval = \"fixed\" with pft.m = {}, pft.n = {}, pft.k = {}: f({c}) = {idle} idle cycles for each flit, so that a port \
+             that has just become congested stops; the PFT paper has m = 0 and n from 8 to 12 here",
+            pft.m, pft.n, pft.k
         ));
     }
 }

@@ -11,7 +11,12 @@ TESTS = Path(__file__).parents[2] / "tests"
 
 @pytest.mark.parametrize(
     ("oracle", "module", "data"),
-    [("endpoint", "cases", ""), ("ranks", "cases", "programs"), ("ranks", "scripts", "throttle")],
+    [
+        ("endpoint", "cases", ""),
+        ("ranks", "cases", "programs"),
+        ("ranks", "scripts", "throttle"),
+        ("ranks", "stars", "stars"),
+    ],
 )
 def test_what_the_fabric_is_compared_with_is_what_the_independent_simulation_writes(
     oracle: str, module: str, data: str, tmp_path: Path

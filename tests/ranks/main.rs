@@ -5,7 +5,9 @@ mod latency;
 mod machine;
 mod matching;
 mod oracle;
+mod records;
 mod sides;
+mod stars;
 mod stuck;
 
 use backwater_fabric::{Spec, Violation};

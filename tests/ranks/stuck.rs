@@ -94,3 +94,13 @@ fn a_wait_for_a_set_without_requests_waits_for_nothing() {
     let ops = vec![irecv(1, 8, 0), WAIT];
     why(each(vec![ops, Vec::new()]));
 }
+
+#[test]
+fn only_what_is_waited_for_is_told() {
+    let long = |to, tag, set| Op::Isend { to, size: 20_000, tag, set };
+    let sender = vec![long(1, 5, 0), long(2, 6, 1), Op::Wait { sets: 2 }];
+    says(&why(each(vec![sender, Vec::new(), Vec::new()])), &["for rank 2 to receive 20000 B with tag 6"]);
+    let post = |from, tag, set| Op::Irecv { from, size: 8, tag, set };
+    let receiver = vec![post(1, 5, 0), post(2, 6, 1), Op::Wait { sets: 2 }];
+    says(&why(each(vec![receiver, Vec::new(), Vec::new()])), &["a message from rank 2 with tag 6"]);
+}

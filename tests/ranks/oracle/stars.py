@@ -1,0 +1,44 @@
+"""Throttled senders behind one switch: `python stars.py` writes what they use and get to `../data/stars`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from throttle import Throttle, star
+
+FLITS = 10  # of a packet
+WAY = 40  # cycles on each link
+WARM, MEASURED = 40_000, 80_000
+
+
+def cases() -> dict[str, tuple[Throttle, int]]:
+    """By name: settings, senders."""
+    interval = Throttle("fixed", "fixed", 0, 6, enter=0, escape=0)
+    chance = Throttle("fixed", "random", 20, enter=0, escape=0)
+    window = replace(chance, rule="average", enter_window=64, enter_hits=48, escape_window=64, escape_hits=48)
+    return {
+        "interval_4": (interval, 4),
+        "interval_7": (interval, 7),
+        "random_4": (chance, 4),
+        "random_7": (chance, 7),
+        "average_interval": (replace(window, law="fixed", m=0, n=6), 4),
+        "average_random": (window, 4),
+        "hysteresis": (replace(chance, enter=900, escape=700), 4),
+    }
+
+
+def write(folder: Path) -> None:
+    """Writes all of them: settings, the mean of used credits over senders and time, flits per cycle of each sender."""
+    folder.mkdir(exist_ok=True)
+    for name, (s, senders) in cases().items():
+        seen = star(s, senders, FLITS, WAY, (WARM, MEASURED))
+        known = {**asdict(s), "senders": senders, "flits": FLITS, "way": WAY, "warm": WARM, "measured": MEASURED}
+        lines = [f"# {key} {value}" for key, value in known.items()]
+        lines += [f"used {seen.used:.3f}", f"congested {seen.congested:.4f}"]
+        lines += [f"share {share:.5f}" for share in seen.share]
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent.parent / "data" / "stars")

@@ -24,6 +24,22 @@ pub(crate) enum Shape {
     Dumbbell(u32, u32),
 }
 
+impl Shape {
+    /// Its links are 1 us long, or, if they are not `alike`, each has a length of its own.
+    pub(crate) fn network(&self, alike: bool, seed: u64) -> Network {
+        let (rate, delay) = (Rate::from_gbps(40), Span::from_us(1));
+        let network = match *self {
+            Self::Star(hosts) => generate::star(hosts, rate, delay),
+            Self::Dumbbell(left, right) => generate::dumbbell(left, right, rate, delay, None),
+        };
+        with_links(&network.expect("a network"), |i, link| {
+            if !alike {
+                link.delay = Span::from_ps(300_000 + mix(seed, 1, i as u64) % 3_000_000);
+            }
+        })
+    }
+}
+
 /// What keeps buffers from overflowing, if anything does.
 #[derive(Clone, Debug)]
 pub(crate) enum Fabric {
@@ -48,19 +64,6 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    fn network(&self) -> Network {
-        let (rate, delay) = (Rate::from_gbps(40), Span::from_us(1));
-        let network = match self.shape {
-            Shape::Star(hosts) => generate::star(hosts, rate, delay),
-            Shape::Dumbbell(left, right) => generate::dumbbell(left, right, rate, delay, None),
-        };
-        with_links(&network.expect("a network"), |i, link| {
-            if !self.alike {
-                link.delay = Span::from_ps(300_000 + mix(self.seed, 1, i as u64) % 3_000_000);
-            }
-        })
-    }
-
     /// Every second flow belongs to the other traffic entry. Where packets get lost all are PUTs.
     fn flows(&self, hosts: u32) -> Vec<Flow> {
         let flow =
@@ -87,7 +90,7 @@ impl Case {
     }
 
     fn spec(&self) -> Spec {
-        let network = self.network();
+        let network = self.shape.network(self.alike, self.seed);
         let hosts = network.hosts().len();
         let mut spec = ideal(network, self.flows(hosts as u32));
         spec.seed = self.seed;

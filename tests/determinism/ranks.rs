@@ -6,23 +6,15 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, IbCcConfig, PftConfig, Polarity, RateLaw, ReactionConfig, StateRule,
 };
-use backwater_engine::mix;
 use backwater_fabric::{CreditSpec, Kind, Queueing, Scope, Spec, Start, Switching, ThrottleSpec};
-use backwater_topology::{Network, generate};
 use backwater_traffic::program::{ANY, Costs, Op};
-use backwater_units::{Bytes, Rate, Span, Time};
+use backwater_units::{Bytes, Span, Time};
 use proptest::prelude::*;
-use scene::{messages, per_port, red, with_links};
+use scene::{messages, per_port, red};
 
 use crate::fingerprint::{Course, difference, fingerprint, watch_all, watch_nothing};
+use crate::puts::Shape;
 use crate::ranks_draws::case;
-
-/// None of them has a circle of waiting buffers.
-#[derive(Clone, Debug)]
-pub(crate) enum Shape {
-    Star(u32),
-    Dumbbell(u32, u32),
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Throttle {
@@ -89,19 +81,6 @@ pub(crate) struct Case {
 const ANYBODY: u32 = 100;
 
 impl Case {
-    fn network(&self) -> Network {
-        let (rate, delay) = (Rate::from_gbps(40), Span::from_us(1));
-        let network = match self.shape {
-            Shape::Star(hosts) => generate::star(hosts, rate, delay),
-            Shape::Dumbbell(left, right) => generate::dumbbell(left, right, rate, delay, None),
-        };
-        with_links(&network.expect("a network"), |i, link| {
-            if !self.alike {
-                link.delay = Span::from_ps(300_000 + mix(self.seed, 1, i as u64) % 3_000_000);
-            }
-        })
-    }
-
     fn programs(&self, ranks: u32) -> Vec<Vec<Op>> {
         let mut programs = vec![vec![Op::Start { timer: 0 }]; ranks as usize];
         for (label, message) in (0..).zip(&self.messages) {
@@ -153,7 +132,7 @@ impl Case {
     }
 
     fn spec(&self) -> Spec {
-        let network = self.network();
+        let network = self.shape.network(self.alike, self.seed);
         let hosts = network.hosts().len() as u32;
         let placed: Vec<(u32, Vec<Op>)> =
             (0..).map(|rank| rank % hosts).zip(self.programs(hosts * self.per_host)).collect();

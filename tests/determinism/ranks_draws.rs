@@ -6,7 +6,8 @@ use backwater_traffic::program::Costs;
 use backwater_units::{Bytes, Span};
 use proptest::prelude::*;
 
-use crate::ranks::{Case, Credits, Fabric, Message, Shape, Throttle};
+use crate::puts::Shape;
+use crate::ranks::{Case, Credits, Fabric, Message, Throttle};
 
 fn message() -> impl Strategy<Value = Message> {
     let size = prop::sample::select(vec![0u64, 1, 8, 999, 1_000, 1_001, 5_000, 20_000, 60_000]);

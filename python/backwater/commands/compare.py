@@ -12,10 +12,9 @@ from cyclopts import Parameter, validators
 from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from backwater.comparison import Comparison
-    from backwater.running import Job, Outcome
     from backwater.schemes import Scheme
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
@@ -75,6 +74,7 @@ def compare(
     """
     from backwater import comparison, quantity, schemes
     from backwater.commands import failed
+    from backwater.commands.missing import run_missing
     from backwater.comparison import Comparison
 
     if not scenarios:
@@ -90,7 +90,7 @@ def compare(
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
-    outcomes = _run(todo, jobs, quiet=json_)
+    outcomes = run_missing(todo, comparison.done, jobs, quiet=json_)
     complete = comparison.complete(todo)
     idle = _report(Comparison(complete, cuts, base, traffic), span, root, as_json=json_) if complete else []
     failed.raise_first(outcomes)
@@ -148,19 +148,6 @@ def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
                 f"--window ends at {time(window[1])}, after the runs do: run.until is {until}; let it end earlier, or "
                 f"the runs later (--set run.until=...)"
             )
-
-
-def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
-    from backwater import comparison
-    from backwater.progress import watching
-    from backwater.running import run_jobs
-
-    every = {job.out: job for by_scheme in todo.values() for job in by_scheme.values()}
-    still = [job for folder, job in every.items() if folder is not None and not comparison.done(folder)]
-    if not quiet:
-        print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
-    with watching(still, quiet=quiet) as watcher:
-        return run_jobs(still, jobs, watcher)
 
 
 def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_json: bool) -> list[str]:

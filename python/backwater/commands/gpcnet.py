@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from backwater.gpcnet import Measured
     from backwater.results import Results
-    from backwater.running import Job, Outcome
+    from backwater.running import Job
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
@@ -73,21 +73,19 @@ def gpcnet(
     json_
         Print only JSON.
     """
+    from backwater import gpcnet_runs
     from backwater.commands import failed
     from backwater.commands.blame import check_picture
+    from backwater.commands.missing import run_missing
 
     if plot is not None:
         check_picture(plot)
     if what is not None and what.is_dir():
         if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
-        from backwater import gpcnet_runs
-
         return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
     todo, root, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
-    outcomes = _run(todo, jobs, quiet=json_)
-    from backwater import gpcnet_runs
-
+    outcomes = run_missing(todo, gpcnet_runs.done, jobs, quiet=json_)
     complete = gpcnet_runs.complete(todo)
     code = _show(complete, root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
     failed.raise_first(outcomes)
@@ -126,19 +124,6 @@ def _plan(
         comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
     return todo, root, bool(left_out)
-
-
-def _run(todo: Mapping[int, Mapping[str, Job]], jobs: int | None, *, quiet: bool) -> list[Outcome]:
-    from backwater import gpcnet_runs
-    from backwater.progress import watching
-    from backwater.running import run_jobs
-
-    every = {job.out: job for by_scheme in todo.values() for job in by_scheme.values()}
-    still = [job for folder, job in every.items() if folder is not None and not gpcnet_runs.done(folder)]
-    if not quiet:
-        print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
-    with watching(still, quiet=quiet) as watcher:
-        return run_jobs(still, jobs, watcher)
 
 
 def _show(

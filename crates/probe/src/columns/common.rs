@@ -5,6 +5,12 @@ use crate::columns::STATE_WORDS;
 pub(super) const fn time_ps<R>(doc: &'static str, take: fn(&R) -> u64) -> Column<R> {
     column("time_ps", "ps", doc, Take::U64(take))
 }
+pub(super) const fn period_start<R>(take: fn(&R) -> u64) -> Column<R> {
+    column("start_ps", "ps", "When the period starts.", Take::U64(take))
+}
+pub(super) const fn period_end<R>(take: fn(&R) -> u64) -> Column<R> {
+    column("end_ps", "ps", "When it ends: one period later, or with the run.", Take::U64(take))
+}
 pub(super) const fn node<R>(take: fn(&R) -> u32) -> Column<R> {
     column("node", "name", "Switch or host.", Take::Node(take))
 }

@@ -1,5 +1,5 @@
 //! Tables of PUT traffic: streams packet by packet and by period, receive queues of hosts, drops at switches.
-use super::common::{flow, node, node_index, port, port_index, priority, time_ps};
+use super::common::{flow, node, node_index, period_end, period_start, port, port_index, priority, time_ps};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
 use backwater_fabric::record::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamRecord};
@@ -105,13 +105,8 @@ impl Table for StreamRecord {
     const DOC: &'static str = "One row per end of a PUT stream (all PUTs of one kind between two hosts in one priority) and \
                                sampling period (probe.sample) in which that end did something. What the other end counts is 0.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("start_ps", "ps", "When the period starts.", Take::U64(|r| r.start.as_ps())),
-        column(
-            "end_ps",
-            "ps",
-            "When it ends: one period later, or with the run.",
-            Take::U64(|r| r.end.as_ps()),
-        ),
+        period_start(|r| r.start.as_ps()),
+        period_end(|r| r.end.as_ps()),
         column(
             "side",
             "word",
@@ -205,13 +200,8 @@ impl Table for EndpointRecord {
     const DOC: &'static str = "One row per host with a receive queue and sampling period (probe.sample) in which the queue held \
                                or dropped something.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("start_ps", "ps", "When the period starts.", Take::U64(|r| r.start.as_ps())),
-        column(
-            "end_ps",
-            "ps",
-            "When it ends: one period later, or with the run.",
-            Take::U64(|r| r.end.as_ps()),
-        ),
+        period_start(|r| r.start.as_ps()),
+        period_end(|r| r.end.as_ps()),
         node(|r| r.node),
         node_index(|r| r.node),
         column(

@@ -1,5 +1,5 @@
 //! Tables of NICs that throttle themselves: sums by period, and changes of state.
-use super::common::{node, node_index, time_ps};
+use super::common::{node, node_index, period_end, period_start, time_ps};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
 use backwater_fabric::record::{ThrottleRecord, ThrottleStateRecord};
@@ -10,13 +10,8 @@ impl Table for ThrottleRecord {
     const DOC: &'static str = "One row per NIC that throttles itself and sampling period (probe.sample) in which it had something \
                                to do: what its throttle did.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("start_ps", "ps", "When the period starts.", Take::U64(|r| r.start.as_ps())),
-        column(
-            "end_ps",
-            "ps",
-            "When it ends: one period later, or with the run.",
-            Take::U64(|r| r.end.as_ps()),
-        ),
+        period_start(|r| r.start.as_ps()),
+        period_end(|r| r.end.as_ps()),
         node(|r| r.node),
         node_index(|r| r.node),
         column(

@@ -51,7 +51,7 @@ test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
 	cargo test --release --locked -p backwater-tests --test determinism fixed # the same digests as in the dev profile
 
-test-python: $(STAMPS)/core
+test-python: $(STAMPS)/core $(STAMPS)/test
 	$(BIN)/python -m pytest
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
@@ -97,10 +97,13 @@ format: $(STAMPS)/dev ## format Rust and Python
 	$(BIN)/ruff format python papers tests
 	$(BIN)/ruff check --fix python papers tests
 
-lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock)
+lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock, requirements-test.lock)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 --upgrade \
 	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra test --constraints requirements.lock --universal --generate-hashes \
+	  --python-version 3.11 --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet \
+	  --output-file requirements-test.lock
 
 clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) target fuzz/target fuzz/corpus results python/backwater/_core*.so
@@ -112,6 +115,10 @@ $(BIN)/python:
 
 $(STAMPS)/dev: requirements.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test: requirements-test.lock $(STAMPS)/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.lock
 	@mkdir -p $(STAMPS) && touch $@
 
 # Cargo's tools, in debug builds: they are quicker to build, and none of them is what takes the time.

@@ -198,6 +198,11 @@ class Results:
         return self.table("drops")
 
     @property
+    def frames(self) -> pl.LazyFrame:
+        """One row per frame that left an egress port in `probe.frames`."""
+        return self.table("frames")
+
+    @property
     def timings(self) -> pl.LazyFrame:
         """One row per reading of a stopwatch by a rank of a program."""
         return self.table("timings")

@@ -27,6 +27,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     let network = &spec.network;
     let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
     spec.probe.ports = (0..network.nodes().len() as u32).flat_map(ports).collect();
+    spec.probe.frames.clone_from(&spec.probe.ports);
     spec.probe.rates = (0..spec.flows.len() as u32).collect();
     spec.probe.sample = Some(Span::from_ps(777_777));
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
@@ -105,6 +106,7 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("PUT stream", &seen_a.streams, &seen_b.streams))
         .or_else(|| unequal("receive queue", &seen_a.endpoints, &seen_b.endpoints))
         .or_else(|| unequal("drop", &seen_a.drops, &seen_b.drops))
+        .or_else(|| unequal("frame", &seen_a.frames, &seen_b.frames))
         .or_else(|| unequal("throttle", &seen_a.throttle, &seen_b.throttle))
         .or_else(|| unequal("throttle's state", &seen_a.throttle_states, &seen_b.throttle_states))
 }

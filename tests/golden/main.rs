@@ -7,6 +7,7 @@ mod credits;
 mod delivered;
 mod drain;
 mod fecn;
+mod frames;
 mod one_link;
 mod padded;
 mod pause;

@@ -94,6 +94,7 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
         all.isolation.extend(&records.isolation);
         all.endpoints.extend(&records.endpoints);
         all.drops.extend(&records.drops);
+        all.frames.extend(&records.frames);
         all.throttle.extend(&records.throttle);
         all.throttle_states.extend(&records.throttle_states);
         all.puts.extend(&records.puts);

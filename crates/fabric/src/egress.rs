@@ -81,6 +81,12 @@ impl Egress {
         self.busy_until + self.delay
     }
 
+    /// Picoseconds from a frame's first bit on the wire until the other end knows of it ([`Packet::time`](crate::packet::Packet)).
+    pub(crate) fn until_known(&self, size: u16, of_the_link: bool) -> u64 {
+        let wire = self.wire_time(size);
+        self.delay + if of_the_link { wire } else { wire.min(self.cut) }
+    }
+
     /// Picoseconds that a frame of `size` bytes occupies the wire.
     #[inline]
     pub(crate) fn wire_time(&self, size: u16) -> u64 {

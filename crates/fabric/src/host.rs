@@ -1,6 +1,6 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
 use backwater_control::notify::Notify;
-use backwater_engine::{Class, Key, Node, Place, Post, Trajectory};
+use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order};
 use backwater_traffic::OWN_CONNECTION;
 use backwater_units::Time;
 
@@ -64,6 +64,23 @@ pub(crate) struct Host {
 
 impl Node for Host {
     node_of_ports!();
+
+    #[inline]
+    fn run<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        _batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) {
+        // Once a window, not once a packet.
+        if !world.taps.is_empty() {
+            self.ports.tap(arrivals, window.end, world, post);
+        }
+        in_order(self, arrivals, window, keys, world, post);
+    }
 
     #[inline]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {

@@ -53,6 +53,7 @@ mod steps;
 mod supply;
 mod switch;
 mod tally;
+mod taps;
 mod throttle;
 mod truth;
 mod violation;

@@ -1,8 +1,8 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, HoldRecord, InjectedRecord,
-    IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord,
-    ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
+    ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, FrameRecord, HoldRecord,
+    InjectedRecord, IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord,
+    StateRecord, StreamRecord, ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -40,6 +40,8 @@ pub struct Records {
     pub endpoints: Vec<EndpointRecord>,
     /// Packets that switches dropped.
     pub drops: Vec<DropRecord>,
+    /// Frames that chosen ports sent.
+    pub frames: Vec<FrameRecord>,
     /// Throttles of NICs, by period.
     pub throttle: Vec<ThrottleRecord>,
     /// Their changes of state.
@@ -67,6 +69,7 @@ impl Records {
         self.streams.append(&mut other.streams);
         self.endpoints.append(&mut other.endpoints);
         self.drops.append(&mut other.drops);
+        self.frames.append(&mut other.frames);
         self.throttle.append(&mut other.throttle);
         self.throttle_states.append(&mut other.throttle_states);
         self.timings.append(&mut other.timings);
@@ -92,6 +95,7 @@ impl Records {
             .sort_by_key(|r| (r.end, r.stream.src, r.stream.dst, r.stream.priority, r.stream.kind, r.target));
         self.endpoints.sort_by_key(|r| (r.end, r.node));
         self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.frames.sort_by_key(|r| (r.time, r.node, r.port));
         self.throttle.sort_by_key(|r| (r.end, r.node));
         self.throttle_states.sort_by_key(|r| (r.time, r.node, r.lane));
         self.timings.sort_by_key(|r| (r.time, r.rank));
@@ -115,6 +119,7 @@ impl Records {
         self.streams.clear();
         self.endpoints.clear();
         self.drops.clear();
+        self.frames.clear();
         self.throttle.clear();
         self.throttle_states.clear();
         self.timings.clear();

@@ -151,6 +151,9 @@ impl Node for FabricNode {
         }
     }
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        if !world.taps.is_empty() {
+            self.ports_mut().tap(std::slice::from_ref(packet), u64::MAX, world, post);
+        }
         match self {
             Self::Host(host) => host.receive(packet, world, post),
             Self::Switch(switch) => switch.receive(packet, world, post),

@@ -2,12 +2,14 @@
 use backwater_units::{Bytes, Rate, Span, Time};
 
 mod delivery;
+mod frame;
 mod isolation;
 mod put;
 mod rank;
 mod throttle;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
+pub use frame::{FrameKind, FrameRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
 pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
 pub use rank::{RankRecord, TimingRecord};

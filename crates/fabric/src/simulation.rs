@@ -18,6 +18,7 @@ use crate::ports::{LONGEST_RUN, Ports};
 use crate::spec::Spec;
 use crate::stalled::Quiet;
 use crate::switch::Switch;
+use crate::taps::taps;
 use crate::violation::{Violation, What};
 use crate::world::World;
 
@@ -88,7 +89,8 @@ impl Simulation {
     /// Builds the fabric. `spec` has passed validation; what it still can get wrong are bugs.
     pub fn new(mut spec: Spec, kind: Kind) -> Self {
         let flows = std::mem::take(&mut spec.flows);
-        let world = World::new(&spec, flows);
+        let mut world = World::new(&spec, flows);
+        world.taps = taps(&spec.network, &spec.probe.frames, &world);
         let count = spec.network.nodes().len() as u32;
         let ends = Ends::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();

@@ -357,6 +357,8 @@ pub struct ProbeSpec {
     pub endpoints: bool,
     /// Record every packet that a switch drops.
     pub drops: bool,
+    /// Egress ports (node, port) of which every frame is recorded.
+    pub frames: Vec<(u32, u16)>,
     /// Sum up what throttles of hosts do over sampling periods.
     pub throttle: bool,
     /// Record every change of state of a throttle.

@@ -15,6 +15,7 @@ use crate::isolating::Rules;
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::taps::Taps;
 
 mod by_class;
 
@@ -149,6 +150,8 @@ pub(crate) struct World {
     pub(crate) hosts: Vec<u32>,
     /// The number of each flow's last packet; empty unless its wait is recorded.
     pub(crate) last_packet: Vec<u32>,
+    /// The wires whose frames are recorded, by the node that they end at; empty if there are none.
+    pub(crate) taps: Taps,
     /// Whether switches may run a window port by port.
     pub(crate) batching: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
@@ -254,6 +257,7 @@ impl World {
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
             last_packet,
+            taps: Taps::new(),
             batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
         }

@@ -179,6 +179,7 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.streams)?;
     sink.append(&records.endpoints)?;
     sink.append(&records.drops)?;
+    sink.append(&records.frames)?;
     sink.append(&records.timings)?;
     sink.append(&records.throttle)?;
     sink.append(&records.throttle_states)
@@ -211,6 +212,7 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         streams,
         endpoints,
         drops,
+        frames,
         throttle,
         throttle_states,
         blame,
@@ -245,6 +247,7 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
         (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
+        (TableId::Frames, !frames.is_empty()),
         (TableId::Throttle, *throttle),
         (TableId::ThrottleStates, *throttle_states),
         (TableId::Timings, !spec.programs.series.is_empty()),

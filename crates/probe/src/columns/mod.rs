@@ -5,6 +5,7 @@ mod blame;
 mod common;
 mod delivery;
 mod events;
+mod frame;
 mod isolation;
 mod put;
 mod rank;
@@ -12,6 +13,7 @@ mod series;
 mod throttle;
 mod totals;
 
+pub use frame::FRAME_WORDS;
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
 pub use put::{HALT_WORDS, PUT_WORDS};
 pub(crate) use totals::{fct, slowdown, throughput_bps};
@@ -62,6 +64,8 @@ pub enum TableId {
     Endpoints,
     /// Packets that switches dropped.
     Drops,
+    /// Frames that chosen ports sent.
+    Frames,
     /// What ranks measured.
     Timings,
     /// What became of each rank.
@@ -75,7 +79,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -95,6 +99,7 @@ impl TableId {
         Self::Streams,
         Self::Endpoints,
         Self::Drops,
+        Self::Frames,
         Self::Timings,
         Self::Ranks,
         Self::Throttle,
@@ -123,6 +128,7 @@ impl TableId {
             Self::Streams => "streams",
             Self::Endpoints => "endpoints",
             Self::Drops => "drops",
+            Self::Frames => "frames",
             Self::Timings => "timings",
             Self::Ranks => "ranks",
             Self::Throttle => "throttle",
@@ -214,6 +220,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Drops => {
                 type $Record = backwater_fabric::record::DropRecord;
+                $body
+            }
+            $crate::columns::TableId::Frames => {
+                type $Record = backwater_fabric::record::FrameRecord;
                 $body
             }
             $crate::columns::TableId::Timings => {

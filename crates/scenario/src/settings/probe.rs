@@ -49,6 +49,10 @@ pub struct Probe {
     pub throttle_states: bool,
     /// Traffic entries, by name, of whose PUT streams every packet, ACK and change of state is recorded. Default none.
     pub puts: Vec<String>,
+    /// Egress ports, written as in `ports`, of which every frame on the wire is recorded; `backwater export pcapng` makes a capture
+    /// of it. Default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Vec<String>>,
     /// Whether every packet that a switch drops is recorded. Default true.
     pub drops: bool,
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave

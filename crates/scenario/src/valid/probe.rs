@@ -29,7 +29,10 @@ pub(super) fn probe(
     let blame = probe.blame.then(|| long::thresholds(context, network, lanes));
     ProbeSpec {
         sample: probe.sample.map(|period| period.0),
-        ports: ports(context, network),
+        ports: match &probe.ports {
+            Some(patterns) => ports(context, network, "ports", patterns),
+            None => switch_ports(network),
+        },
         rates: rates(context, flows),
         marks: probe.marks,
         pauses: probe.pauses,
@@ -41,6 +44,10 @@ pub(super) fn probe(
         streams: puts::sums(context, "streams", probe.streams),
         endpoints: puts::sums(context, "endpoints", probe.endpoints),
         drops: probe.drops,
+        frames: probe
+            .frames
+            .as_ref()
+            .map_or_else(Vec::new, |patterns| ports(context, network, "frames", patterns)),
         throttle: puts::sums(context, "throttle", probe.throttle),
         throttle_states: probe.throttle_states,
         blame,
@@ -52,8 +59,13 @@ fn switch_ports(network: &Network) -> Vec<(u32, u16)> {
     switches.flat_map(|node| (0..network.ports(node).len() as u16).map(move |port| (node, port))).collect()
 }
 
-fn ports(context: &mut Context<'_>, network: &Network) -> Vec<(u32, u16)> {
-    let Some(patterns) = &context.settings.probe.ports else { return switch_ports(network) };
+/// The egress ports that a list of `[probe]` stands for.
+fn ports(
+    context: &mut Context<'_>,
+    network: &Network,
+    list: &'static str,
+    patterns: &[String],
+) -> Vec<(u32, u16)> {
     let mut chosen: Vec<(u32, u16)> = Vec::new();
     for (index, pattern) in patterns.iter().enumerate() {
         let found = find(network, pattern);
@@ -70,7 +82,7 @@ fn ports(context: &mut Context<'_>, network: &Network) -> Vec<(u32, u16)> {
                 help = format!("{help}; this topology names the ports {}", aliases.join(", "));
             }
             let message = format!("{pattern:?} is no port of this network");
-            context.report(&at!["probe", "ports", index], message, label, help);
+            context.report(&at!["probe", list, index], message, label, help);
         }
         chosen.extend(found);
     }

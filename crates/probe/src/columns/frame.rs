@@ -1,0 +1,90 @@
+//! Frames on the wires of chosen ports.
+use super::CODE_WORDS;
+use super::common::{node, node_index, port, port_index, time_ps};
+use crate::column::{Column, Take, column};
+use crate::columns::{Table, TableId};
+use backwater_fabric::record::{FrameKind, FrameRecord};
+use backwater_units::Time;
+
+/// Words of `FrameRecord::kind`, in the order of [`backwater_fabric::record::FrameKind`].
+pub const FRAME_WORDS: &[&str] =
+    &["data", "ack", "cnp", "pfc", "credit", "cim", "put", "put-ack", "put-nack"];
+
+fn of_pfc(record: &FrameRecord, shift: u32) -> Option<u64> {
+    (record.kind == FrameKind::Pfc).then(|| u64::from(record.seq >> shift & 0xff))
+}
+
+fn of_credit(record: &FrameRecord, value: u32) -> Option<u64> {
+    (record.kind == FrameKind::Credit).then(|| u64::from(value))
+}
+
+impl Table for FrameRecord {
+    const ID: TableId = TableId::Frames;
+    const DOC: &'static str =
+        "One row per frame that left an egress port in probe.frames and reached the other end.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        time_ps(
+            "When the other end knew of it: its complete arrival, or that of its header where the other end cuts through.",
+            |r| r.time.as_ps(),
+        ),
+        column("sent_ps", "ps", "When its first bit went on the wire.", Take::U64(|r| r.sent.as_ps())),
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        column("kind", "word", "What the frame is.", Take::Word(FRAME_WORDS, |r| r.kind as u8)),
+        column(
+            "priority",
+            "index",
+            "Priority, or virtual lane of InfiniBand, 0 to 7; null for what goes before all priorities.",
+            Take::MaybeU64(|r| r.priority.map(u64::from)),
+        ),
+        column("wire_bytes", "bytes", "Its size on the wire.", Take::U16(|r| r.size)),
+        column("code", "word", "Code point on the wire.", Take::Word(CODE_WORDS, |r| r.code)),
+        column(
+            "echo",
+            "word",
+            "What an ACK or CNP reports about the data: its code point.",
+            Take::Word(CODE_WORDS, |r| r.echo),
+        ),
+        column(
+            "flow",
+            "index",
+            "Flow number, as in the flows table; null for frames of the link and congestion isolation messages.",
+            Take::MaybeU64(|r| r.is_of_a_flow().then(|| u64::from(r.flow))),
+        ),
+        column(
+            "seq",
+            "index",
+            "Data: number of the packet within the flow, from 0. ACK: packets received in order. Null as flow.",
+            Take::MaybeU64(|r| r.is_of_a_flow().then(|| u64::from(r.seq))),
+        ),
+        column(
+            "paused",
+            "bits",
+            "PFC: bit p: priority p is paused. Null for others.",
+            Take::MaybeU64(|r| of_pfc(r, 0)),
+        ),
+        column(
+            "resumed",
+            "bits",
+            "PFC: bit p: priority p is let go. Null for others.",
+            Take::MaybeU64(|r| of_pfc(r, 8)),
+        ),
+        column(
+            "fctbs",
+            "count",
+            "Credit update: FCTBS, credits sent so far. Null for others.",
+            Take::MaybeU64(|r| of_credit(r, r.flow)),
+        ),
+        column(
+            "fccl",
+            "count",
+            "Credit update: FCCL, credits that may have been sent in all. Null for others.",
+            Take::MaybeU64(|r| of_credit(r, r.seq)),
+        ),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.time)
+    }
+}

@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'cra
 FUZZ_SECONDS ?= 20
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
-.PHONY: help build demo reproduce-quick report test test-rust test-python fuzz bench bench-throughput bench-instructions lint format lock clean
+.PHONY: help build demo reproduce-quick report test test-rust test-python viewer test-viewer fuzz bench bench-throughput bench-instructions lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -53,6 +53,14 @@ test-rust: $(STAMPS)/dev
 
 test-python: $(STAMPS)/core $(STAMPS)/test
 	$(BIN)/python -m pytest
+
+# The page is kept in the repository, so that whoever installs Backwater needs no node.
+viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
+	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/viewer/page.html
+
+test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, and whether the one kept is this one; needs node 20
+	cd viewer && npm run --silent check && npm run --silent test && npm run --silent build
+	@cmp viewer/dist/index.html python/backwater/viewer/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
@@ -119,6 +127,11 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 
 $(STAMPS)/test: requirements-test.lock $(STAMPS)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.lock
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/node: viewer/package-lock.json | $(BIN)/python
+	viewer/install.sh
+	cd viewer && npm ci --silent --no-audit --no-fund
 	@mkdir -p $(STAMPS) && touch $@
 
 # Cargo's tools, in debug builds: they are quicker to build, and none of them is what takes the time.

@@ -31,6 +31,7 @@ for path, summary in (
         "blame:blame",
         "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
     ),
+    ("view:view", "Show a run as a page, or two side by side: the fabric, queues, PAUSEs, congestion trees, flows."),
     ("puts:puts", "Print what the PUT streams of a run got across and sent again; draw one packet by packet."),
     ("gpcnet:gpcnet", "Run GPCNeT's network load test under several schemes, print its own tables and rank them."),
     ("throttle:throttle", "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did."),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from backwater.view import View
+
 
 #: What every run.json says.
 _NEEDED = (
@@ -111,6 +113,12 @@ class Results:
     def port(self, name: str) -> str:
         """The label of an egress port, such as ``L0->T2``, from an alias such as ``P2``."""
         return str(self.meta.get("aliases", {}).get(name, name))
+
+    def view(self, beside: Results | None = None) -> View:
+        """The page that shows this run, with another `beside` it if given; shows itself in a notebook."""
+        from backwater.view import View
+
+        return View([self] if beside is None else [self, beside])
 
     @property
     def flows(self) -> pl.LazyFrame:

@@ -34,6 +34,7 @@ def run(
     threads: _AtLeastOne = None,
     engine: Literal["windows", "heap"] | None = None,
     out: Path | None = None,
+    html: Annotated[bool, Parameter(negative="")] = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
@@ -63,6 +64,8 @@ def run(
         The fast one, windows, or the reference, heap; the trajectory is the same.
     out
         The folder for the results folders; `results` if not given.
+    html
+        Write view.html, the page that shows the run, into each results folder; see `backwater view`.
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
@@ -74,7 +77,23 @@ def run(
     todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
-    return _report(outcomes, json_)
+    return _report(outcomes, json_, html)
+
+
+def _pages(outcomes: Sequence[Outcome], wanted: bool, quiet: bool) -> None:
+    """Write the page of each run; of one that is not wanted, but there from before, say that it is not of this run."""
+    from backwater.results import Results
+    from backwater.view.page import NAME
+
+    for folder in (outcome.job.out for outcome in outcomes if outcome.summary is not None):
+        if folder is None:
+            continue
+        if wanted:
+            written = Results(folder).view().write(folder / NAME)
+            if not quiet:
+                print(f"page: {written}")
+        elif (folder / NAME).exists():
+            print(f"note: {folder / NAME} shows an earlier run; --html writes it anew", file=sys.stderr)
 
 
 def _groups(
@@ -118,7 +137,7 @@ def _jobs(
     ]
 
 
-def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
+def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     from backwater import sweep, terminal
     from backwater.commands import failed
@@ -143,6 +162,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool) -> int:
             if len(groups) > 1:
                 terminal.stdout().print(sweep.table(groups, "Schemes"))
                 _print_isolation(groups)
+    _pages(outcomes, pages, as_json)
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""

@@ -1,0 +1,89 @@
+"""One HTML file with the data of runs in it."""
+
+from __future__ import annotations
+
+import html
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backwater.errors import UsageError
+from backwater.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: What `run --html` writes into a results folder.
+NAME = "view.html"
+#: Where the data goes in the page.
+PLACE = "<!--backwater-runs-->"
+_TITLE = "<title>Backwater</title>"
+#: A page shows one run, or two side by side.
+MOST_RUNS = 2
+
+
+class View:
+    """A page of one run, or of two side by side on the same clock. Shows itself in a notebook."""
+
+    def __init__(self, runs: Sequence[Results]) -> None:
+        if not 1 <= len(runs) <= MOST_RUNS:
+            raise UsageError(f"the page shows one run, or two side by side, not {len(runs)}")
+        self.runs = tuple(runs)
+
+    def __repr__(self) -> str:
+        return f"View({', '.join(str(run.folder) for run in self.runs)})"
+
+    @cached_property
+    def html(self) -> str:
+        """The page, complete: it needs no other file and no network."""
+        from backwater.view.collect import packed
+        from backwater.view.encode import element
+
+        template = resources.files("backwater").joinpath("viewer", "page.html").read_text(encoding="utf-8")
+        if template.count(PLACE) != 1 or _TITLE not in template:
+            raise UsageError("the page of the viewer is damaged; install Backwater again, or run make viewer")
+        title = " | ".join(run.folder.absolute().name for run in self.runs)
+        data = "\n".join(element(packed(run)) for run in self.runs)
+        return template.replace(_TITLE, f"<title>{html.escape(title)} · Backwater</title>", 1).replace(PLACE, data, 1)
+
+    def write(self, file: str | Path) -> Path:
+        """Write the page to a file, whole or not at all; returns its path."""
+        path = Path(file)
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {path.absolute().parent} for {path.name}")
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder; name a file such as {path / NAME}")
+        part = path.with_name(f"{path.name}.part")
+        try:
+            part.write_text(self.html, encoding="utf-8")
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise UsageError(f"{path} cannot be written ({error.strerror})") from None
+        return path
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html, quote=True)
+        return (
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="{html.escape(repr(self), quote=True)}" '
+            'style="width:100%;height:720px;border:0"></iframe>'
+        )
+
+
+def find(folders: Sequence[Path]) -> list[Results]:
+    """The runs in these folders: a results folder each, or one folder with one or two of them below it.
+
+    Raises UsageError for anything else, naming what there is.
+    """
+    if len(folders) > MOST_RUNS:
+        raise UsageError(f"the page shows one run, or two side by side; {len(folders)} folders were given")
+    if len(folders) == 1 and folders[0].is_dir() and not (folders[0] / "run.json").exists():
+        below = sorted(file.parent for file in folders[0].rglob("run.json"))
+        if 1 <= len(below) <= MOST_RUNS:
+            return [Results(folder) for folder in below]
+        if below:
+            latest = sorted(below, key=lambda folder: (folder / "run.json").stat().st_mtime, reverse=True)
+            shown = ", ".join(str(folder) for folder in latest[:6]) + (", ..." if len(latest) > 6 else "")
+            raise UsageError(f"{folders[0]} has {len(below)} runs; name one of them, or two: {shown}")
+    return [Results(folder) for folder in folders]

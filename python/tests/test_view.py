@@ -1,0 +1,217 @@
+"""What the page gets of a run: that it says of trees, gates, queues and flows what the tables say; what is missing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import backwater
+import numpy as np
+import polars as pl
+import pytest
+from backwater.errors import UsageError
+from backwater.results import Results
+from backwater.view import spans, truth
+from backwater.view.collect import packed
+from backwater.view.encode import Columns, pack
+from view_reader import Shown, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from backwater.blame import Blame
+
+_QUIET = """
+[run]
+until = "20us"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+delay = "1us"
+[[traffic]]
+name = "late"
+kind = "incast"
+from = "*"
+to = "h0"
+size = "1KB"
+start = "1ms"
+"""
+
+
+@pytest.fixture
+def shown(isolated: Blame) -> Shown:
+    return read(packed(isolated.results))
+
+
+def test_columns_come_back_as_they_were_in_the_narrowest_type() -> None:
+    values = {
+        "small": np.array([-128, 127]),
+        "rising": np.array([10_000_000, 10_000_001, 10_000_003, 9_999_000]),
+        "large": np.array([2**40, 3]),
+        "half": np.array([0.5, 0.25], dtype=np.float32),
+        "none": np.array([], dtype=np.int64),
+    }
+    columns = Columns()
+    for name, array in values.items():
+        columns.add(name, array, delta=name in ("rising", "large"))
+    found = read(pack({}, columns))
+    assert found.columns == {name: array.tolist() for name, array in values.items()}
+    types = {name: (place["type"], place["delta"]) for name, place in columns.placed.items()}
+    assert types["small"] == ("i8", False)
+    assert types["rising"] == ("i32", True)
+    assert types["large"] == ("f64", False)
+
+
+def test_equal_runs_give_equal_bytes(isolated: Blame) -> None:
+    assert packed(isolated.results) == packed(isolated.results)
+
+
+def test_the_network_is_that_of_figure_2(shown: Shown) -> None:
+    # Three switches T0, T1, T2 and L0 in their middle; 20 hosts; each of 23 links has two egress ports.
+    assert {"T0", "T1", "T2", "L0", "S0", "S1", "S2", "R0", "R1", "A0", "A14"} <= set(shown.header["nodes"])
+    ports = shown.table("ports")
+    assert len(ports) == len(shown.header["ports"]) == 46
+    for port, label in zip(ports, shown.header["ports"], strict=True):
+        node, peer = (shown.header["nodes"][int(port[key])] for key in ("node", "peer"))
+        assert label == f"{node}->{peer}"
+    assert shown.header["aliases"]["T2->R1"] == "P3"
+
+
+def test_the_tree_of_figure_3_has_p3_as_its_root_and_p2_p0_p1_as_branches_in_that_order(shown: Shown) -> None:
+    rows = [row for row in shown.table("trees") if shown.label(row["root"]) == "T2->R1"]
+    depth = {shown.label(row["port"]): row["depth"] for row in rows}
+    assert depth["L0->T2"] == 1
+    assert depth["T0->L0"] == depth["T1->L0"] == 2
+    assert shown.label(shown.header["opening"]["root"]) == "T2->R1"
+    assert shown.header["opening"]["why"] == "tree"
+    assert shown.label(shown.columns["roots.port"][0]) == "T2->R1"
+
+
+def test_gates_are_closed_for_as_long_as_the_ports_table_says(isolated: Blame, shown: Shown) -> None:
+    tick = shown.header["tick_ps"]
+    closed: dict[str, float] = {}
+    for row in shown.table("gates"):
+        closed[shown.label(row["port"])] = closed.get(shown.label(row["port"]), 0) + row["length"] * tick
+    known = isolated.results.ports.group_by("port").agg(pl.col("paused_ps").sum()).filter(pl.col("paused_ps") > 0)
+    for label, paused in known.collect().iter_rows():
+        pauses = sum(1 for row in shown.table("gates") if shown.label(row["port"]) == label)
+        # Each interval is rounded to ticks at both ends.
+        assert abs(closed[label] - paused) <= 2 * tick * pauses
+
+
+def test_states_and_marks_add_up_to_the_totals_of_the_ports(isolated: Blame, shown: Shown) -> None:
+    ports = isolated.results.ports.group_by("port").agg(pl.col("ce_marks", "ue_marks", "undetermined_ps").sum())
+    known = {row["port"]: row for row in ports.collect().to_dicts()}
+    found: dict[str, list[float]] = {label: [0, 0, 0] for label in known}
+    for row in shown.table("marks"):
+        found[shown.label(row["port"])][0] += row["ce"]
+        found[shown.label(row["port"])][1] += row["ue"]
+    for row in shown.table("states"):
+        if shown.header["states"][int(row["state"])] == "undetermined":
+            found[shown.label(row["port"])][2] += row["length"] * shown.header["tick_ps"]
+    for label, (ce, ue, undetermined) in found.items():
+        assert (ce, ue) == (known[label]["ce_marks"], known[label]["ue_marks"])
+        assert undetermined == pytest.approx(known[label]["undetermined_ps"], abs=10_000)
+
+
+def test_victims_are_f0_and_f2_and_their_parts_add_up(shown: Shown) -> None:
+    flows = shown.table("flows")
+    victim = shown.header["verdicts"].index("victim")
+    assert {shown.header["traffic"][int(row["traffic"])] for row in flows if row["verdict"] == victim} == {"F0", "F2"}
+    parts = [name.removesuffix("_ps") for name in truth.PARTS if name != "ideal_wait_ps"]
+    for row in flows:
+        if row["finish"] >= 0:
+            lost = row["finish"] - row["start"] - row["ideal_fct"]
+            assert sum(row[part] for part in parts) - row["ideal_wait"] == pytest.approx(lost, abs=len(parts))
+
+
+def test_queues_are_the_samples_without_what_does_not_change(covered: Blame) -> None:
+    found = read(packed(covered.results))
+    port = found.header["ports"].index("T2->R1")
+    points = {
+        row["time"] * found.header["tick_ps"]: row["bytes"] for row in found.table("queues") if row["port"] == port
+    }
+    samples = covered.results.samples.filter(pl.col("port") == "T2->R1")
+    known = dict(samples.group_by("time_ps").agg(pl.col("queue_bytes").sum()).collect().iter_rows())
+    assert found.header["queues"] == "samples"
+    assert points
+    assert all(known[time] == size for time, size in points.items())
+    assert max(points.values()) == max(known.values())
+
+
+def test_without_samples_queues_are_what_marks_and_gates_tell(isolated: Blame, shown: Shown) -> None:
+    assert shown.header["queues"] == "events"
+    assert [entry["setting"] for entry in shown.header["missing"]] == ["probe.sample=10us"]
+    port = shown.header["ports"].index("T2->R1")
+    longest = max(row["bytes"] for row in shown.table("queues") if row["port"] == port)
+    assert (
+        longest
+        == isolated.results.marks.filter(pl.col("port") == "T2->R1").select("queue_bytes").max().collect().item()
+    )
+
+
+def test_most_at_once_is_the_middle_of_the_first_greatest_overlap() -> None:
+    starts, ends = np.array([0, 10, 20, 100]), np.array([30, 25, 40, 200])
+    assert truth.most_at_once(starts, ends) == (22, 3)
+    # What ends when another begins does not overlap it.
+    assert truth.most_at_once(np.array([0, 10]), np.array([10, 20]))[1] == 1
+
+
+def test_too_many_intervals_become_fewer_that_cover_them() -> None:
+    frame = pl.DataFrame({"port": [0] * 1000, "start": range(0, 10_000, 10), "end": range(5, 10_005, 10)})
+    kept, gap = spans.thinned(frame, ["port"], 100, 1)
+    assert kept.height <= 100
+    assert gap >= 5
+    assert kept["start"].min() == 0
+    assert kept["end"].max() == 9_995
+
+
+def test_a_run_in_which_nothing_happened_has_a_page(tmp_path: Path) -> None:
+    file = tmp_path / "quiet.toml"
+    file.write_text(_QUIET, encoding="utf-8")
+    found = read(packed(backwater.run(file, out=tmp_path / "r")))
+    assert len(found.header["ports"]) == 6
+    assert found.header["opening"] == {"root": -1, "time_ps": found.header["end_ps"] // 2, "why": "middle"}
+    assert found.table("trees") == found.table("gates") == found.table("queues") == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "tables"),
+    [("blame", ["holds"]), ("states", ["states"]), ("pauses", ["pauses"]), ("marks", ["marks"])],
+)
+def test_a_table_that_was_not_recorded_is_named_with_the_setting(
+    runs: Callable[..., Blame], flag: str, tables: list[str], tmp_path: Path, isolated: Blame
+) -> None:
+    del runs
+    file = tmp_path / "scene.toml"
+    file.write_text(isolated.results.meta["scenario_text"], encoding="utf-8")
+    overrides = [f"probe.{flag}=false", "run.until=1.2ms", *(["probe.blame=false"] if flag == "pauses" else [])]
+    found = read(packed(backwater.run(file, overrides=overrides, out=tmp_path / "r")))
+    missing = {entry["table"]: entry["setting"] for entry in found.header["missing"]}
+    assert {missing[table] for table in tables} == {f"probe.{flag}=true"}
+    assert found.table("flows")
+
+
+def test_a_partial_run_is_said_to_be_one(isolated: Blame, tmp_path: Path) -> None:
+    _copy(isolated.results, tmp_path, status="interrupted")
+    found = read(packed(Results(tmp_path)))
+    assert found.header["complete"] is False
+    assert any("interrupted" in note for note in found.header["notes"])
+
+
+def test_results_of_another_version_are_refused_with_what_to_do(
+    isolated: Blame, tcd_run: Results, tmp_path: Path
+) -> None:
+    _copy(isolated.results, tmp_path, format=2, version="9.0.0")
+    with pytest.raises(UsageError, match=r"is of format 2 \(Backwater 9\.0\.0\), not 1: run the scenario again"):
+        packed(Results(tmp_path))
+    with pytest.raises(UsageError, match="has no column peer_index: it is of another version of Backwater"):
+        packed(tcd_run)
+
+
+def _copy(results: Results, folder: Path, **changes: object) -> None:
+    for file in results.folder.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "run.json").write_text(json.dumps(results.meta | changes), encoding="utf-8")

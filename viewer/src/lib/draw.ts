@@ -1,0 +1,323 @@
+// The fabric drawn on a canvas: what never changes once, into a picture of its own; what moves in every frame.
+import { STROKE, type Theme } from "./colours";
+import type { Layout } from "./layout";
+import type { Path } from "./paths";
+import { type Branch, type Lens, type Run, State } from "./run";
+
+/** What is to be seen. */
+export interface Scene {
+  run: Run;
+  layout: Layout;
+  theme: Theme;
+  time: number;
+  lens: Lens;
+  /** The root whose tree is highlighted, -1 for none, and its branches now. */
+  root: number;
+  tree: Branch[];
+  /** A chosen port, -1 for none; a chosen flow's path. */
+  port: number;
+  path: Path | null;
+  culprits: Set<number>;
+  victims: Set<number>;
+}
+
+/** Where things are on the screen. */
+export interface Frame {
+  width: number;
+  height: number;
+  /** Zoom, and shift in pixels. */
+  zoom: number;
+  panX: number;
+  panY: number;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+const MARGIN = { x: 14, top: 34, bottom: 34 };
+
+/** The place of a node in pixels. */
+export function nodeAt({ layout }: Pick<Scene, "layout">, frame: Frame, node: number): Point {
+  const width = frame.width - 2 * MARGIN.x;
+  const height = frame.height - MARGIN.top - MARGIN.bottom;
+  return {
+    x: (MARGIN.x + layout.x[node] * width - frame.width / 2) * frame.zoom + frame.width / 2 + frame.panX,
+    y: (MARGIN.top + layout.y[node] * height - frame.height / 2) * frame.zoom + frame.height / 2 + frame.panY,
+  };
+}
+
+/** How far a direction of a link is drawn beside its middle. */
+function aside(scene: Pick<Scene, "layout">, frame: Frame): number {
+  const pitch = scene.layout.pitch * frame.width * frame.zoom;
+  return Math.max(0.7, Math.min(3, pitch / 5));
+}
+
+/** The line of an egress port, from its node to its peer, on the right of the middle as traffic goes. */
+export function line(scene: Pick<Scene, "layout" | "run">, frame: Frame, port: number): [Point, Point] {
+  const from = nodeAt(scene, frame, scene.run.node[port]);
+  if (scene.run.drain[port]) return [from, { x: from.x, y: from.y + 16 }];
+  const to = nodeAt(scene, frame, scene.run.peer[port]);
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const shift = aside(scene, frame);
+  const [dx, dy] = [(-(to.y - from.y) / length) * shift, ((to.x - from.x) / length) * shift];
+  return [
+    { x: from.x + dx, y: from.y + dy },
+    { x: to.x + dx, y: to.y + dy },
+  ];
+}
+
+/** The links and nodes at rest. */
+export function drawGround(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  const { run, theme } = scene;
+  c.clearRect(0, 0, frame.width, frame.height);
+  c.strokeStyle = theme.link;
+  c.lineWidth = 1;
+  c.beginPath();
+  for (let port = 0; port < run.ports; port++) {
+    if (run.drain[port] || run.node[port] > run.peer[port]) continue;
+    const [a, b] = [nodeAt(scene, frame, run.node[port]), nodeAt(scene, frame, run.peer[port])];
+    c.moveTo(a.x, a.y);
+    c.lineTo(b.x, b.y);
+  }
+  c.stroke();
+}
+
+/** One moment. */
+export function drawMoment(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  drawTree(c, scene, frame);
+  drawPath(c, scene, frame);
+  drawStates(c, scene, frame);
+  drawNodes(c, scene, frame);
+  drawRoot(c, scene, frame);
+  drawChosen(c, scene, frame);
+}
+
+function drawTree(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  if (scene.root < 0) return;
+  const ports = scene.tree.map((branch) => branch.port);
+  const live = ports.length > 0 || scene.run.isRoot(scene.root, scene.time);
+  if (!live) return;
+  c.strokeStyle = scene.theme.halo;
+  c.lineCap = "round";
+  c.lineWidth = 11;
+  trace(c, scene, frame, [scene.root, ...ports]);
+  c.lineCap = "butt";
+}
+
+function drawPath(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  if (!scene.path) return;
+  c.strokeStyle = scene.theme.path;
+  c.lineWidth = 7;
+  c.globalAlpha = 0.75;
+  trace(c, scene, frame, scene.path.sure);
+  c.lineWidth = 2;
+  c.setLineDash([2, 5]);
+  trace(c, scene, frame, scene.path.maybe);
+  c.setLineDash([]);
+  c.globalAlpha = 1;
+}
+
+function trace(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, ports: Iterable<number>): void {
+  c.beginPath();
+  for (const port of ports) {
+    const [a, b] = line(scene, frame, port);
+    c.moveTo(a.x, a.y);
+    c.lineTo(b.x, b.y);
+  }
+  c.stroke();
+}
+
+function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  const { run, theme, time, lens } = scene;
+  const inTree = new Set(scene.tree.map((branch) => branch.port)).add(scene.root);
+  const dims = scene.tree.length > 0;
+  const lists: Record<State, number[]>[] = [blank(), blank()];
+  const bars: [number, State, number][] = [];
+  for (let port = 0; port < run.ports; port++) {
+    const state = run.state(port, time, lens);
+    if (state !== State.Free) lists[dims && !inTree.has(port) ? 1 : 0][state].push(port);
+    const queue = run.queue(port, time);
+    if (queue > 0) bars.push([port, state, queue]);
+  }
+  for (const dimmed of [1, 0]) {
+    c.globalAlpha = dimmed ? 0.45 : 1;
+    for (const state of [State.Undetermined, State.Paused, State.Congested]) {
+      c.strokeStyle = theme.state[state];
+      c.lineWidth = STROKE[state].width;
+      c.setLineDash(STROKE[state].dash);
+      trace(c, scene, frame, lists[dimmed][state]);
+    }
+  }
+  c.setLineDash([]);
+  for (const [port, state, queue] of bars) {
+    c.globalAlpha = dims && !inTree.has(port) ? 0.5 : 1;
+    drawQueue(c, scene, frame, port, state, queue);
+  }
+  c.globalAlpha = 1;
+}
+
+function blank(): Record<State, number[]> {
+  return { [State.Free]: [], [State.Congested]: [], [State.Undetermined]: [], [State.Paused]: [] };
+}
+
+/** A queue as a bar that grows from its port along the link; the longest of the run takes two fifths of it. */
+function drawQueue(
+  c: CanvasRenderingContext2D,
+  scene: Scene,
+  frame: Frame,
+  port: number,
+  state: State,
+  queue: number,
+): void {
+  const [a, b] = line(scene, frame, port);
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const share = (0.4 * queue) / Math.max(1, scene.run.peakQueue);
+  if (share * length < 1) return;
+  const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
+  const lead = Math.min(8, length * 0.1);
+  c.strokeStyle = state === State.Free ? scene.theme.queue : scene.theme.state[state];
+  c.lineWidth = Math.max(3, Math.min(8, 2.2 * aside(scene, frame)));
+  c.beginPath();
+  c.moveTo(a.x + ux * lead, a.y + uy * lead);
+  c.lineTo(a.x + ux * (lead + share * length), a.y + uy * (lead + share * length));
+  c.stroke();
+}
+
+/** Half the width of a switch's box. */
+export function boxOf(scene: Pick<Scene, "layout">, frame: Frame, node: number): Point {
+  const { tier, room, pitch } = scene.layout;
+  const wide = (frame.width - 2 * MARGIN.x) * frame.zoom;
+  if (tier[node] === 0) return { x: Math.max(1.2, Math.min(7, pitch * wide * 0.32)), y: 4 };
+  const half = Math.max(2, Math.min(26, room[tier[node]] * wide * 0.44));
+  return { x: half, y: Math.max(5, Math.min(11, half)) };
+}
+
+function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  const { run, theme, layout } = scene;
+  c.font = "11px system-ui, sans-serif";
+  c.textAlign = "center";
+  c.textBaseline = "middle";
+  c.lineWidth = 1;
+  run.header.nodes.forEach((name, node) => {
+    const { x, y } = nodeAt(scene, frame, node);
+    if (x < -40 || x > frame.width + 40) return;
+    const box = boxOf(scene, frame, node);
+    if (layout.tier[node] === 0) {
+      drawHost(c, scene, node, x, y, box, name);
+      return;
+    }
+    c.fillStyle = theme.node;
+    c.strokeStyle = theme.faint;
+    c.beginPath();
+    c.roundRect(x - box.x, y - box.y, 2 * box.x, 2 * box.y, 3);
+    c.fill();
+    c.stroke();
+    c.fillStyle = theme.ink;
+    if (c.measureText(name).width < 2 * box.x - 2) c.fillText(name, x, y + 0.5);
+  });
+}
+
+/** A host: a culprit is a full triangle, a victim an open circle, any other a dot. */
+function drawHost(
+  c: CanvasRenderingContext2D,
+  scene: Scene,
+  node: number,
+  x: number,
+  y: number,
+  box: Point,
+  name: string,
+): void {
+  const { theme } = scene;
+  const [culprit, victim] = [scene.culprits.has(node), scene.victims.has(node)];
+  const size = Math.max(3.2, box.x);
+  c.beginPath();
+  if (culprit) {
+    c.fillStyle = theme.culprit;
+    c.moveTo(x - size, y + size);
+    c.lineTo(x + size, y + size);
+    c.lineTo(x, y - size);
+    c.fill();
+  } else if (victim) {
+    c.strokeStyle = theme.victim;
+    c.lineWidth = 2;
+    c.arc(x, y, Math.max(2.6, size * 0.8), 0, 2 * Math.PI);
+    c.stroke();
+    c.lineWidth = 1;
+  } else {
+    c.fillStyle = theme.faint;
+    c.arc(x, y, Math.min(3.4, box.x), 0, 2 * Math.PI);
+    c.fill();
+  }
+  if (box.x * 6 > c.measureText(name).width) {
+    c.fillStyle = culprit || victim ? theme.ink : theme.faint;
+    c.fillText(name, x, y + 14);
+  }
+}
+
+function drawRoot(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  if (scene.root < 0) return;
+  const [a, b] = line(scene, frame, scene.root);
+  const live = scene.tree.length > 0 || scene.run.isRoot(scene.root, scene.time);
+  const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+  c.strokeStyle = scene.theme.ink;
+  c.lineWidth = live ? 2.5 : 1;
+  for (const radius of live ? [7, 11] : [7]) {
+    c.beginPath();
+    c.arc(middle.x, middle.y, radius, 0, 2 * Math.PI);
+    c.stroke();
+  }
+  tag(c, scene, frame, middle, `root ${scene.run.label(scene.root)}`);
+}
+
+function drawChosen(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  if (scene.port < 0) return;
+  const [a, b] = line(scene, frame, scene.port);
+  c.strokeStyle = scene.theme.ink;
+  c.lineWidth = 1.5;
+  c.setLineDash([1, 3]);
+  trace(c, scene, frame, [scene.port]);
+  c.setLineDash([]);
+  if (scene.port === scene.root) return;
+  tag(c, scene, frame, { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 }, scene.run.label(scene.port));
+}
+
+/** A label beside a place, within the picture. */
+function tag(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, at: Point, text: string): void {
+  c.font = "600 12px system-ui, sans-serif";
+  c.textAlign = "left";
+  c.textBaseline = "middle";
+  const width = c.measureText(text).width + 10;
+  const x = at.x + 16 + width > frame.width ? Math.max(2, at.x - 16 - width) : at.x + 16;
+  c.globalAlpha = 0.9;
+  c.fillStyle = scene.theme.ground;
+  c.beginPath();
+  c.roundRect(x, at.y - 10, width, 20, 4);
+  c.fill();
+  c.globalAlpha = 1;
+  c.fillStyle = scene.theme.ink;
+  c.fillText(text, x + 5, at.y + 0.5);
+}
+
+/** The egress port whose line is nearest to a place, or a node's box that it is in; nothing farther than 8 pixels. */
+export function hit(scene: Scene, frame: Frame, at: Point): { port: number; node: number } {
+  let [best, near] = [-1, 8];
+  for (let node = 0; node < scene.run.header.nodes.length; node++) {
+    const place = nodeAt(scene, frame, node);
+    const box = boxOf(scene, frame, node);
+    if (Math.abs(place.x - at.x) <= box.x + 1 && Math.abs(place.y - at.y) <= box.y + 1) return { port: -1, node };
+  }
+  for (let port = 0; port < scene.run.ports; port++) {
+    const away = distance(at, ...line(scene, frame, port));
+    if (away < near) [best, near] = [port, away];
+  }
+  return { port: best, node: -1 };
+}
+
+function distance(p: Point, a: Point, b: Point): number {
+  const [dx, dy] = [b.x - a.x, b.y - a.y];
+  const along = ((p.x - a.x) * dx + (p.y - a.y) * dy) / (dx * dx + dy * dy || 1);
+  const t = Math.max(0, Math.min(1, along));
+  return Math.hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+}

@@ -1,0 +1,7 @@
+import { mount } from "svelte";
+import App from "./App.svelte";
+import "./style.css";
+
+const target = document.getElementById("app");
+if (!target) throw new Error("the page has no place for the viewer");
+mount(App, { target });

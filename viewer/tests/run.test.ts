@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { roles } from "../src/lib/roles";
+import { State } from "../src/lib/run";
+import { run } from "./scene";
+
+// a - s - b; ports: 0 a->s, 1 s->a, 2 s->b, 3 b->s. The run has 1 000 000 ticks of 1 ns.
+const links: [string, string][] = [["a", "s"], ["s", "b"]];
+
+test("a gate that is closed shows over what the detector says, and that over a free port", () => {
+  const found = run(links, {
+    "gates.port": [2],
+    "gates.start": [100],
+    "gates.length": [50],
+    "states.port": [2, 2],
+    "states.start": [50, 300],
+    "states.length": [200, 100],
+    "states.state": [2, 1],
+  });
+  const at = (time: number) => found.state(2, time, "detector");
+  expect([0, 60, 120, 160, 260, 350].map(at)).toEqual([
+    State.Free,
+    State.Undetermined,
+    State.Paused,
+    State.Undetermined,
+    State.Free,
+    State.Congested,
+  ]);
+});
+
+test("a detector without states of its own takes a long queue for congestion; the truth asks who holds it", () => {
+  const found = run(links, {
+    "long.port": [2, 2],
+    "long.start": [0, 100],
+    "long.length": [100, 100],
+    "long.held": [1, 0],
+    "held.port": [2],
+    "held.start": [0],
+    "held.length": [100],
+  });
+  expect(found.judges).toBe(false);
+  expect([50, 150].map((time) => found.state(2, time, "detector"))).toEqual([State.Congested, State.Congested]);
+  expect([50, 150].map((time) => found.state(2, time, "truth"))).toEqual([State.Undetermined, State.Congested]);
+  expect(found.isRoot(2, 150)).toBe(true);
+});
+
+test("a queue is a line between points, whatever its port's neighbours have", () => {
+  const found = run(links, { "queues.port": [1, 2, 2, 2], "queues.time": [5, 10, 20, 900_000], "queues.bytes": [7, 0, 100, 50] });
+  expect([5, 10, 15, 20].map((time) => found.queue(2, time))).toEqual([0, 0, 50, 100]);
+  // Long after the last point before a gap nothing is claimed.
+  expect(found.queue(2, 500_000)).toBe(0);
+  expect(found.queue(3, 15)).toBe(0);
+  expect(found.peakQueue).toBe(100);
+});
+
+test("a tree has each branch once, at its time, and the largest is found", () => {
+  const found = run(links, {
+    "trees.port": [0, 1, 1],
+    "trees.start": [0, 50, 60],
+    "trees.length": [100, 100, 20],
+    "trees.root": [2, 2, 3],
+    "trees.depth": [1, 2, 1],
+  });
+  expect(found.tree(2, 70)).toEqual([{ port: 0, depth: 1 }, { port: 1, depth: 2 }]);
+  expect(found.tree(2, 120)).toEqual([{ port: 1, depth: 2 }]);
+  expect(found.largestRoot(70)).toBe(2);
+  expect(found.largestRoot(500)).toBe(-1);
+});
+
+test("overlapping intervals of a port are found, the one that began last first", () => {
+  const found = run(links, {
+    "states.port": [2, 2, 2],
+    "states.start": [0, 10, 20],
+    "states.length": [1000, 5, 5],
+    "states.state": [2, 1, 1],
+  });
+  expect([5, 12, 17, 22, 500, 1000].map((time) => found.states.at(2, time))).toEqual([0, 1, 0, 2, 0, -1]);
+});
+
+test("culprits feed the root and are under way; victims wait in its tree and do not", () => {
+  const found = run(
+    links,
+    {
+      "trees.port": [0],
+      "trees.start": [0],
+      "trees.length": [100],
+      "trees.root": [2],
+      "trees.depth": [1],
+      "flows.flow": [4, 5, 6],
+      "flows.src": [0, 2, 2],
+      "flows.dst": [2, 0, 0],
+      "flows.start": [0, 0, 90],
+      "flows.finish": [-1, 60, -1],
+      "flows.verdict": [3, 2, 2],
+      "feeding.root": [2],
+      "feeding.flow": [4],
+      "feeding.share": [1],
+      "waits.flow": [4, 5, 6],
+      "waits.port": [0, 0, 0],
+      "waits.packets": [1, 1, 1],
+      "waits.mean": [1, 1, 1],
+    },
+    { nodes: ["a", "s", "b"] },
+  );
+  const names = (set: Set<number>) => [...set].map((node) => found.header.nodes[node]);
+  const at = (time: number) => roles(found, 2, found.tree(2, time), time);
+  expect(names(at(50).culprits)).toEqual(["a"]);
+  expect(names(at(50).victims)).toEqual(["b"]);
+  expect(names(at(70).victims)).toEqual([]);
+  expect(names(at(500).culprits)).toEqual([]);
+});
+
+test("closed gates over time are a mean of each part", () => {
+  const found = run(links, { "gates.port": [0, 2], "gates.start": [0, 250_000], "gates.length": [500_000, 500_000] });
+  expect([...found.closedOverTime(4, 1_000_000)]).toEqual([1, 2, 1, 0]);
+});
+
+test("an empty run has nothing and breaks nothing", () => {
+  const found = run([]);
+  expect(found.ports).toBe(0);
+  expect(found.roots).toEqual([]);
+  expect(found.queue(0, 5)).toBe(0);
+  expect(found.state(0, 5, "truth")).toBe(State.Free);
+});

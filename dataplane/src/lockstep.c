@@ -1,0 +1,138 @@
+/* See lockstep.h. */
+#include "lockstep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often a process that is held back looks whether the others are still alive. */
+#define LOOKS_PER_CHECK 4096
+
+/* One cache line for each process. */
+struct slot {
+	uint64_t now_ps;
+	int32_t pid;
+	uint32_t joined;
+} __attribute__((aligned(64)));
+
+struct lockstep_page {
+	struct slot slots[LOCKSTEP_MOST];
+};
+
+int lockstep_join(struct lockstep *lockstep, const char *path, unsigned self, unsigned processes, uint64_t lookahead_ps)
+{
+	if (processes < 1 || processes > LOCKSTEP_MOST || self >= processes || lookahead_ps == 0)
+		return -EINVAL;
+	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (file < 0)
+		return -errno;
+	if (ftruncate(file, sizeof(struct lockstep_page)) < 0) {
+		int error = -errno;
+
+		close(file);
+		return error;
+	}
+	void *page = mmap(NULL, sizeof(struct lockstep_page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	close(file);
+	if (page == MAP_FAILED)
+		return -errno;
+	*lockstep = (struct lockstep){
+		.page = page, .self = self, .processes = processes, .lookahead_ps = lookahead_ps,
+	};
+	struct slot *slot = &lockstep->page->slots[self];
+
+	__atomic_store_n(&slot->now_ps, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->pid, getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->joined, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* A page may be left over from an earlier run: what a dead process wrote does not count. */
+static bool is_there(const struct slot *slot)
+{
+	return __atomic_load_n(&slot->joined, __ATOMIC_ACQUIRE) != 0 &&
+	       (kill(__atomic_load_n(&slot->pid, __ATOMIC_RELAXED), 0) == 0 || errno != ESRCH);
+}
+
+bool lockstep_wait_for_all(struct lockstep *lockstep, unsigned timeout_ms)
+{
+	for (unsigned waited_ms = 0;; waited_ms++) {
+		unsigned joined = 0;
+
+		for (unsigned i = 0; i < lockstep->processes; i++)
+			joined += is_there(&lockstep->page->slots[i]);
+		if (joined == lockstep->processes)
+			return true;
+		if (waited_ms >= timeout_ms || (lockstep->stop && *lockstep->stop))
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+/* The processes that were killed no longer hold anybody up. */
+static void bury_the_dead(struct lockstep *lockstep)
+{
+	for (unsigned i = 0; i < lockstep->processes; i++) {
+		struct slot *slot = &lockstep->page->slots[i];
+
+		if (i == lockstep->self || __atomic_load_n(&slot->now_ps, __ATOMIC_ACQUIRE) == UINT64_MAX)
+			continue;
+		if (kill(__atomic_load_n(&slot->pid, __ATOMIC_RELAXED), 0) < 0 && errno == ESRCH) {
+			__atomic_store_n(&slot->now_ps, UINT64_MAX, __ATOMIC_RELEASE);
+			lockstep->lost++;
+		}
+	}
+}
+
+static uint64_t slowest_other(const struct lockstep *lockstep)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < lockstep->processes; i++) {
+		if (i == lockstep->self)
+			continue;
+		uint64_t now = __atomic_load_n(&lockstep->page->slots[i].now_ps, __ATOMIC_ACQUIRE);
+
+		if (now < least)
+			least = now;
+	}
+	return least;
+}
+
+uint64_t lockstep_advance(struct lockstep *lockstep, uint64_t now_ps, uint64_t wanted_ps)
+{
+	uint64_t lookahead = lockstep->lookahead_ps;
+
+	if (lockstep->horizon_ps != UINT64_MAX && wanted_ps > lockstep->horizon_ps + lookahead) {
+		lockstep->horizon_ps = slowest_other(lockstep);
+		if (lockstep->horizon_ps != UINT64_MAX && wanted_ps > lockstep->horizon_ps + lookahead) {
+			uint64_t limit = lockstep->horizon_ps + lookahead;
+
+			wanted_ps = limit > now_ps ? limit : now_ps;
+		}
+	}
+	__atomic_store_n(&lockstep->page->slots[lockstep->self].now_ps, wanted_ps, __ATOMIC_RELEASE);
+	if (wanted_ps == now_ps) {
+		lockstep->yields++;
+		if (++lockstep->held_back % LOOKS_PER_CHECK == 0)
+			bury_the_dead(lockstep);
+		sched_yield();
+	}
+	return wanted_ps;
+}
+
+void lockstep_leave(struct lockstep *lockstep)
+{
+	if (!lockstep->page)
+		return;
+	__atomic_store_n(&lockstep->page->slots[lockstep->self].now_ps, UINT64_MAX, __ATOMIC_RELEASE);
+	munmap(lockstep->page, sizeof(struct lockstep_page));
+	lockstep->page = NULL;
+}

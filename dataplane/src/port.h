@@ -1,0 +1,113 @@
+/* A port of a node: the wire, an egress queue for each priority, flow control both ways, the accounting of what came in here.
+ *
+ *   wire ─▶ port_receive ─▶ the node ─▶ port_enqueue (of another port) ─▶ queue ─▶ gate ─▶ detector ─▶ port_transmit ─▶ wire
+ *               │ control frames end here        ▲                                      │
+ *               └ ingress bytes += ──────────────┼───────────── ingress bytes −= ◀──────┘
+ */
+#ifndef BACKWATER_PORT_H
+#define BACKWATER_PORT_H
+
+#include "counters.h"
+#include "credits.h"
+#include "detector.h"
+#include "frame.h"
+#include "pfc.h"
+#include "wire.h"
+
+enum flow_control { FLOW_NONE, FLOW_PFC, FLOW_CREDITS };
+
+#define PORT_NAME_BYTES 32
+
+struct port_config {
+	char name[PORT_NAME_BYTES];
+	uint8_t mac[6];
+	enum flow_control flow_control;
+	/* Priorities (virtual lanes) under flow control, one bit each. The others are lossy. */
+	uint8_t lossless;
+	struct pfc_config pfc;
+	struct credits_config credits;
+	/* What an ingress priority under PFC may hold (xoff and headroom), and an egress queue of a lossy one. 0: as many as there are mbufs. */
+	uint64_t ingress_limit_bytes, lossy_queue_bytes;
+	/* The rate that times PAUSEs and that credits are compared with, where the wire has none of its own. */
+	uint64_t nominal_bps;
+	/* NULL: nothing is marked. Shared by all ports with the same parameters; outlives them. */
+	const struct detector *detector;
+};
+
+/* In which priorities a node holds back an upstream port: shared by its ports. */
+struct holds {
+	unsigned ports[PRIORITIES];
+	uint64_t last_ps[PRIORITIES];
+};
+
+/* One priority of the egress side. */
+struct lane {
+	struct fifo queue;
+	uint64_t bytes;
+	uint32_t packets;
+	/* Since when the first frame could have left: it came into an empty queue, or the gate opened. */
+	uint64_t ready_ps;
+	uint64_t closed_since_ps;
+	struct pfc_gate gate;
+	struct credit_sender credit;
+	struct detector_registers registers;
+	uint8_t state;
+};
+
+/* One priority of the ingress side. */
+struct ingress {
+	struct pfc_ingress pfc;
+	struct credit_receiver credit;
+	bool holding;
+};
+
+struct port {
+	struct wire wire;
+	/* Bit p: frames wait in priority p; its gate is closed; it is in a storm; a PAUSE or RESUME for it is to be sent. */
+	uint8_t backlog, closed, storming, pfc_due;
+	bool credits_due;
+	uint8_t holding;
+	enum flow_control flow_control;
+	uint64_t control_ready_ps, next_credits_ps, quantum_ps, next_refresh_ps;
+	struct lane lanes[PRIORITIES];
+	struct ingress ingress[PRIORITIES];
+	struct port_config config;
+	struct port_counters count;
+	struct holds *holds;
+	struct rte_mempool *pool;
+	uint64_t random;
+	/* Of the node's own: what a switch wants to know about the port (its number). */
+	unsigned index;
+};
+
+/* The wire must have been initialised (wire_init) with port->count.tx_retries. `holds` is shared by the ports of a node; frames that the
+ * port itself makes (PFC, credits) come from `pool`; `seed` is for detectors that draw lots. */
+void port_init(struct port *port, const struct port_config *config, struct holds *holds, struct rte_mempool *pool, uint64_t seed);
+
+/* Frames for the node; what is for the port itself is taken in, what cannot be passed on is counted and freed. */
+unsigned port_receive(struct port *port, uint64_t now_ps, struct rte_mbuf **frames, unsigned most);
+
+/* Takes a frame into the egress queue of its priority, or counts it as dropped and frees it. Returns whether it was taken. */
+bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
+
+/* Sends what may be sent by now; returns how many frames. */
+unsigned port_transmit(struct port *port, uint64_t now_ps);
+
+/* A frame ends at this node: its place in the ingress buffer is free, and so is the frame. */
+void port_consume(struct rte_mbuf *mbuf, uint64_t now_ps);
+
+/* The same for one that is dropped here, for a reason, at the port where the reason lies. */
+void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps);
+
+static inline uint64_t port_queued_bytes(const struct port *port, unsigned priority)
+{
+	return port->lanes[priority].bytes;
+}
+
+/* Frames in all egress queues and in the batch that the device has not taken yet. */
+uint64_t port_queued_frames(const struct port *port);
+
+/* Frees every frame of the port and counts it as dropped by the shutdown. */
+void port_drain(struct port *port);
+
+#endif

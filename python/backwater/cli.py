@@ -64,6 +64,16 @@ trace = App(name="trace", help="Messages that depend on each other: traces of ap
 trace.command("backwater.commands.trace:import_", name="import", help="Make a trace file of a VEF trace.")
 app.command(trace)
 
+export = App(name="export", help="Results for other tools.")
+for name, summary in (
+    ("fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
+    ("pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
+    ("perfetto", "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks."),
+    ("csv", "Write tables as CSV, one file each."),
+):
+    export.command(f"backwater.commands.export:{name}", help=summary)
+app.command(export)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""

@@ -1,0 +1,114 @@
+"""``backwater export``: results for the tools that people have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from backwater.results import Results
+
+Out = Annotated[Path | None, Parameter(name="--out")]
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+def fct(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
+    """Write the flows that finished as HPCC's ns-3 simulator does: fct.txt.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    out
+        Where to write; `fct.txt` in the results folder if not given. One that exists is replaced.
+    json_
+        Print JSON.
+    """
+    from backwater.exporting import hpcc
+
+    _lines(results, out, "fct.txt", "flows", hpcc.write_fct, as_json=json_)
+
+
+def pfc(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
+    """Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt. Needs the table `pauses`.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    out
+        Where to write; `pfc.txt` in the results folder if not given. One that exists is replaced.
+    json_
+        Print JSON.
+    """
+    from backwater.exporting import hpcc
+
+    _lines(results, out, "pfc.txt", "PAUSEs and RESUMEs", hpcc.write_pfc, as_json=json_)
+
+
+def perfetto(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
+    """Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.
+
+    What the run has no table of is not in the trace; [probe] of the scenario says which there are.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    out
+        Where to write; `perfetto.json` in the results folder if not given. One that exists is replaced.
+    json_
+        Print JSON.
+    """
+    from backwater.exporting import perfetto as trace
+    from backwater.results import Results
+
+    run = Results(results)
+    place = out if out is not None else run.folder / "perfetto.json"
+    events, left_out = trace.write(run, place)
+    told = f"{place}: {events} events"
+    if left_out:
+        told += f"; {left_out} marks beyond the first {trace.MARKS} are left out"
+    _tell(told, {"file": str(place), "events": events, "marks_left_out": left_out}, as_json=json_)
+
+
+def csv(results: Path, tables: tuple[str, ...] = (), /, *, out: Out = None, json_: Json = False) -> None:
+    """Write tables as CSV, one file each, with the columns' names in the first line.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    tables
+        The tables; all that there are if none is named.
+    out
+        The folder to write to; `csv` in the results folder if not given. Files that exist are replaced.
+    json_
+        Print JSON.
+    """
+    from backwater.exporting import comma
+    from backwater.results import Results
+
+    run = Results(results)
+    files = comma.write(run, tables, out if out is not None else run.folder / "csv")
+    _tell("\n".join(str(file) for file in files), {"files": [str(file) for file in files]}, as_json=json_)
+
+
+def _lines(
+    results: Path, out: Path | None, name: str, what: str, write: Callable[[Results, Path], int], *, as_json: bool
+) -> None:
+    from backwater.results import Results
+
+    run = Results(results)
+    place = out if out is not None else run.folder / name
+    number = write(run, place)
+    _tell(f"{place}: {number} {what}", {"file": str(place), "lines": number}, as_json=as_json)
+
+
+def _tell(line: str, data: dict[str, Any], *, as_json: bool) -> None:
+    print(json.dumps(data, indent=2) if as_json else line)

@@ -1,0 +1,146 @@
+"""Results for other tools: HPCC's text files, Perfetto, CSV."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from backwater.cli import main
+from backwater.errors import Exit
+from backwater.exporting import hpcc
+from backwater.results import Results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: h1 and h2 send 30 kB each to h0, all over 100 Gbps and 1 us; Xoff is low enough for a PAUSE each.
+SCENARIO = """
+profile = "ideal"
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+delay = "1us"
+
+[switch.pfc]
+threshold = "static"
+xoff = "10KB"
+xon = "5KB"
+
+[cc]
+kind = "none"
+
+[[traffic]]
+name = "two"
+kind = "incast"
+from = ["h1", "h2"]
+to = "h0"
+size = "30KB"
+start = "2us"
+
+[probe]
+sample = "1us"
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("export")
+    file = folder / "two.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert main(["run", str(file), "--out", str(folder / "results")]) == Exit.OK
+    return next(Results.find(folder / "results"))
+
+
+def test_node_addresses_are_those_of_the_hpcc_simulator() -> None:
+    # 11.(id / 256).(id mod 256).1
+    assert [hpcc.address(node) for node in (0, 1, 255, 256, 319)] == [
+        "0b000001",
+        "0b000101",
+        "0b00ff01",
+        "0b010001",
+        "0b013f01",
+    ]
+
+
+def test_fct_txt_has_a_line_for_each_flow_in_the_order_of_their_ends(run: Results, tmp_path: Path) -> None:
+    out = tmp_path / "fct.txt"
+    assert main(["export", "fct", str(run.folder), "--out", str(out)]) == Exit.OK
+    lines = [line.split() for line in out.read_text(encoding="utf-8").splitlines()]
+    assert {tuple(line[:6]) for line in lines} == {
+        ("0b000101", "0b000001", "10000", "100", "30000", "2000"),
+        ("0b000201", "0b000001", "10000", "100", "30000", "2000"),
+    }
+    flows = run.flows.select("finish_ps", "acked_ps", "ideal_fct_ps").collect()
+    ends = sorted(flows.select(pl.coalesce("acked_ps", "finish_ps")).to_series())
+    assert [int(line[6]) for line in lines] == [(end - 2_000_000) // 1000 for end in ends]
+    # Alone: 30 packets of 1000 B or so at 80 ns each, twice one delay, one more packet at the switch.
+    assert all(4_400 <= int(line[7]) <= 4_700 for line in lines)
+
+
+def test_pfc_txt_has_each_pause_at_the_port_that_it_stops(run: Results, tmp_path: Path) -> None:
+    out = tmp_path / "pfc.txt"
+    assert main(["export", "pfc", str(run.folder), "--out", str(out)]) == Exit.OK
+    lines = [tuple(int(word) for word in line.split()) for line in out.read_text(encoding="utf-8").splitlines()]
+    # Hosts 1 and 2 by their only port, which ns-3 calls 1.
+    assert {line[1:4] for line in lines} == {(1, 0, 1), (2, 0, 1)}
+    for node in (1, 2):
+        kinds = [line[4] for line in lines if line[1] == node]
+        assert kinds
+        assert kinds == [1, 0] * (len(kinds) // 2)
+    assert [line[0] for line in lines] == sorted(line[0] for line in lines)
+
+
+def test_a_perfetto_trace_has_every_flow_every_pause_and_names_its_ports(run: Results, tmp_path: Path) -> None:
+    out = tmp_path / "perfetto.json"
+    assert main(["export", "perfetto", str(run.folder), "--out", str(out)]) == Exit.OK
+    trace: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    events = trace["traceEvents"]
+    begun = [event for event in events if event["ph"] == "b"]
+    assert sorted(event["name"] for event in begun) == ["two to h0", "two to h0"]
+    assert all(event["ts"] == 2.0 for event in begun)
+    assert sum(event["ph"] == "e" for event in events) == 2
+    paused = [event for event in events if event["ph"] == "X" and event["name"] == "paused"]
+    changes = run.pauses.collect()
+    assert len(paused) == changes["paused"].sum()
+    total = run.ports.select(pl.col("paused_ps").sum()).collect().item()
+    assert sum(event["dur"] for event in paused) == pytest.approx(total / 1e6)
+    assert trace["otherData"]["digest"] == run.digest
+
+
+def test_spans_of_one_thread_of_a_perfetto_trace_do_not_overlap(run: Results, tmp_path: Path) -> None:
+    out = tmp_path / "perfetto.json"
+    assert main(["export", "perfetto", str(run.folder), "--out", str(out)]) == Exit.OK
+    events = json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
+    ends: dict[tuple[int, int], float] = {}
+    for event in sorted((event for event in events if event["ph"] == "X"), key=lambda event: event["ts"]):
+        thread = (event["pid"], event["tid"])
+        assert event["ts"] >= ends.get(thread, 0.0)
+        ends[thread] = event["ts"] + event["dur"]
+
+
+def test_tables_as_csv_hold_what_the_tables_hold(run: Results, tmp_path: Path) -> None:
+    assert main(["export", "csv", str(run.folder), "flows", "pauses", "--out", str(tmp_path)]) == Exit.OK
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["flows.csv", "pauses.csv"]
+    assert pl.read_csv(tmp_path / "flows.csv")["finish_ps"].to_list() == run.flows.collect()["finish_ps"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["csv", "{run}", "flowers"], "has no table 'flowers'"),
+        (["fct", "{run}", "--out", "{run}/run.json/x"], "cannot be written"),
+        (["fct", "nowhere"], "not a results folder"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(
+    run: Results, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    before = sorted(run.folder.iterdir())
+    words = [word.replace("{run}", str(run.folder)) for word in arguments]
+    assert main(["export", *words]) == Exit.BAD_INPUT
+    assert message in capsys.readouterr().err
+    assert sorted(run.folder.iterdir()) == before

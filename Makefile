@@ -20,7 +20,8 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'cra
 FUZZ_SECONDS ?= 20
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
-.PHONY: help build demo reproduce-quick report test test-rust test-python viewer test-viewer fuzz bench bench-throughput bench-instructions lint format lock clean
+# Every target with a line of help, and those that only others call, are no files.
+.PHONY: test-rust test-python $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' Makefile)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -112,6 +113,13 @@ lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra test --constraints requirements.lock --universal --generate-hashes \
 	  --python-version 3.11 --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet \
 	  --output-file requirements-test.lock
+
+wheel: $(STAMPS)/core ## build the wheel into target/wheels
+	rm -f target/wheels/backwater-*.whl
+	source $(BIN)/activate && maturin build --release --locked --quiet --out target/wheels
+
+test-wheel: wheel ## install the wheel into an empty environment and run it with no compiler in reach
+	packaging/wheel-test.sh target/wheels/backwater-*.whl $(PYTHON)
 
 clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) target fuzz/target fuzz/corpus results python/backwater/_core*.so

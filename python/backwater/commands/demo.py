@@ -33,7 +33,7 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
     Parameters
     ----------
     scenario
-        Another scenario with ports P0 to P3; scenarios/single-congestion-point.toml of the checkout if not given.
+        Another scenario with ports P0 to P3; scenarios/single-congestion-point.toml if not given.
     out
         Where the two results folders go.
     picture
@@ -65,11 +65,8 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
 
 
 def _shipped() -> Path:
-    """The scenario in the checkout that this package was built from, or below the working folder."""
-    for root in (Path(__file__).parents[3], Path.cwd()):
-        if (root / "scenarios" / _SCENARIO).is_file():
-            return root / "scenarios" / _SCENARIO
-    raise UsageError(f"scenarios/{_SCENARIO} was not found; run this in the checkout, or name a file with --scenario")
+    """The scenario that comes with the package; in a checkout, a link to the one in scenarios/."""
+    return (Path(__file__).parents[1] / "scenarios" / _SCENARIO).resolve()
 
 
 def _check_picture(picture: Path) -> None:

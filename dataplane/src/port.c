@@ -7,7 +7,9 @@
 
 void port_init(struct port *port, const struct port_config *config, struct holds *holds, struct rte_mempool *pool, uint64_t seed)
 {
+	memset(port, 0, sizeof(*port));
 	port->config = *config;
+	wire_init(&port->wire, config->rate_bps, config->delay_ps, config->overhead_bytes, &port->count.tx_retries);
 	port->flow_control = config->flow_control;
 	port->holds = holds;
 	port->pool = pool;
@@ -222,17 +224,32 @@ uint64_t port_queued_frames(const struct port *port)
 	return frames;
 }
 
-void port_drain(struct port *port)
+/* Empties the queue of a lane. */
+static void empty_lane(struct port *port, unsigned priority, enum drop_reason reason, uint64_t now_ps)
 {
+	struct lane *lane = &port->lanes[priority];
 	struct rte_mbuf *mbuf;
 
+	while ((mbuf = fifo_pop(&lane->queue)))
+		port_drop(port, mbuf, reason, now_ps);
+	lane->packets = 0;
+	lane->bytes = 0;
+	port->backlog &= (uint8_t)~(1 << priority);
+}
+
+void port_link_down(struct port *port, uint64_t now_ps)
+{
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		while ((mbuf = fifo_pop(&port->lanes[i].queue))) {
-			count(&port->count.drops[DROP_SHUTDOWN], 1);
-			rte_pktmbuf_free(mbuf);
-		}
-		port->lanes[i].packets = 0;
-		port->lanes[i].bytes = 0;
+		empty_lane(port, i, DROP_LINK_DOWN, now_ps);
+		if (port->closed >> i & 1)
+			port_open_gate(port, i, now_ps);
+		port->lanes[i].gate.closed = false;
 	}
-	port->backlog = 0;
+}
+
+void port_drain(struct port *port)
+{
+	for (unsigned i = 0; i < PRIORITIES; i++)
+		empty_lane(port, i, DROP_SHUTDOWN, 0);
+	wire_drain(&port->wire);
 }

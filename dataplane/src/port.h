@@ -21,6 +21,9 @@ enum flow_control { FLOW_NONE, FLOW_PFC, FLOW_CREDITS };
 struct port_config {
 	char name[PORT_NAME_BYTES];
 	uint8_t mac[6];
+	/* The link: see wire.h. A rate of 0 leaves the pace to the device. */
+	uint64_t rate_bps, delay_ps;
+	uint32_t overhead_bytes;
 	enum flow_control flow_control;
 	/* Priorities (virtual lanes) under flow control, one bit each. The others are lossy. */
 	uint8_t lossless;
@@ -80,7 +83,7 @@ struct port {
 	unsigned index;
 };
 
-/* The wire must have been initialised (wire_init) with port->count.tx_retries. `holds` is shared by the ports of a node; frames that the
+/* To be followed by wire_join() or wire_attach() on port->wire. `holds` is shared by the ports of a node; frames that the
  * port itself makes (PFC, credits) come from `pool`; `seed` is for detectors that draw lots. */
 void port_init(struct port *port, const struct port_config *config, struct holds *holds, struct rte_mempool *pool, uint64_t seed);
 
@@ -107,7 +110,10 @@ static inline uint64_t port_queued_bytes(const struct port *port, unsigned prior
 /* Frames in all egress queues and in the batch that the device has not taken yet. */
 uint64_t port_queued_frames(const struct port *port);
 
-/* Frees every frame of the port and counts it as dropped by the shutdown. */
+/* The link has gone: what waits for it is dropped, no gate is closed any more. */
+void port_link_down(struct port *port, uint64_t now_ps);
+
+/* Frees every frame of the port, and what is on the wire towards it, and counts it as dropped by the shutdown. */
 void port_drain(struct port *port);
 
 #endif

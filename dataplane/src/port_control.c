@@ -85,7 +85,7 @@ static void close_gate(struct port *port, unsigned priority, uint64_t now_ps)
 	count(&port->count.off_periods[priority], 1);
 }
 
-static void open_gate(struct port *port, unsigned priority, uint64_t now_ps)
+void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps)
 {
 	struct lane *lane = &port->lanes[priority];
 
@@ -113,7 +113,7 @@ static void obey(struct port *port, const struct pfc_message *message, uint64_t 
 			count(&port->count.pauses_ignored, 1);
 		switch (pfc_gate_pause(gate, now_ps, message->quanta[i] * port->quantum_ps)) {
 		case GATE_CLOSED: close_gate(port, i, now_ps); break;
-		case GATE_OPENED: open_gate(port, i, now_ps); break;
+		case GATE_OPENED: port_open_gate(port, i, now_ps); break;
 		case GATE_SAME: break;
 		}
 	}
@@ -143,7 +143,7 @@ static enum drop_reason take_credits(struct port *port, const struct credit_mess
 		}
 		if ((port->closed >> i & 1) && lane->queue.head &&
 		    credit_fits(&lane->credit, credit_blocks(rte_pktmbuf_pkt_len(lane->queue.head))))
-			open_gate(port, i, now_ps);
+			port_open_gate(port, i, now_ps);
 	}
 	return fault;
 }
@@ -204,7 +204,7 @@ static void begin_storm(struct port *port, unsigned priority, uint64_t now_ps)
 
 	port->storming |= (uint8_t)(1 << priority);
 	count(&port->count.storms, 1);
-	open_gate(port, priority, now_ps);
+	port_open_gate(port, priority, now_ps);
 	if (port->config.pfc.watchdog_action == WATCHDOG_FORWARD)
 		return;
 	while ((mbuf = fifo_pop(&lane->queue)))
@@ -222,7 +222,7 @@ static void gate_timers(struct port *port, uint64_t now_ps)
 
 		if (pfc_gate_expire(gate, now_ps) == GATE_OPENED) {
 			count(&port->count.pause_expired, 1);
-			open_gate(port, i, gate->opens_at_ps);
+			port_open_gate(port, i, gate->opens_at_ps);
 		}
 		switch (pfc_watchdog(gate, &port->config.pfc, now_ps, port->backlog >> i & 1)) {
 		case STORM_BEGINS:

@@ -16,6 +16,9 @@ void port_take_control(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps
 /* Takes credit for the first frame of a lane; false, and the gate closes, if there is too little. */
 bool port_take_credit(struct port *port, unsigned priority, uint64_t now_ps);
 
+/* The gate of a lane, which is closed, opens. */
+void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps);
+
 /* PAUSEs that are over, PAUSEs to be sent again, the next credit message, the watchdog. */
 void port_timers(struct port *port, uint64_t now_ps);
 

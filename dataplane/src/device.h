@@ -1,0 +1,26 @@
+/* DPDK devices as ports: memif, af_packet, tap, null, ring, pcap, or a network card. */
+#ifndef BACKWATER_DEVICE_H
+#define BACKWATER_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+/* Starts the environment of DPDK: one lcore, no huge pages. `needs_pci`: look for network cards. False, with a message on stderr. */
+bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib);
+
+/* Whether a name is that of a card on the PCI bus (0000:03:00.0) rather than of a virtual device (net_memif0,role=client,...). */
+bool device_is_pci(const char *device);
+
+/* Opens and starts a device by its name and arguments as DPDK writes them. The number of the device, or -errno with a message on stderr. */
+int device_open(const char *device, struct rte_mempool *pool);
+
+/* Waits until the link is up. A memif client tries to connect only when it is started, so it is started again. */
+bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile bool *stop);
+
+bool device_is_up(uint16_t device);
+
+void device_close(uint16_t device);
+
+#endif

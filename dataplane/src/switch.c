@@ -1,0 +1,136 @@
+/* See switch.h. */
+#include "switch.h"
+
+#include <stdlib.h>
+
+/* A copy for one more port. Not a reference: ports mark their frames, each its own. */
+static void send_copy(struct bridge *bridge, struct port *in, struct port *out, struct rte_mbuf *mbuf, uint64_t now_ps)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, bridge->pool, 0, UINT32_MAX);
+
+	count(&in->count.flood_copies, 1);
+	if (!copy) {
+		count(&out->count.drops[DROP_NO_MBUF], 1);
+		return;
+	}
+	/* One frame came in; only the one that goes to the last port stands for it in the ingress buffer. */
+	*frame_of(copy) = *frame_of(mbuf);
+	frame_of(copy)->in = NULL;
+	port_enqueue(out, copy, now_ps);
+}
+
+/* To all ports but the one where it came in. */
+static void flood(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)
+{
+	struct port *last = NULL;
+
+	for (unsigned i = 0; i < bridge->node.port_count; i++) {
+		struct port *out = &bridge->node.ports[i];
+
+		if (out == in || out->wire.down)
+			continue;
+		if (last)
+			send_copy(bridge, in, last, mbuf, now_ps);
+		last = out;
+	}
+	if (last)
+		port_enqueue(last, mbuf, now_ps);
+	else
+		port_drop(in, mbuf, DROP_UNKNOWN_PORT, now_ps);
+}
+
+static void forward(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)
+{
+	const struct rte_ether_hdr *header = rte_pktmbuf_mtod(mbuf, const struct rte_ether_hdr *);
+	uint16_t to;
+
+	if (bridge->learning)
+		l2_learn(&bridge->table, l2_address(header->src_addr.addr_bytes), (uint16_t)in->index, now_ps);
+	to = l2_find(&bridge->table, l2_address(header->dst_addr.addr_bytes), now_ps);
+	if (likely(to != L2_NOWHERE)) {
+		struct port *out = &bridge->node.ports[to];
+
+		if (unlikely(out == in))
+			port_drop(in, mbuf, DROP_SAME_PORT, now_ps);
+		else
+			port_enqueue(out, mbuf, now_ps);
+	} else if (bridge->learning) {
+		flood(bridge, in, mbuf, now_ps);
+	} else {
+		port_drop(in, mbuf, DROP_UNKNOWN_PORT, now_ps);
+	}
+}
+
+static unsigned poll_switch(struct node *node, uint64_t now_ps)
+{
+	struct bridge *bridge = (struct bridge *)node;
+	struct rte_mbuf *frames[WIRE_BURST];
+	unsigned moved = 0;
+
+	bridge->now_ps = now_ps;
+	for (unsigned i = 0; i < node->port_count; i++) {
+		struct port *port = &node->ports[i];
+		unsigned n = port_receive(port, now_ps, frames, WIRE_BURST);
+
+		for (unsigned j = 0; j < n; j++)
+			forward(bridge, port, frames[j], now_ps);
+		moved += n;
+	}
+	for (unsigned i = 0; i < node->port_count; i++)
+		moved += port_transmit(&node->ports[i], now_ps);
+	return moved;
+}
+
+int64_t switch_balance(const struct bridge *bridge)
+{
+	int64_t balance = 0;
+
+	for (unsigned i = 0; i < bridge->node.port_count; i++) {
+		const struct port *port = &bridge->node.ports[i];
+		const struct port_counters *c = &port->count;
+
+		balance += (int64_t)(c->rx_frames + c->flood_copies - c->rx_control - c->tx_frames);
+		for (unsigned j = 0; j < DROP_REASON_COUNT; j++)
+			balance -= (int64_t)c->drops[j];
+		/* A frame in the batch of a device is counted as sent. */
+		balance -= (int64_t)(port_queued_frames(port) - port->wire.batched);
+	}
+	return balance;
+}
+
+static void write_json(const struct node *node, FILE *out)
+{
+	const struct bridge *bridge = (const struct bridge *)node;
+
+	fprintf(out, ",\"addresses\":%u,\"address_moves\":%lu,\"address_evictions\":%lu,\"unaccounted_frames\":%ld",
+		l2_size(&bridge->table, bridge->now_ps), bridge->table.moves, bridge->table.evictions, switch_balance(bridge));
+}
+
+static void close_switch(struct node *node)
+{
+	free(node->ports);
+	free(node);
+}
+
+struct bridge *switch_make(const struct switch_config *config, struct rte_mempool *pool, uint64_t seed)
+{
+	static const struct node_ops OPS = { .poll = poll_switch, .json = write_json, .close = close_switch };
+	struct bridge *bridge = calloc(1, sizeof(*bridge));
+
+	if (!bridge)
+		return NULL;
+	bridge->node = (struct node){ .name = config->name, .kind = "switch", .ops = &OPS, .port_count = config->port_count };
+	bridge->node.ports = calloc(config->port_count, sizeof(struct port));
+	if (!bridge->node.ports) {
+		free(bridge);
+		return NULL;
+	}
+	bridge->pool = pool;
+	bridge->learning = config->learning;
+	bridge->table.ageing_ps = config->ageing_ps ? config->ageing_ps : L2_AGEING_PS;
+	for (unsigned i = 0; i < config->port_count; i++) {
+		port_init(&bridge->node.ports[i], &config->ports[i], &bridge->holds, pool, seed + i);
+		bridge->node.ports[i].index = i;
+	}
+	return bridge;
+}

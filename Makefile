@@ -59,9 +59,11 @@ test-python: $(STAMPS)/core $(STAMPS)/test
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
 	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/viewer/page.html
 
-test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, and whether the one kept is this one; needs node 20
+test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, in Chromium too, and whether the one kept is this one; needs node 20
+	viewer/install.sh --browser
 	cd viewer && npm run --silent check && npm run --silent test && npm run --silent build
 	@cmp viewer/dist/index.html python/backwater/viewer/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
+	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 

@@ -57,9 +57,9 @@ export const DARK: Theme = {
 /** Dashes and widths of the states, so that colour is never the only sign. */
 export const STROKE: Record<State, { width: number; dash: number[] }> = {
   [State.Free]: { width: 1, dash: [] },
-  [State.Congested]: { width: 4, dash: [] },
-  [State.Undetermined]: { width: 2.2, dash: [] },
-  [State.Paused]: { width: 2.4, dash: [5, 4] },
+  [State.Congested]: { width: 4.4, dash: [] },
+  [State.Undetermined]: { width: 3.4, dash: [] },
+  [State.Paused]: { width: 2, dash: [6, 4] },
 };
 
 export const STATE_WORDS: Record<State, string> = {

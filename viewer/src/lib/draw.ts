@@ -136,14 +136,17 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
   const lists: Record<State, number[]>[] = [blank(), blank()];
   const bars: [number, State, number][] = [];
   for (let port = 0; port < run.ports; port++) {
-    const state = run.state(port, time, lens);
-    if (state !== State.Free) lists[dims && !inTree.has(port) ? 1 : 0][state].push(port);
+    const list = lists[dims && !inTree.has(port) ? 1 : 0];
+    const verdict = run.verdict(port, time, lens);
+    if (verdict !== State.Free) list[verdict].push(port);
+    if (run.paused(port, time)) list[State.Paused].push(port);
     const queue = run.queue(port, time);
-    if (queue > 0) bars.push([port, state, queue]);
+    if (queue > 0) bars.push([port, verdict, queue]);
   }
   for (const dimmed of [1, 0]) {
     c.globalAlpha = dimmed ? 0.45 : 1;
-    for (const state of [State.Undetermined, State.Paused, State.Congested]) {
+    // What is paused shows its verdict between the dashes.
+    for (const state of [State.Undetermined, State.Congested, State.Paused]) {
       c.strokeStyle = theme.state[state];
       c.lineWidth = STROKE[state].width;
       c.setLineDash(STROKE[state].dash);
@@ -162,7 +165,7 @@ function blank(): Record<State, number[]> {
   return { [State.Free]: [], [State.Congested]: [], [State.Undetermined]: [], [State.Paused]: [] };
 }
 
-/** A queue as a bar that grows from its port along the link; the longest of the run takes two fifths of it. */
+/** A queue as a bar that grows from its port along the link, by the square root; the longest of the run takes two fifths. */
 function drawQueue(
   c: CanvasRenderingContext2D,
   scene: Scene,
@@ -173,12 +176,12 @@ function drawQueue(
 ): void {
   const [a, b] = line(scene, frame, port);
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
-  const share = (0.4 * queue) / Math.max(1, scene.run.peakQueue);
+  const share = 0.4 * Math.sqrt(queue / Math.max(1, scene.run.peakQueue));
   if (share * length < 1) return;
   const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
   const lead = Math.min(8, length * 0.1);
   c.strokeStyle = state === State.Free ? scene.theme.queue : scene.theme.state[state];
-  c.lineWidth = Math.max(3, Math.min(8, 2.2 * aside(scene, frame)));
+  c.lineWidth = Math.max(3, Math.min(9, 2.6 * aside(scene, frame)));
   c.beginPath();
   c.moveTo(a.x + ux * lead, a.y + uy * lead);
   c.lineTo(a.x + ux * (lead + share * length), a.y + uy * (lead + share * length));
@@ -194,20 +197,56 @@ export function boxOf(scene: Pick<Scene, "layout">, frame: Frame, node: number):
   return { x: half, y: Math.max(5, Math.min(11, half)) };
 }
 
+const SWITCH_FONT = "11px system-ui, sans-serif";
+const HOST_FONT = "10px system-ui, sans-serif";
+
+/** Which tiers have room for the names of all their nodes. */
+function tiersWithNames(c: CanvasRenderingContext2D, { run, layout }: Scene, frame: Frame): boolean[] {
+  const longest: string[] = [];
+  run.header.nodes.forEach((name, node) => {
+    if (name.length > (longest[layout.tier[node]] ?? "").length) longest[layout.tier[node]] = name;
+  });
+  const wide = (frame.width - 2 * MARGIN.x) * frame.zoom;
+  return longest.map((name, tier) => {
+    c.font = tier === 0 ? HOST_FONT : SWITCH_FONT;
+    const room = tier === 0 ? layout.pitch * wide : Math.min(52, layout.room[tier] * wide * 0.88);
+    return c.measureText(name).width + 1 < room;
+  });
+}
+
+/** Of a tier whose nodes are too close for names, the first and the last name. */
+function drawTierNames(c: CanvasRenderingContext2D, { run, layout, theme }: Scene, frame: Frame, named: boolean[]): void {
+  c.font = HOST_FONT;
+  c.textAlign = "left";
+  c.fillStyle = theme.faint;
+  named.forEach((fits, tier) => {
+    if (fits || frame.zoom > 1) return;
+    const nodes = run.header.nodes.map((_, node) => node).filter((node) => layout.tier[node] === tier);
+    const ordered = nodes.sort((a, b) => layout.x[a] - layout.x[b]);
+    if (ordered.length < 2) return;
+    const { y } = nodeAt({ layout }, frame, ordered[0]);
+    const ends = `${run.header.nodes[ordered[0]]} … ${run.header.nodes[ordered[ordered.length - 1]]}`;
+    c.fillText(ends, 4, tier === 0 ? y + 16 : y - 20);
+  });
+  c.textAlign = "center";
+}
+
 function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
   const { run, theme, layout } = scene;
-  c.font = "11px system-ui, sans-serif";
   c.textAlign = "center";
   c.textBaseline = "middle";
   c.lineWidth = 1;
+  const named = tiersWithNames(c, scene, frame);
+  if (layout.kind === "tiers") drawTierNames(c, scene, frame, named);
   run.header.nodes.forEach((name, node) => {
     const { x, y } = nodeAt(scene, frame, node);
     if (x < -40 || x > frame.width + 40) return;
     const box = boxOf(scene, frame, node);
     if (layout.tier[node] === 0) {
-      drawHost(c, scene, node, x, y, box, name);
+      drawHost(c, scene, node, { x, y }, box, named[0] ? name : "");
       return;
     }
+    c.font = SWITCH_FONT;
     c.fillStyle = theme.node;
     c.strokeStyle = theme.faint;
     c.beginPath();
@@ -215,7 +254,7 @@ function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): voi
     c.fill();
     c.stroke();
     c.fillStyle = theme.ink;
-    if (c.measureText(name).width < 2 * box.x - 2) c.fillText(name, x, y + 0.5);
+    if (named[layout.tier[node]]) c.fillText(name, x, y + 0.5);
   });
 }
 
@@ -224,8 +263,7 @@ function drawHost(
   c: CanvasRenderingContext2D,
   scene: Scene,
   node: number,
-  x: number,
-  y: number,
+  { x, y }: Point,
   box: Point,
   name: string,
 ): void {
@@ -250,7 +288,8 @@ function drawHost(
     c.arc(x, y, Math.min(3.4, box.x), 0, 2 * Math.PI);
     c.fill();
   }
-  if (box.x * 6 > c.measureText(name).width) {
+  if (name) {
+    c.font = HOST_FONT;
     c.fillStyle = culprit || victim ? theme.ink : theme.faint;
     c.fillText(name, x, y + 14);
   }
@@ -300,9 +339,14 @@ function tag(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, at: Point,
   c.fillText(text, x + 5, at.y + 0.5);
 }
 
-/** The egress port whose line is nearest to a place, or a node's box that it is in; nothing farther than 8 pixels. */
+/**
+ * The egress port whose line is nearest to a place, or a node's box that it is in; nothing farther than 8 pixels. Of the
+ * two directions of a link the one where something happens is meant.
+ */
 export function hit(scene: Scene, frame: Frame, at: Point): { port: number; node: number } {
-  let [best, near] = [-1, 8];
+  const { run, time, lens } = scene;
+  const quiet = (port: number) => run.state(port, time, lens) === State.Free && run.queue(port, time) === 0;
+  let [best, near] = [-1, Infinity];
   for (let node = 0; node < scene.run.header.nodes.length; node++) {
     const place = nodeAt(scene, frame, node);
     const box = boxOf(scene, frame, node);
@@ -310,7 +354,9 @@ export function hit(scene: Scene, frame: Frame, at: Point): { port: number; node
   }
   for (let port = 0; port < scene.run.ports; port++) {
     const away = distance(at, ...line(scene, frame, port));
-    if (away < near) [best, near] = [port, away];
+    if (away >= 8) continue;
+    const score = away + (quiet(port) ? 2 * aside(scene, frame) : 0);
+    if (score < near) [best, near] = [port, score];
   }
   return { port: best, node: -1 };
 }

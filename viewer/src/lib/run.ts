@@ -124,17 +124,31 @@ export class Run {
     return alias ? `${alias} ${label}` : label;
   }
 
-  /** The state of a port at a time in ticks, in the words of a lens. */
-  state(port: number, time: number, lens: Lens): State {
-    if (this.gates.covers(port, time)) return State.Paused;
-    if (lens === "truth") {
-      const row = this.long.at(port, time);
+  /** Whether the gate of a port is closed at a time in ticks. */
+  paused(port: number, time: number): boolean {
+    return this.gates.covers(port, time);
+  }
+
+  /** What a port is taken for at a time, whatever its gate: by its detector, or by who knows. Never `Paused`. */
+  verdict(port: number, time: number, lens: Lens): State {
+    if (lens === "truth" || !this.detects) {
       if (this.held.covers(port, time)) return State.Undetermined;
+      const row = this.long.at(port, time);
       return row >= 0 && !this.column("long.held")[row] ? State.Congested : State.Free;
     }
     const row = this.states.at(port, time);
     if (row >= 0) return this.column("states.state")[row] === 1 ? State.Congested : State.Undetermined;
     return !this.judges && this.long.covers(port, time) ? State.Congested : State.Free;
+  }
+
+  /** The state of a port: paused while its gate is closed, else its verdict. */
+  state(port: number, time: number, lens: Lens): State {
+    return this.paused(port, time) ? State.Paused : this.verdict(port, time, lens);
+  }
+
+  /** Whether there is a detector at all. */
+  get detects(): boolean {
+    return this.header.facts.detector !== "none";
   }
 
   /** Whether the run's detector has states of its own; one that looks at queues alone has none. */

@@ -1,0 +1,222 @@
+// The page in Chromium, from a file, as a user opens it.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fatTree, page, pageWith, run, runText, scenes, shots } from "./pages";
+
+const WIDE = { width: 1280, height: 800 };
+let browser: Browser;
+let ecn: string;
+let tcd: string;
+
+beforeAll(async () => {
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  [ecn, tcd] = scenes();
+}, 120_000);
+
+afterAll(async () => browser?.close());
+
+/** Opens a page that may reach nothing, and fails on any error in it. */
+async function open(address: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: WIDE, offline: true, ...options });
+  const found = await context.newPage();
+  const problems: string[] = [];
+  found.on("pageerror", (error) => problems.push(error.message));
+  found.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  found.on("request", (request) => !/^(file|data|blob):/.test(request.url()) && problems.push(`asked for ${request.url()}`));
+  await found.goto(address);
+  await found.locator("main").waitFor();
+  await found.locator("text=Reading…").waitFor({ state: "hidden" });
+  found.once("close", () => expect(problems).toEqual([]));
+  return found;
+}
+
+async function now(found: Page): Promise<number> {
+  return Number(await found.evaluate(() => document.documentElement.dataset.nowPs));
+}
+
+/** How many of the canvas's pixels have about this colour. */
+async function pixels(found: Page, colour: [number, number, number]): Promise<number> {
+  return found.evaluate(([r, g, b]) => {
+    const canvas = document.querySelector<HTMLCanvasElement>(".fabric canvas")!;
+    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] > 200 && Math.hypot(data[i] - r, data[i + 1] - g, data[i + 2] - b) < 24) count++;
+    }
+    return count;
+  }, colour);
+}
+
+const VERMILLION: [number, number, number] = [0xd5, 0x5e, 0];
+const ORANGE: [number, number, number] = [0xe6, 0x9f, 0];
+
+test("it opens where the largest tree stands, with its root highlighted", async () => {
+  const found = await open(page("tcd", tcd));
+  expect(await now(found)).toBeGreaterThan(1.0e9);
+  expect(await now(found)).toBeLessThan(4.0e9);
+  await expect.poll(() => found.locator("aside").innerText()).toContain("P3 T2->R1: 20 branches at this moment");
+  expect(await found.locator(".root[aria-pressed=true]").innerText()).toContain("P3 T2->R1");
+  await found.screenshot({ path: join(shots, "tcd-light.png") });
+  await found.close();
+});
+
+test("space, arrows, plus, home and end move the time", async () => {
+  const found = await open(page("keys", tcd));
+  const at = await now(found);
+  await found.keyboard.press("ArrowRight");
+  expect(await now(found)).toBeCloseTo(at + 4e9 / 500, -3);
+  await found.keyboard.press("Shift+ArrowLeft");
+  expect(await now(found)).toBeCloseTo(at - (9 * 4e9) / 500, -3);
+  await found.keyboard.press("End");
+  expect(await now(found)).toBe(4e9);
+  await found.keyboard.press("Home");
+  expect(await now(found)).toBe(0);
+  const before = await found.locator(".speed").innerText();
+  await found.keyboard.press("+");
+  expect(await found.locator(".speed").innerText()).not.toBe(before);
+  await found.keyboard.press(" ");
+  await expect.poll(() => now(found)).toBeGreaterThan(0);
+  await found.keyboard.press(" ");
+  const stopped = await now(found);
+  await found.waitForTimeout(150);
+  expect(await now(found)).toBe(stopped);
+  await found.keyboard.press("t");
+  expect(await now(found)).toBeCloseTo(at, -3);
+  await found.close();
+});
+
+test("everything is reached by the tabulator, and what has the focus shows it", async () => {
+  const found = await open(page("tab", tcd));
+  const seen = new Set<string>();
+  for (let i = 0; i < 24; i++) {
+    await found.keyboard.press("Tab");
+    const [what, outline] = await found.evaluate(() => {
+      const focus = document.activeElement as HTMLElement;
+      if (focus === document.body) return ["", ""];
+      return [focus.getAttribute("aria-label") ?? focus.innerText?.split("\n")[0] ?? "", getComputedStyle(focus).outlineStyle];
+    });
+    if (what) expect(outline).not.toBe("none");
+    seen.add(what);
+  }
+  for (const wanted of ["Play", "Time", "truth", "P3 T2->R1", "P2 L0->T2", "Find a port or a flow", "Zoom in", "Faster"]) {
+    expect([...seen]).toContain(wanted);
+  }
+  await found.close();
+});
+
+test("a click on a link shows its port, and from there a flow that fed it, with its path and its losses", async () => {
+  const found = await open(page("click", tcd));
+  const box = (await found.locator(".fabric canvas").boundingBox())!;
+  // The ring of the root stands in the middle of T2->R1.
+  await found.mouse.click(box.x + 433, box.y + 0.73 * box.height);
+  await found.locator("aside h3", { hasText: "T2->R1" }).first().waitFor();
+  expect(await found.locator("aside").innerText()).toContain("Who fed it while it was a root");
+  expect(await found.locator("aside .uplot canvas").count()).toBe(1);
+  await found.screenshot({ path: join(shots, "port.png") });
+  await found.locator("aside li button").first().click();
+  const text = await found.locator("aside").innerText();
+  for (const part of ["F1 S1 → R1", "culprit", "Path", "T0->L0", "T2->R1", "Where its time went", "paced at the source"]) {
+    expect(text).toContain(part);
+  }
+  await found.screenshot({ path: join(shots, "flow.png") });
+  await found.keyboard.press("Escape");
+  expect(await found.locator("aside").innerText()).toContain("Congestion roots");
+  await found.close();
+});
+
+test("two runs stand side by side on one clock: ECN takes P2 for congested, TCD leaves it open", async () => {
+  const found = await open(page("two", ecn, tcd));
+  expect(await found.locator("section").count()).toBe(2);
+  const [left, right] = await Promise.all([0, 1].map((i) => found.locator("section").nth(i).boundingBox()));
+  expect(left!.y).toBe(right!.y);
+  for (let i = 0; i < 8; i++) await found.keyboard.press("Shift+ArrowRight");
+  await found.screenshot({ path: join(shots, "two.png") });
+  await found.locator("section h2 button").nth(1).click();
+  await found.locator("aside").getByRole("button", { name: "P2 L0->T2" }).click();
+  await found.getByRole("button", { name: "the chosen root's queue and flows" }).click();
+  expect(await found.locator("aside .now").innerText()).toMatch(/paused|undetermined/);
+  await found.close();
+});
+
+test("colours are those of Okabe and Ito, and the truth has other words than the detector", async () => {
+  const found = await open(page("ecn", ecn));
+  for (let i = 0; i < 8; i++) await found.keyboard.press("Shift+ArrowRight");
+  const [congested, open_] = [await pixels(found, VERMILLION), await pixels(found, ORANGE)];
+  expect(congested).toBeGreaterThan(300);
+  expect(open_).toBeLessThan(40);
+  await found.keyboard.press("d");
+  await expect.poll(() => pixels(found, ORANGE)).toBeGreaterThan(open_ + 200);
+  expect(await pixels(found, VERMILLION)).toBeLessThan(congested);
+  await found.close();
+});
+
+test("dark, narrow and with less motion it works, too", async () => {
+  const options = { colorScheme: "dark", reducedMotion: "reduce", viewport: { width: 420, height: 840 } } as const;
+  const found = await open(page("narrow", tcd), options);
+  expect(await found.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(20, 23, 27)");
+  const wide = await found.evaluate(() => document.documentElement.scrollWidth);
+  expect(wide).toBeLessThanOrEqual(420);
+  const begin = await now(found);
+  await found.keyboard.press(" ");
+  await found.waitForTimeout(300);
+  expect(await now(found)).toBe(begin);
+  await expect.poll(() => now(found), { timeout: 3000 }).toBeGreaterThan(begin);
+  await found.screenshot({ path: join(shots, "narrow-dark.png") });
+  await found.close();
+});
+
+test("250 hosts play at 30 frames per second or more, from a page below 5 MB", async () => {
+  const address = page("fat-tree", fatTree());
+  expect(statSync(fileURLToPath(address)).size).toBeLessThan(5e6);
+  const found = await open(address);
+  await found.screenshot({ path: join(shots, "fat-tree.png") });
+  // Slower than usual, so that what is measured is the busy part.
+  for (let i = 0; i < 3; i++) await found.keyboard.press("-");
+  await found.keyboard.press(" ");
+  let best = 0;
+  for (let round = 0; round < 3 && best < 40; round++) {
+    const rate = await found.evaluate(
+      () =>
+        new Promise<number>((done) => {
+          const begin = performance.now();
+          let frames = 0;
+          const count = (at: number) => {
+            frames++;
+            if (at - begin > 2000) done((1000 * frames) / (at - begin));
+            else requestAnimationFrame(count);
+          };
+          requestAnimationFrame(count);
+        }),
+    );
+    best = Math.max(best, rate);
+  }
+  console.log(`250 hosts: ${best.toFixed(1)} frames per second`);
+  expect(await found.evaluate(() => document.documentElement.dataset.playing)).toBe("true");
+  expect(best).toBeGreaterThanOrEqual(30);
+  await found.close();
+}, 120_000);
+
+test("a run without events, a run without blame and a page without a run say what is missing", async () => {
+  const quiet = '[run]\nuntil = "20us"\n[topology]\nkind = "star"\nhosts = 3\nrate = "100Gbps"\ndelay = "1us"\n';
+  const late = '[[traffic]]\nname = "late"\nkind = "incast"\nfrom = "*"\nto = "h0"\nsize = "1KB"\nstart = "1ms"\n';
+  const empty = await open(page("quiet", runText("quiet", quiet + late)));
+  expect(await empty.locator("aside").innerText()).toContain("No port was a root");
+  await empty.close();
+  const blind = await open(page("blind", run("blind", "scenarios/incast.toml", "probe.blame=false", "probe.states=false")));
+  const text = await blind.locator("aside").innerText();
+  expect(text).toContain("Not recorded: congestion trees, culprits and victims. --set probe.blame=true has it.");
+  expect(text).toContain("Not recorded: what the detectors said. --set probe.states=true has it.");
+  await blind.close();
+  const template = readFileSync(new URL("../../python/backwater/viewer/page.html", import.meta.url), "utf8");
+  const none = await open(pageWith("none", template, ""));
+  expect(await none.locator("main").innerText()).toContain("No run is in this page");
+  await none.close();
+  const other = '<script type="application/x-backwater-run">H4sIAAAAAAAA/wMAAAAAAAAAAAA=</script>';
+  const broken = await open(pageWith("broken", template, other));
+  expect(await broken.locator("[role=alert]").innerText()).toContain("the data of the page is cut off");
+  await broken.close();
+}, 60_000);

@@ -20,6 +20,7 @@ class Progress(TypedDict):
     plan: str | None
 
 def validate(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
+def topology(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
 def run(
     text: str,
     origin: str,

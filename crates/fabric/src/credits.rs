@@ -210,11 +210,12 @@ impl Ports {
         }
     }
 
-    /// A packet starts to leave by `port`; it came in by `ingress`, if from a link. Call it after the port was occupied.
+    /// A packet starts to leave by `port`; it came in by `ingress`, a port and a class, if from a link. Call it after the port was
+    /// occupied.
     #[inline]
-    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<u16>) {
+    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<(u16, u8)>) {
         let (class, until) = (packet.class, self.egress[port as usize].busy_until);
-        let (at, from) = (self.at(port, class), ingress.map(|ingress| self.at(ingress, class)));
+        let (at, from) = (self.at(port, class), ingress.map(|(ingress, came_in)| self.at(ingress, came_in)));
         let credits = self.owned_credits();
         if !credits.govern(class) {
             return;
@@ -222,10 +223,10 @@ impl Ports {
         let units = credits.units(packet.size);
         credits.lanes[at].sender.on_sent(units);
         let periodic = credits.periodic;
-        if let (Some(from), Some(ingress)) = (from, ingress) {
+        if let (Some(from), Some((ingress, came_in))) = (from, ingress) {
             credits.lanes[from].leaving.push(Leaving { until, units });
-            if !self.is_armed(ingress, class) {
-                self.tell_at(ingress, class, until);
+            if !self.is_armed(ingress, came_in) {
+                self.tell_at(ingress, came_in, until);
             }
         }
         // That something was sent is told with the next regular update; it gives nobody credits.

@@ -92,6 +92,26 @@ impl Switch {
                 self.memory.held_until[packet.class as usize] = packet.time;
             }
         }
+        if let Some(lanes) = &world.lanes {
+            let class = self.leaves_in(packet, lanes, world);
+            self.cross_to(packet, &Packet { class, ..*packet }, out, world, post);
+        } else {
+            self.cross_to(packet, packet, out, world, post);
+        }
+    }
+
+    /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
+    fn cross_to<P: Post<Packet>>(
+        &mut self,
+        came: &Packet,
+        packet: &Packet,
+        out: u16,
+        world: &World,
+        post: &mut P,
+    ) {
+        let credited = self.memory.credited & (1 << packet.class) != 0;
         let egress = &self.ports.egress[out as usize];
         let free = egress.busy_until <= packet.time
             && (egress.waiting | egress.paused) & (1 << packet.class) == 0
@@ -106,7 +126,7 @@ impl Switch {
             self.launch(out, packet, packet.time, world, post);
             return;
         }
-        if self.admit(packet, out, world, post) {
+        if self.admit(came, out, world, post) {
             let first = self.line_up(packet, out, world);
             if self.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
                 self.look_at_head(packet, out, world, post);
@@ -267,7 +287,8 @@ impl Switch {
             copy.echo = echo;
         });
         if self.ports.credits.is_some() {
-            self.ports.spend_credit(out, packet, Some(packet.port));
+            let came_in = self.came_in(packet, world);
+            self.ports.spend_credit(out, packet, Some((packet.port, came_in)));
         }
         if let (Some(weights), true) = (&world.weights, packet.class != 0) {
             let arbiter = &mut self.crossbar().arbiters[out as usize];

@@ -12,6 +12,7 @@ use backwater_units::Span;
 
 use crate::combined::{Combined, NOWHERE};
 use crate::node::FabricNode;
+use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::world::{CreditSettings, World};
 
@@ -126,12 +127,13 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
         return blockers_across(switch, combined, ingress, class, world);
     }
     // Where a threshold of the whole port holds back all classes, packets of any class may be the reason.
-    let classes = if switch.memory.whole_port(ingress) { world.lossless } else { 1 << class };
+    let classes = if switch.memory.whole_port(ingress) { world.lossless } else { world.queues_of(class) };
+    let came = |packet: &Packet| world.lanes.is_none() || switch.came_in(packet, world) == class;
     let mut blockers = Vec::new();
     for out in 0..ports.egress.len() as u16 {
-        for class in (0..world.classes.count).filter(|class| classes & (1 << class) != 0) {
-            if switch.waiting(ports.at(out, class)).any(|packet| packet.port == ingress) {
-                blockers.push((ports.node, out, class));
+        for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
+            if switch.waiting(ports.at(out, queue)).any(|packet| packet.port == ingress && came(packet)) {
+                blockers.push((ports.node, out, queue));
             }
         }
     }

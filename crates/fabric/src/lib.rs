@@ -29,6 +29,7 @@ mod host;
 mod ideal;
 mod ingress;
 mod isolating;
+mod lanes;
 mod lateness;
 mod log;
 mod marking;

@@ -282,6 +282,7 @@ impl Switch {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         if world.lossless & (1 << class) == 0 {
             if self.memory.credited & (1 << class) != 0 {
+                let class = self.came_in(packet, world);
                 self.memory.release_credited(port, class, size);
             } else {
                 self.memory.release_unpaused(size);

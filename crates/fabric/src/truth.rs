@@ -262,10 +262,10 @@ impl Switch {
         if account.outstanding && now <= account.poll_at {
             return;
         }
-        let classes = if self.memory.whole_port(port) { world.lossless } else { 1 << class };
+        let classes = if self.memory.whole_port(port) { world.lossless } else { world.queues_of(class) };
         for blocker in 0..self.ports.egress.len() as u16 {
             for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
-                let bytes = self.bytes_from(port, blocker, queue);
+                let bytes = self.bytes_from(port, (blocker, queue), class, world);
                 if bytes > 0 {
                     self.push_hold(port, class, blocker, queue, bytes, now, world);
                     post.recorded(1);
@@ -274,8 +274,8 @@ impl Switch {
         }
     }
 
-    /// Bytes in an egress queue that came in by `port`, or that wait there to enter it.
-    fn bytes_from(&self, port: u16, blocker: u16, class: u8) -> u64 {
+    /// Bytes in an egress queue that came in by `port`, in `held` if it is one of several lanes, or that wait there to enter it.
+    fn bytes_from(&self, port: u16, (blocker, class): (u16, u8), held: u8, world: &World) -> u64 {
         let bytes = |packet: &Packet| u64::from(packet.size);
         if self.combined.is_some() {
             // What has crossed does not count at the ingress port any more: what holds it up are the packets still there.
@@ -283,6 +283,7 @@ impl Switch {
             return waiting.filter(|packet| self.forwarding.port(packet) == blocker).map(bytes).sum();
         }
         let own = self.waiting(self.ports.at(blocker, class)).filter(|packet| packet.port == port);
+        let own = own.filter(|packet| world.lanes.is_none() || self.came_in(packet, world) == held);
         own.map(bytes).sum()
     }
 

@@ -12,6 +12,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::combined::Limits;
 use crate::isolating::Rules;
+use crate::lanes::Lanes;
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
@@ -115,6 +116,8 @@ pub(crate) struct World {
     /// Whether what PUT streams do is summed up by period.
     pub(crate) stream_sums: bool,
     pub(crate) routes: Routes,
+    /// The classes between which packets change on their way; `None`: each packet stays in its own.
+    pub(crate) lanes: Option<Lanes>,
     /// The detectors in use, each once.
     pub(crate) detectors: Vec<Detector>,
     pub(crate) flows: Vec<Flow>,
@@ -164,7 +167,13 @@ impl World {
         let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
         let used = flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
-        let classes = Classes::new(spec.switch.control_priority, used | isolated);
+        // Packets of these go over to the next priority.
+        let credited = spec.switch.credits.as_ref().map_or(0, |credits| credits.priorities);
+        let change = match spec.routes.lanes() {
+            1 => 0,
+            _ => used & credited & !(1 << spec.switch.control_priority),
+        };
+        let classes = Classes::new(spec.switch.control_priority, used | isolated | change << 1);
         let hosts = spec.network.hosts().len();
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
         let number = |count: &mut Vec<u32>, host: u32| {
@@ -232,6 +241,7 @@ impl World {
             puts_of: if spec.probe.puts.contains(&true) { spec.probe.puts.clone() } else { Vec::new() },
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
+            lanes: (change != 0).then(|| Lanes::new(change, &classes)),
             detectors,
             path_keys: path_keys(&flows),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
@@ -260,6 +270,16 @@ impl World {
             taps: Taps::new(),
             batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
+        }
+    }
+
+    /// The classes in which packets may wait that came in in one class: as bits.
+    pub(crate) fn queues_of(&self, class: u8) -> u8 {
+        match &self.lanes {
+            None => 1 << class,
+            Some(lanes) => (0..self.classes.count)
+                .filter(|other| lanes.belong(class, *other))
+                .fold(0, |set, c| set | 1 << c),
         }
     }
 

@@ -1,6 +1,7 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
 mod calculate;
 mod errors;
+mod network;
 mod run;
 mod session;
 mod trace;
@@ -27,6 +28,23 @@ fn validate(
     resolved.map_err(|error| bad_input(error.to_string()))
 }
 
+/// What `backwater topology` tells of a scenario's network, as JSON. Arguments as of `validate`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+fn topology(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let facts = py.detach(|| {
+        session::valid(text, origin, Path::new(base_dir), &overrides)
+            .map(|scenario| network::facts(&scenario).to_string())
+    });
+    facts.map_err(|error| bad_input(error.to_string()))
+}
+
 /// The JSON Schema of a scenario file.
 #[pyfunction]
 fn schema() -> String {
@@ -48,6 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(topology, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;

@@ -291,6 +291,7 @@ fn facts(request: &Request<'_>, scenario: &ValidScenario) -> Map<String, Value> 
         "overrides": request.overrides,
         "seed": scenario.settings().run.seed,
         "caveats": scenario.caveats(),
+        "network": crate::network::columns(scenario),
     }))
 }
 

@@ -1,7 +1,8 @@
 //! Nodes and links collected one by one; the checks come at the end.
 use backwater_units::{Rate, Span};
 
-use crate::{Alias, Link, Network, Node, Role, TopologyError};
+use crate::network::Known;
+use crate::{Alias, Link, Network, Node, Place, Role, Structure, TopologyError};
 
 /// Collects a topology. Hosts get their host index, and ports their number, in the order of the calls.
 #[derive(Clone, Debug, Default)]
@@ -9,7 +10,7 @@ pub struct Builder {
     nodes: Vec<Node>,
     links: Vec<Link>,
     aliases: Vec<Alias>,
-    parallel: bool,
+    known: Known,
 }
 
 impl Builder {
@@ -20,7 +21,7 @@ impl Builder {
 
     /// Nothing yet; several links may join the same two nodes.
     pub fn with_parallel_links() -> Self {
-        Self { parallel: true, ..Self::default() }
+        Self { known: Known { parallel: true, ..Known::default() }, ..Self::default() }
     }
 
     fn node(&mut self, name: String, role: Role) -> u32 {
@@ -53,8 +54,22 @@ impl Builder {
         self.aliases.push(Alias { name: name.into(), from, to });
     }
 
+    /// Says where a node stands: its tier (hosts 0, switches with hosts 1), the group it is drawn with, its coordinates.
+    /// A node of which nothing is said is placed by its distance from the hosts.
+    pub fn place(&mut self, node: u32, tier: u8, group: Option<u32>, at: &[u32]) {
+        let node = node as usize;
+        let places = &mut self.known.places;
+        places.resize(places.len().max(node + 1), None);
+        places[node] = Some(Place { tier, group, at: at.to_vec() });
+    }
+
+    /// Says what the graph is as a whole. Its switches have the coordinates that this asks for.
+    pub(crate) fn structure(&mut self, structure: Structure) {
+        self.known.structure = structure;
+    }
+
     /// Checks everything and numbers the ports.
     pub fn build(self) -> Result<Network, TopologyError> {
-        Network::checked(self.nodes, self.links, self.aliases, self.parallel)
+        Network::checked(self.nodes, self.links, self.aliases, self.known)
     }
 }

@@ -4,7 +4,8 @@
 //! upstream egress port p fills, so p may have to wait for q. If such waits can form a circle, every port of it may
 //! end up paused by the next, for ever. That cannot happen if the graph of the waits has no cycle (Dally and Seitz,
 //! IEEE Trans. Computers 1987; for PFC: Hu et al., `HotNets` 2016). The graph here holds only the waits of real paths:
-//! frames that arrive through p and leave through q on their way from some host to another.
+//! frames that arrive through p and leave through q on their way from some host to another. Where frames change their lane on
+//! their way ([`Routes::lane`]), a port is one for each lane: every lane has a buffer and a gate of its own.
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -16,7 +17,7 @@ use crate::{Network, Routes};
 pub struct BufferCycle {
     /// (node index, port number) of the ports.
     pub ports: Vec<(u32, u16)>,
-    /// The names of the ports, in the same order: `T0->L0`.
+    /// The names of the ports, in the same order: `T0->L0`; `sw0->sw1 (lane 1)` where packets change their lane.
     pub names: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl std::error::Error for BufferCycle {}
 pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
     let attachments = hosts_by_attachment(net);
     let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
-    let mut waits = Waits::new(net);
+    let mut waits = Waits::new(net, routes.lanes());
     for hosts in attachments.values() {
         for (index, &dst) in hosts.iter().enumerate() {
             // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
@@ -83,7 +84,7 @@ pub fn check_pairs(
     let alike = |one: &(u32, u32, u32), other: &(u32, u32, u32)| {
         one.1 == other.1 || (one.0 == other.0 && routes.same_ways(net, one.1, other.1))
     };
-    let mut waits = Waits::new(net);
+    let mut waits = Waits::new(net, routes.lanes());
     for together in ways.chunk_by(alike) {
         let mut entries: Vec<u32> =
             together.iter().map(|&(_, _, entry)| entry).filter(|&entry| net.is_switch(entry)).collect();
@@ -98,31 +99,38 @@ fn verdict(net: &Network, waits: &Waits) -> Result<(), BufferCycle> {
     let Some(start) = on_a_cycle(waits) else {
         return Ok(());
     };
-    let ports: Vec<(u32, u16)> = shortest_cycle(waits, start).into_iter().map(|id| waits.port[id]).collect();
-    let names = ports.iter().map(|&(node, port)| net.port_name(node, port)).collect();
+    let (lanes, cycle) = (waits.lanes as usize, shortest_cycle(waits, start));
+    let ports: Vec<(u32, u16)> = cycle.iter().map(|id| waits.port[id / lanes]).collect();
+    let name = |(id, &(node, port)): (&usize, &(u32, u16))| match lanes {
+        1 => net.port_name(node, port),
+        _ => format!("{} (lane {})", net.port_name(node, port), id % lanes),
+    };
+    let names = cycle.iter().zip(&ports).map(name).collect();
     Err(BufferCycle { ports, names })
 }
 
-/// The graph: vertices are egress ports by their [`Network::port_id`].
+/// The graph: vertices are egress ports by their [`Network::port_id`], each once for every lane.
 struct Waits {
     port: Vec<(u32, u16)>,
+    lanes: u32,
     after: Vec<Vec<u32>>,
-    /// Per egress port: which ports of the switch behind it have been noted, as bits. The same wait turns up for most
+    /// Per vertex: which vertices of the switch behind it have been noted, as bits. The same wait turns up for most
     /// destinations.
     noted: Vec<Vec<u64>>,
-    /// Per egress port: the last of the destinations, counted as they are followed, for which it was visited.
+    /// Per vertex: the last of the destinations, counted as they are followed, for which it was visited.
     visited: Vec<u32>,
     followed: u32,
 }
 
 impl Waits {
-    fn new(net: &Network) -> Self {
+    fn new(net: &Network, lanes: u8) -> Self {
         let nodes = 0..net.nodes().len() as u32;
         let port: Vec<(u32, u16)> =
             nodes.flat_map(|node| (0..net.ports(node).len() as u16).map(move |port| (node, port))).collect();
-        let count = port.len();
+        let count = port.len() * usize::from(lanes);
         Self {
             port,
+            lanes: lanes.into(),
             after: vec![Vec::new(); count],
             noted: vec![Vec::new(); count],
             visited: vec![0; count],
@@ -135,22 +143,26 @@ impl Waits {
         self.followed += 1;
         let mut pending = Vec::new();
         for &entry in entries {
-            pending.extend(routes.next_ports(entry, dst).iter().map(|&port| net.port_id(entry, port)));
+            let lane = u32::from(routes.lane(entry, dst));
+            let ports = routes.next_ports(entry, dst).iter();
+            pending.extend(ports.map(|&port| net.port_id(entry, port) * self.lanes + lane));
         }
         while let Some(id) = pending.pop() {
             if std::mem::replace(&mut self.visited[id as usize], self.followed) == self.followed {
                 continue;
             }
-            let (node, number) = self.port[id as usize];
+            let (node, number) = self.port[(id / self.lanes) as usize];
             let switch = net.ports(node)[usize::from(number)].peer;
             if !net.is_switch(switch) {
                 continue;
             }
             let bits = &mut self.noted[id as usize];
-            bits.resize(net.ports(switch).len().div_ceil(64), 0);
+            bits.resize((net.ports(switch).len() * self.lanes as usize).div_ceil(64), 0);
+            let lane = u32::from(routes.lane(switch, dst));
             for &out in routes.next_ports(switch, dst) {
-                let (cell, bit) = (usize::from(out) / 64, 1 << (out % 64));
-                let out = net.port_id(switch, out);
+                let local = u32::from(out) * self.lanes + lane;
+                let (cell, bit) = (local as usize / 64, 1 << (local % 64));
+                let out = net.port_id(switch, out) * self.lanes + lane;
                 if bits[cell] & bit == 0 {
                     bits[cell] |= bit;
                     self.after[id as usize].push(out);

@@ -138,6 +138,27 @@ pub enum TopologyError {
         /// What is accepted.
         allowed: &'static str,
     },
+    /// An oversubscription that no whole number of links up gives.
+    #[error(
+        "topology {topology}: {parameter} = {ratio} would give {of} {links} links up of {rate}; choose {} for {} link{}, or {} for {}",
+        near[0].1, near[0].0, if near[0].0 == 1 { "" } else { "s" }, near[1].1, near[1].0
+    )]
+    Oversubscription {
+        /// The generator, by its name in scenarios.
+        topology: &'static str,
+        /// The parameter, by its name in scenarios.
+        parameter: String,
+        /// What was given.
+        ratio: String,
+        /// Which kind of switch, with its article.
+        of: &'static str,
+        /// Links up that this would need.
+        links: String,
+        /// Rate of a link up.
+        rate: Rate,
+        /// Two numbers of links near it and their ratios.
+        near: [(u32, String); 2],
+    },
     /// Lists of a generator that do not belong together.
     #[error(
         "topology {topology}: m has {m} numbers and w has {w}; give as many of each, from 1 to 15: one per level of switches, the lowest first"
@@ -192,6 +213,16 @@ impl TopologyError {
 /// Why a network has no forwarding tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
+    /// A routing that goes by a structure which the network does not have.
+    #[error(
+        "the routing \"{routing}\" is for {wanted}; leave topology.routing out, or choose \"ecmp\" or \"d-mod-k\""
+    )]
+    Structure {
+        /// The routing, by its name in scenarios.
+        routing: &'static str,
+        /// What it is for.
+        wanted: &'static str,
+    },
     /// The graph falls into parts.
     #[error(
         "no path leads from host {from} to host {to}; add the links that join their parts of the network"

@@ -18,11 +18,14 @@
 mod builder;
 pub mod deadlock;
 mod error;
+pub mod facts;
 pub mod generate;
 mod hash;
 mod network;
+mod place;
 pub mod read;
 mod routes;
+mod structured;
 mod summary;
 mod table;
 
@@ -31,6 +34,7 @@ pub use deadlock::BufferCycle;
 pub use error::{RouteError, TopologyError};
 pub use hash::flow_hash;
 pub use network::{Alias, Link, Network, Node, Port, Role};
+pub use place::{Place, Structure};
 pub use routes::{Routes, Routing};
 pub use summary::{Summary, summary};
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Rate, Span};
 
+use crate::place::{Place, Structure, places};
 use crate::{MAX_NODES, MAX_PORTS, TopologyError};
 
 /// What a node does.
@@ -78,6 +79,18 @@ pub struct Network {
     host_index: Vec<Option<u32>>,
     by_name: BTreeMap<String, u32>,
     aliases: BTreeMap<String, (u32, u16)>,
+    places: Vec<Place>,
+    structure: Structure,
+}
+
+/// What a generator knows of a network beyond its graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Whether several links may join two nodes.
+    pub(crate) parallel: bool,
+    /// By node index; nodes without one, or beyond the list, are placed by their distance from the hosts.
+    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) structure: Structure,
 }
 
 impl Network {
@@ -88,21 +101,21 @@ impl Network {
     /// delays out of range, more than [`MAX_NODES`] or [`MAX_PORTS`], hosts that do not have exactly one link,
     /// no host at all, aliases of no port. Reachability is checked by [`crate::Routes::new`].
     pub fn new(nodes: Vec<Node>, links: Vec<Link>, aliases: Vec<Alias>) -> Result<Self, TopologyError> {
-        Self::checked(nodes, links, aliases, false)
+        Self::checked(nodes, links, aliases, Known::default())
     }
 
-    /// [`Network::new`], or the same with several links between two nodes.
+    /// [`Network::new`] of what a generator knows.
     pub(crate) fn checked(
         nodes: Vec<Node>,
         links: Vec<Link>,
         aliases: Vec<Alias>,
-        parallel: bool,
+        known: Known,
     ) -> Result<Self, TopologyError> {
         if nodes.len() > MAX_NODES {
             return Err(TopologyError::TooManyNodes { nodes: nodes.len() as u64 });
         }
         let by_name = names(&nodes)?;
-        check_links(&nodes, &links, parallel)?;
+        check_links(&nodes, &links, known.parallel)?;
         let (first_port, ports) = number_ports(&nodes, &links)?;
         let hosts: Vec<u32> =
             (0..nodes.len() as u32).filter(|&n| nodes[n as usize].role == Role::Host).collect();
@@ -113,8 +126,19 @@ impl Network {
         for (index, &node) in hosts.iter().enumerate() {
             host_index[node as usize] = Some(index as u32);
         }
-        let mut network =
-            Self { nodes, links, first_port, ports, hosts, host_index, by_name, aliases: BTreeMap::new() };
+        let (aliased, structure) = (BTreeMap::new(), known.structure);
+        let mut network = Self {
+            nodes,
+            links,
+            first_port,
+            ports,
+            hosts,
+            host_index,
+            by_name,
+            aliases: aliased,
+            places: Vec::new(),
+            structure,
+        };
         for &host in &network.hosts {
             let ports = network.ports(host);
             if ports.len() != 1 {
@@ -126,6 +150,7 @@ impl Network {
         for alias in aliases {
             network.add_alias(alias)?;
         }
+        network.places = places(&network, known.places);
         Ok(network)
     }
 
@@ -203,6 +228,16 @@ impl Network {
     /// Name of a node.
     pub fn name(&self, node: u32) -> &str {
         &self.nodes[node as usize].name
+    }
+
+    /// Where a node stands, for those who draw the network or count along it.
+    pub fn place(&self, node: u32) -> &Place {
+        &self.places[node as usize]
+    }
+
+    /// What is known of the graph as a whole.
+    pub const fn structure(&self) -> &Structure {
+        &self.structure
     }
 
     /// The egress port behind an alias: node index and port number.

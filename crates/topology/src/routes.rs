@@ -1,6 +1,8 @@
 //! Forwarding: which ports lead from a switch to a host, and which of them a flow takes.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
+use crate::structured::{self, LaneTable};
 use crate::table::{Table, TableBuilder};
 use crate::{Network, RouteError};
 
@@ -20,6 +22,12 @@ pub enum Routing {
     /// Of p parallel links to that neighbour it takes number ⌊d / (D·w)⌋ mod p, so that those who share the neighbour share
     /// the links evenly; on the way down as well, where w = 1.
     DModK,
+    /// In grids: one dimension after the other, each the shorter way round. In a torus packets change their lane on their way
+    /// ([`Routes::lane`]).
+    DimensionOrder,
+    /// In dragonflies: by one global link at most, even where two would be fewer links in all. All switches of the group that have
+    /// links to the other one count as equally near; the flow's hash chooses. Packets change their lane on their way.
+    Minimal,
 }
 
 /// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward.
@@ -29,13 +37,14 @@ pub struct Routes {
     row: Vec<Option<u32>>,
     host_index: Vec<Option<u32>>,
     table: Table,
+    lanes: Option<Arc<LaneTable>>,
 }
 
 impl Routes {
     /// Computes the tables: 2 B per switch and host, one breadth-first search per switch that has hosts.
     ///
     /// # Errors
-    /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`].
+    /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`]; [`RouteError::Structure`].
     pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
         check_reachable(net)?;
         let count = net.nodes().len() as u32;
@@ -45,6 +54,11 @@ impl Routes {
             row[switch as usize] = Some(index as u32);
         }
         let mut table = TableBuilder::new(switches.len(), net.hosts().len());
+        let host_index = (0..count).map(|node| net.host_index(node)).collect();
+        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
+            let lanes = structured::fill(net, routing, &switches, &mut table)?.map(Arc::new);
+            return Ok(Self { row, host_index, table: table.build(), lanes });
+        }
         let (divisors, parallel) = (divisors(net), net.has_parallel_links());
         let mut group = Vec::new();
         for (attachment, hosts) in hosts_by_attachment(net) {
@@ -69,8 +83,28 @@ impl Routes {
                 }
             }
         }
-        let host_index = (0..count).map(|node| net.host_index(node)).collect();
-        Ok(Self { row, host_index, table: table.build() })
+        Ok(Self { row, host_index, table: table.build(), lanes: None })
+    }
+
+    /// The same routes without the lanes: packets stay on the one they begin on.
+    #[must_use]
+    pub fn on_one_lane(self) -> Self {
+        Self { lanes: None, ..self }
+    }
+
+    /// How many lanes packets use one after the other, of those that begin on one: 1 or 2.
+    pub fn lanes(&self) -> u8 {
+        if self.lanes.is_some() { 2 } else { 1 }
+    }
+
+    /// The lane, counted from the one it begins on, of a packet to a host on the link by which it leaves `node`. 0 where it leaves
+    /// its source or reaches its destination.
+    #[inline]
+    pub fn lane(&self, node: u32, dst_host: u32) -> u8 {
+        match (&self.lanes, self.row[node as usize]) {
+            (Some(lanes), Some(row)) => lanes.lane(row, dst_host),
+            _ => 0,
+        }
     }
 
     /// The ports of `node` on shortest paths to a host, ascending. Empty at that host itself, and at a switch that no
@@ -115,12 +149,14 @@ impl Routes {
     /// True if two hosts at the same switch are reached by the same ports from everywhere else.
     pub(crate) fn same_ways(&self, net: &Network, one: u32, other: u32) -> bool {
         let attachment = net.ports(net.hosts()[one as usize])[0].peer;
-        self.table.same_column_except(self.row[attachment as usize], one, other)
+        let except = self.row[attachment as usize];
+        let lanes = self.lanes.as_ref().is_none_or(|lanes| lanes.same_column_except(except, one, other));
+        lanes && self.table.same_column_except(except, one, other)
     }
 
     /// Memory of the tables in bytes.
     pub fn memory(&self) -> usize {
-        self.table.bytes() + 16 * self.row.len()
+        self.table.bytes() + 16 * self.row.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.bytes())
     }
 }
 

@@ -3,7 +3,6 @@ use std::fmt;
 
 use backwater_units::{Rate, Span};
 
-use crate::routes::{distances, hosts_by_attachment};
 use crate::{Network, Routes};
 
 /// Size and extent of a network. The extremes are over all pairs of different hosts; with one host they are 0.
@@ -59,14 +58,14 @@ pub fn summary(net: &Network, routes: &Routes) -> Summary {
         slowest: rates().min().unwrap_or_default(),
         fastest: rates().max().unwrap_or_default(),
     };
-    let mut extent = vec![(Span::ZERO, Span::ZERO); net.nodes().len()];
-    for (attachment, hosts) in hosts_by_attachment(net) {
-        let distance = distances(net, attachment);
-        let mut order: Vec<(u32, u32)> =
-            distance.iter().zip(0..).filter_map(|(d, node)| d.map(|d| (d, node))).collect();
-        order.sort_unstable();
-        for dst in hosts {
-            extend_to(net, routes, dst, &order, &mut extent, &mut summary);
+    let mut extents = Extents { at: vec![Extent::default(); net.nodes().len()], followed: 0 };
+    for dst in 0..hosts {
+        extents.follow(net, routes, dst);
+        for &host in net.hosts().iter().filter(|host| **host != net.hosts()[dst as usize]) {
+            let extent = &extents.at[host as usize];
+            summary.diameter = summary.diameter.max(extent.links);
+            summary.least_delay = summary.least_delay.min(extent.least);
+            summary.greatest_delay = summary.greatest_delay.max(extent.greatest);
         }
     }
     if hosts == 1 {
@@ -75,31 +74,51 @@ pub fn summary(net: &Network, routes: &Routes) -> Summary {
     summary
 }
 
-/// Least and greatest delay to one host from every node. `order` holds (links to the switch of the host, node),
-/// nearest nodes first.
-fn extend_to(
-    net: &Network,
-    routes: &Routes,
-    dst: u32,
-    order: &[(u32, u32)],
-    extent: &mut [(Span, Span)],
-    summary: &mut Summary,
-) {
-    let destination = net.hosts()[dst as usize];
-    extent[destination as usize] = (Span::ZERO, Span::ZERO);
-    for &(links, node) in order.iter().filter(|&&(_, node)| node != destination) {
-        let (mut least, mut greatest) = (Span::MAX, Span::ZERO);
-        for &port in routes.next_ports(node, dst) {
-            let port = &net.ports(node)[usize::from(port)];
-            let (near, far) = extent[port.peer as usize];
-            least = least.min(near + port.delay);
-            greatest = greatest.max(far + port.delay);
-        }
-        extent[node as usize] = (least, greatest);
-        if net.host_index(node).is_some() {
-            summary.diameter = summary.diameter.max(links + 1);
-            summary.least_delay = summary.least_delay.min(least);
-            summary.greatest_delay = summary.greatest_delay.max(greatest);
+/// What the routes from a node to a host have at least and at most.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    /// The host for which it was found last, counted as they are followed.
+    of: u32,
+    links: u32,
+    least: Span,
+    greatest: Span,
+}
+
+struct Extents {
+    at: Vec<Extent>,
+    followed: u32,
+}
+
+impl Extents {
+    /// Finds the extents to one host from every node on a route to it. Routes do not go in circles, but they need not come nearer
+    /// with every link, so each node comes after those behind its ports.
+    fn follow(&mut self, net: &Network, routes: &Routes, dst: u32) {
+        self.followed += 1;
+        let destination = net.hosts()[dst as usize];
+        self.at[destination as usize] = Extent { of: self.followed, ..Extent::default() };
+        let mut stack: Vec<u32> = net.hosts().to_vec();
+        while let Some(&node) = stack.last() {
+            if self.at[node as usize].of == self.followed {
+                stack.pop();
+                continue;
+            }
+            let mut extent = Extent { of: self.followed, least: Span::MAX, ..Extent::default() };
+            let before = stack.len();
+            for &port in routes.next_ports(node, dst) {
+                let port = &net.ports(node)[usize::from(port)];
+                let behind = self.at[port.peer as usize];
+                if behind.of != self.followed {
+                    stack.push(port.peer);
+                    continue;
+                }
+                extent.links = extent.links.max(behind.links + 1);
+                extent.least = extent.least.min(behind.least + port.delay);
+                extent.greatest = extent.greatest.max(behind.greatest + port.delay);
+            }
+            if stack.len() == before {
+                self.at[node as usize] = extent;
+                stack.pop();
+            }
         }
     }
 }

@@ -10,9 +10,15 @@ use crate::quantity::Quantity;
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Topology {
-    /// How one of several shortest paths is chosen. Default ecmp, as in the TCD authors' and the HPCC simulator.
-    #[serde(default)]
-    pub routing: Routing,
+    /// Which paths there are, and which of them is chosen. Default ecmp, as in the TCD authors' and the HPCC simulator; in a torus and
+    /// a mesh dimension-order, in a dragonfly minimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
+    /// Credits: whether packets change their virtual lane where their routing asks for it, so that they cannot wait for each other in
+    /// a circle: dimension-order in a torus, minimal in a dragonfly. Packets of priority p then also use virtual lane p + 1. Default
+    /// true under credits with such a routing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<bool>,
     /// Credits: whether traffic may run whose frames can wait for each other's buffers in a circle, to study the deadlock.
     /// Default false: it is refused (InfiniBand routing must be free of deadlock; Dally and Seitz, 1987).
     #[serde(default)]
@@ -22,16 +28,33 @@ pub struct Topology {
     pub shape: Shape,
 }
 
-/// How one of several shortest paths is chosen.
+/// Which paths there are, and which of them is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
-    /// By a hash of the flow, per switch.
+    /// All shortest paths; by a hash of the flow, per switch.
     #[default]
     Ecmp,
     /// By the destination's number modulo the number of choices (D-mod-k), each level by its own digits; of parallel links
     /// too. All traffic to one destination meets at one top switch.
     DModK,
+    /// Torus and mesh: one dimension after the other, each the shorter way round. Of two ways as long, up from even coordinates and down
+    /// from odd ones.
+    DimensionOrder,
+    /// Dragonfly: within the group, one global link, within the other group. By a hash of the flow where several do.
+    Minimal,
+}
+
+impl Topology {
+    /// The routing, written or by default.
+    pub const fn routes_by(&self) -> Routing {
+        match (self.routing, &self.shape) {
+            (Some(routing), _) => routing,
+            (None, Shape::Torus { .. } | Shape::Mesh { .. }) => Routing::DimensionOrder,
+            (None, Shape::Dragonfly { .. }) => Routing::Minimal,
+            (None, _) => Routing::Ecmp,
+        }
+    }
 }
 
 /// The graph, by its kind.
@@ -194,6 +217,143 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
+    /// Three tiers: in every pod leaves and aggregation switches, above them spines in planes (a folded Clos network). Hosts h0, h1, …;
+    /// switches leaf<pod>.<i>, agg<pod>.<j>, spine<plane>.<m>; aggregation switch j of every pod is linked to plane j.
+    Clos {
+        /// Pods.
+        #[schemars(range(min = 1, max = 1024))]
+        pods: u32,
+        /// Leaves in a pod.
+        #[schemars(range(min = 1, max = 1024))]
+        leaves: u32,
+        /// Hosts at a leaf.
+        #[schemars(range(min = 1, max = 1024))]
+        hosts_per_leaf: u32,
+        /// Capacity down over capacity up, of a leaf and of an aggregation switch: how many links they have up. Default [1, 1].
+        #[serde(default = "full")]
+        #[schemars(inner(range(min = 0.001, max = 1000.0)))]
+        oversubscription: [f64; 2],
+        /// Rate of the links of hosts.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links between leaves and aggregation switches. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        leaf_rate: Option<Quantity<Rate>>,
+        /// Rate of the links between aggregation switches and spines. Default that of the tier below.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        spine_rate: Option<Quantity<Rate>>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// Rail-optimised (NVIDIA DGX SuperPOD; Alibaba HPN, SIGCOMM 2024): GPU j of every server, with a NIC of its own, is at the switch of
+    /// rail j. Hosts gpu<server>.<j>; switches rail<unit>.<j>, spine0, …; what GPUs of one server exchange over the network takes
+    /// the spines like all other.
+    Rail {
+        /// Units: servers that share a set of rail switches. Default 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024))]
+        units: u32,
+        /// Servers in a unit.
+        #[schemars(range(min = 1, max = 1024))]
+        servers: u32,
+        /// GPUs of a server, which are as many rails. Default 8 (NVIDIA DGX).
+        #[serde(default = "eight")]
+        #[schemars(range(min = 1, max = 1024))]
+        gpus: u32,
+        /// Capacity down over capacity up of a rail switch: how many spines there are. Default 1.
+        #[serde(default = "balanced")]
+        #[schemars(range(min = 0.001, max = 1000.0))]
+        oversubscription: f64,
+        /// Rate of the links of GPUs.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links between rail switches and spines. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        spine_rate: Option<Quantity<Rate>>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// The dragonfly (Kim, Dally, Scott and Abts, ISCA 2008) in the letters of the paper: groups of switches, each linked to all of its
+    /// group, and every group to every other. Hosts h0, h1, …; switches sw<group>.<i>.
+    Dragonfly {
+        /// Switches in a group.
+        #[schemars(range(min = 1, max = 1024))]
+        a: u32,
+        /// Hosts at a switch.
+        #[schemars(range(min = 1, max = 1024))]
+        p: u32,
+        /// Global links of a switch.
+        #[schemars(range(min = 1, max = 1024))]
+        h: u32,
+        /// Groups: at most a·h + 1, and such that a·h is a multiple of g − 1. Default a·h + 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1, max = 65536))]
+        g: Option<u32>,
+        /// Rate of the links of hosts.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links within groups. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        local_rate: Option<Quantity<Rate>>,
+        /// Rate of the links between groups. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        global_rate: Option<Quantity<Rate>>,
+        /// Delay of the links of hosts and within groups.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+        /// Delay of the links between groups. Default `delay`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        global_delay: Option<Quantity<Span>>,
+    },
+    /// A torus in up to 8 dimensions (k-ary n-cube; Dally, IEEE Trans. Computers 1990): a grid whose rows are closed to rings. Hosts
+    /// h0, h1, …; switches sw<x>.<y>…
+    Torus {
+        /// Switches along each dimension.
+        #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 1024)))]
+        sizes: Vec<u32>,
+        /// Hosts at each switch. Default 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024))]
+        hosts_per_switch: u32,
+        /// Rate of the links of hosts.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links between switches. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        switch_rate: Option<Quantity<Rate>>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
+    /// A mesh: a torus whose rows are not closed.
+    Mesh {
+        /// Switches along each dimension.
+        #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 1024)))]
+        sizes: Vec<u32>,
+        /// Hosts at each switch. Default 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024))]
+        hosts_per_switch: u32,
+        /// Rate of the links of hosts.
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        rate: Quantity<Rate>,
+        /// Rate of the links between switches. Default `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        switch_rate: Option<Quantity<Rate>>,
+        /// Delay of all links.
+        #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+        delay: Quantity<Span>,
+    },
     /// A `topology.txt` of the HPCC/ns-3 RoCE simulators; its node i gets the name `n<i>`.
     Hpcc {
         /// Path, relative to the folder of the scenario file.
@@ -250,4 +410,16 @@ const fn twenty_five_ns() -> Quantity<Span> {
 
 const fn one() -> u32 {
     1
+}
+
+const fn eight() -> u32 {
+    8
+}
+
+const fn full() -> [f64; 2] {
+    [1.0, 1.0]
+}
+
+const fn balanced() -> f64 {
+    1.0
 }

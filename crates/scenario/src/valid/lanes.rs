@@ -28,6 +28,41 @@ impl Lanes {
         Self { used: used & !(1 << settings.switch.control_priority), example }
     }
 
+    /// Packets of every priority under credits go over to the next one on their way: it must be free for them.
+    pub(super) fn change(&mut self, context: &mut Context<'_>) {
+        let settings = context.settings;
+        let (control, listed) = (settings.switch.control_priority, &settings.switch.credits.priorities);
+        let used = self.used;
+        for priority in Self::of(used).filter(|priority| listed.contains(priority)) {
+            let next = priority + 1;
+            let taken = if next > 7 {
+                Some("there is none".to_owned())
+            } else if next == control {
+                Some("that is the control priority".to_owned())
+            } else if used & (1 << next) != 0 {
+                Some(format!("{} has it", self.user(settings, next)))
+            } else if !listed.contains(&next) {
+                Some("it is not in switch.credits.priorities".to_owned())
+            } else {
+                None
+            };
+            let Some(taken) = taken else {
+                self.used |= 1 << next;
+                continue;
+            };
+            let user = self.user(settings, priority);
+            let message = format!(
+                "packets of priority {priority} ({user}) change to virtual lane {next} on their way, but {taken}"
+            );
+            let help = "give every entry, and ack.priority, a priority whose next one is free, such as 1, 3 and 5; or set \
+                        topology.lanes = false";
+            match self.entry(priority) {
+                Some(entry) => context.report(&at!["traffic", entry, "priority"], message, "not free", help),
+                None => context.report(&at!["ack", "priority"], message, "not free", help),
+            }
+        }
+    }
+
     /// Those in a set of bits, ascending.
     pub(super) fn of(set: u8) -> impl Iterator<Item = u8> {
         (0..8).filter(move |priority| set & (1 << priority) != 0)

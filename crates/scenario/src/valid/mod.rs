@@ -25,7 +25,7 @@ mod workload;
 
 use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
-use backwater_topology::Network;
+use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
 
@@ -98,6 +98,7 @@ impl Scenario {
 
 /// Writes out the defaults that depend on other values.
 fn fill(settings: &mut Settings, written: &Node) {
+    settings.topology.routing = Some(settings.topology.routes_by());
     put::fill(settings);
     overflow::fill(settings, written);
     combined::fill(settings, written);
@@ -132,7 +133,10 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         (Some(network), Some(routes), Some(flows)) => puts.specs(context, (network, routes), flows),
         _ => None,
     };
-    let lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
+    let mut lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
+    if routes.as_ref().is_some_and(|routes| routes.lanes() > 1) {
+        lanes.change(context);
+    }
     let (detectors, pfc, credits) = match &network {
         Some(network) => (
             detector::detectors(context, network, &lanes),
@@ -255,6 +259,11 @@ impl ValidScenario {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.spec.network
+    }
+
+    /// The routes that the run's packets take.
+    pub fn routes(&self) -> &Routes {
+        &self.spec.routes
     }
 
     /// The flows, in the order in which the run numbers them; `group` is an index into `settings().traffic`.

@@ -1,9 +1,9 @@
 //! The network and its routes.
-use backwater_topology::{Network, Routes, Routing, TopologyError, generate, read};
+use backwater_topology::{Network, RouteError, Routes, Routing, TopologyError, generate, read};
 
 use super::Context;
 use crate::document::at;
-use crate::settings::{self, Edge, Shape};
+use crate::settings::{self, Edge, FlowControl, Shape};
 
 /// The network that `[topology]` describes.
 pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
@@ -26,6 +26,52 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
             generate::rlft(*leaves, *spines, *hosts_per_leaf, *links, rate.0, delay.0)
         }
         Shape::Xgft { m, w, rate, delay } => generate::xgft(m, w, rate.0, delay.0),
+        Shape::Clos {
+            pods,
+            leaves,
+            hosts_per_leaf,
+            oversubscription,
+            rate,
+            leaf_rate,
+            spine_rate,
+            delay,
+        } => {
+            let leaf_rate = leaf_rate.unwrap_or(*rate).0;
+            generate::clos(&generate::Clos {
+                pods: *pods,
+                leaves: *leaves,
+                hosts_per_leaf: *hosts_per_leaf,
+                rates: [rate.0, leaf_rate, spine_rate.map_or(leaf_rate, |rate| rate.0)],
+                oversubscription: *oversubscription,
+                delay: delay.0,
+            })
+        }
+        Shape::Rail { units, servers, gpus, oversubscription, rate, spine_rate, delay } => {
+            generate::rail(&generate::Rail {
+                units: *units,
+                servers: *servers,
+                gpus: *gpus,
+                rates: [rate.0, spine_rate.unwrap_or(*rate).0],
+                oversubscription: *oversubscription,
+                delay: delay.0,
+            })
+        }
+        Shape::Dragonfly { a, p, h, g, rate, local_rate, global_rate, delay, global_delay } => {
+            generate::dragonfly(&generate::Dragonfly {
+                a: *a,
+                p: *p,
+                h: *h,
+                g: g.unwrap_or_else(|| a.saturating_mul(*h).saturating_add(1)),
+                rates: [rate.0, local_rate.unwrap_or(*rate).0, global_rate.unwrap_or(*rate).0],
+                delays: [delay.0, global_delay.unwrap_or(*delay).0],
+            })
+        }
+        Shape::Torus { sizes, hosts_per_switch, rate, switch_rate, delay } => {
+            generate::grid(sizes, true, *hosts_per_switch, [rate.0, switch_rate.unwrap_or(*rate).0], delay.0)
+        }
+        Shape::Mesh { sizes, hosts_per_switch, rate, switch_rate, delay } => {
+            generate::grid(sizes, false, *hosts_per_switch, [rate.0, switch_rate.unwrap_or(*rate).0], delay.0)
+        }
         Shape::Hpcc { file } => return hpcc(context, file),
         Shape::Edges { hosts, switches, links } => {
             let edge = |link: &Edge| generate::Edge {
@@ -68,16 +114,48 @@ fn hpcc(context: &mut Context<'_>, file: &str) -> Option<Network> {
 
 /// The forwarding tables.
 pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Routes> {
-    let routing = match context.settings.topology.routing {
+    let routing = match context.settings.topology.routes_by() {
         settings::Routing::Ecmp => Routing::Ecmp,
         settings::Routing::DModK => Routing::DModK,
+        settings::Routing::DimensionOrder => Routing::DimensionOrder,
+        settings::Routing::Minimal => Routing::Minimal,
     };
     match Routes::new(network, routing) {
-        Ok(routes) => Some(routes),
+        Ok(routes) => Some(lanes(context, routes)),
+        Err(RouteError::Structure { routing, wanted }) => {
+            let message = format!("topology.routing = \"{routing}\" is for {wanted}");
+            let help =
+                "leave topology.routing out: every kind has a default; ecmp and d-mod-k work everywhere";
+            context.report(&at!["topology", "routing"], message, "not for this kind", help);
+            None
+        }
         Err(error) => {
             let help = "every host must be able to reach every other host";
             context.report(&at!["topology"], error.to_string(), "in this network", help);
             None
         }
     }
+}
+
+/// The routes with the lanes that are wanted. Under PFC a packet keeps its priority.
+fn lanes(context: &mut Context<'_>, routes: Routes) -> Routes {
+    let (topology, switch) = (&context.settings.topology, &context.settings.switch);
+    let able = switch.flow_control == FlowControl::Credits && switch.queueing != settings::Queueing::Combined;
+    let wrong = match (topology.lanes, routes.lanes()) {
+        (Some(true), 1) => Some(
+            "these routes have one lane: only dimension-order in a torus with rows of 3 or more, and minimal \
+                                 in a dragonfly, change it",
+        ),
+        (Some(true), _) if !able => Some(
+            "lanes are virtual lanes of credits, with the queues of switch.queueing = \"output\" or \"voq\"",
+        ),
+        _ => None,
+    };
+    if let Some(why) = wrong {
+        let help =
+            "remove this line: lanes are used where they can be; for credits set profile = \"infiniband\"";
+        let message = format!("topology.lanes = true, but {why}");
+        context.report(&at!["topology", "lanes"], message, "no lanes to change", help);
+    }
+    if able && topology.lanes.unwrap_or(true) { routes } else { routes.on_one_lane() }
 }

@@ -31,8 +31,16 @@ pub fn fat_tree(k: u32, rate: Rate, delay: Span) -> Result<Network, TopologyErro
     let agg = tier(&mut b, "agg");
     let core: Vec<u32> = (0..half * half).map(|i| b.switch(format!("core{i}"))).collect();
 
-    for (hosts, &edge) in hosts.chunks(half as usize).zip(&edge) {
-        for &host in hosts {
+    for (i, (&edge, &agg)) in (0..).zip(edge.iter().zip(&agg)) {
+        b.place(edge, 1, Some(i / half), &[i / half, i % half]);
+        b.place(agg, 2, Some(i / half), &[i / half, i % half]);
+    }
+    for (i, &core) in (0..).zip(&core) {
+        b.place(core, 3, None, &[i / half, i % half]);
+    }
+    for (i, (hosts, &edge)) in (0..).zip(hosts.chunks(half as usize).zip(&edge)) {
+        for (j, &host) in (0..).zip(hosts) {
+            b.place(host, 0, Some(i / half), &[i / half, i % half, j]);
             b.link(host, edge, rate, delay);
         }
     }

@@ -1,27 +1,37 @@
 //! Topologies made from a few parameters, one file each. Rates and delays are checked by [`crate::Network::new`].
 
+mod clos;
+mod dragonfly;
 mod dumbbell;
 mod edges;
 mod fat_tree;
+mod grid;
 mod k_ary_n_tree;
 mod leaf_spine;
+mod rail;
 mod rlft;
 mod star;
 mod tcd_figure_2;
 mod tcd_testbed;
+mod uplinks;
 mod xgft;
 
+pub use clos::{Clos, clos};
+pub use dragonfly::{Dragonfly, dragonfly};
 pub use dumbbell::dumbbell;
 pub use edges::{Edge, from_edges};
 pub use fat_tree::{fat_tree, fat_tree_pod};
+pub use grid::grid;
 pub use k_ary_n_tree::k_ary_n_tree;
 pub use leaf_spine::leaf_spine;
+pub use rail::{Rail, rail};
 pub use rlft::rlft;
 pub use star::star;
 pub use tcd_figure_2::tcd_figure_2;
 pub use tcd_testbed::tcd_testbed;
 pub use xgft::xgft;
 
+use self::uplinks::Uplinks;
 use crate::{MAX_PORTS, TopologyError};
 
 const COUNT: &str = "a number from 1 to 1024";

@@ -1,0 +1,188 @@
+//! What one wants to know of a network before anything runs in it: distances, bisection, oversubscription.
+use std::collections::{BTreeMap, VecDeque};
+
+use backwater_units::Rate;
+
+use crate::routes::{distances, hosts_by_attachment};
+use crate::{Network, Structure};
+
+/// Links between the two hosts that are furthest apart, whatever the routes: the diameter of the graph between hosts. 0 with
+/// one host.
+pub fn diameter(net: &Network) -> u32 {
+    let attachments = hosts_by_attachment(net);
+    let of = |(&from, hosts): (&u32, &Vec<u32>)| {
+        let distance = distances(net, from);
+        let far = attachments.iter().filter(|(to, _)| **to != from);
+        let far = far.filter_map(|(to, _)| distance[*to as usize]).max();
+        // Two hosts at one switch; hosts that are joined without one are at each other.
+        let near = if hosts.len() > 1 { Some(0) } else { None };
+        let own = u32::from(net.is_switch(from));
+        far.map(|links| links + 1 + own).or(near.map(|links| links + 2)).unwrap_or(0)
+    };
+    if attachments.keys().any(|node| !net.is_switch(*node)) {
+        return 1;
+    }
+    attachments.iter().map(of).max().unwrap_or(0)
+}
+
+/// How much of a network's capacity lies between its halves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bisection {
+    /// What one half of the hosts can send to the other at once: the maximum flow, which is the least cut.
+    pub rate: Rate,
+    /// What the hosts of the half can send at most.
+    pub hosts: Rate,
+    /// The halves: by the numbers of the hosts, or by a dimension of a grid.
+    pub by: Halves,
+}
+
+/// Two halves of the hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halves {
+    /// The first ⌊n / 2⌋ hosts, and the others.
+    Order,
+    /// Along this dimension of a grid, which has an even size.
+    Dimension(u8),
+}
+
+/// The bisection: of the halves by the order of the hosts and, in a grid, along each dimension of even size, those with the
+/// least maximum flow between them. The true bisection is the least over all halves, which nobody can compute for a large
+/// network (Garey, Johnson and Stockmeyer, 1976); for the symmetric networks of the generators these are the known ones.
+pub fn bisection(net: &Network) -> Bisection {
+    let hosts = net.hosts().len();
+    let mut ways = vec![(Halves::Order, (0..hosts).map(|host| host < hosts / 2).collect::<Vec<bool>>())];
+    if let Structure::Grid { sizes, .. } = net.structure() {
+        for (axis, &size) in sizes.iter().enumerate().filter(|(_, size)| size.is_multiple_of(2)) {
+            let low = |host: &u32| net.place(*host).at[axis] < size / 2;
+            ways.push((Halves::Dimension(axis as u8), net.hosts().iter().map(low).collect()));
+        }
+    }
+    let each = ways.into_iter().map(|(by, first)| {
+        let nic = |(host, _): (&u32, _)| net.ports(*host)[0].rate.as_bps();
+        let own = net.hosts().iter().zip(&first).filter(|(_, first)| **first).map(nic).sum();
+        Bisection { rate: Rate::from_bps(Flow::new(net, &first).most()), hosts: Rate::from_bps(own), by }
+    });
+    each.min_by_key(|bisection| bisection.rate).unwrap_or(Bisection {
+        rate: Rate::ZERO,
+        hosts: Rate::ZERO,
+        by: Halves::Order,
+    })
+}
+
+/// Capacity down over capacity up of the switches of each tier that have links both ways: (tier, the greatest), the lowest first.
+pub fn oversubscription(net: &Network) -> Vec<(u8, f64)> {
+    let mut tiers: BTreeMap<u8, f64> = BTreeMap::new();
+    for node in (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node)) {
+        let tier = net.place(node).tier;
+        let sum = |wanted: &dyn Fn(u8) -> bool| -> u64 {
+            let ports = net.ports(node).iter().filter(|port| wanted(net.place(port.peer).tier));
+            ports.map(|port| port.rate.as_bps()).sum()
+        };
+        let (down, up) = (sum(&|other| other < tier), sum(&|other| other > tier));
+        if down > 0 && up > 0 {
+            let ratio = tiers.entry(tier).or_default();
+            *ratio = ratio.max(down as f64 / up as f64);
+        }
+    }
+    tiers.into_iter().collect()
+}
+
+/// Maximum flow between two sets of hosts (Dinitz, 1970), in bit/s.
+struct Flow<'a> {
+    net: &'a Network,
+    /// Hosts of the first set are sources, the others sinks: by node; `None`: a switch.
+    source: Vec<Option<bool>>,
+    /// What each port can still take.
+    left: Vec<u64>,
+    level: Vec<u32>,
+    /// The next port to try, by node.
+    next: Vec<u16>,
+}
+
+impl<'a> Flow<'a> {
+    fn new(net: &'a Network, first: &[bool]) -> Self {
+        let count = net.nodes().len();
+        let mut source = vec![None; count];
+        for (&host, &first) in net.hosts().iter().zip(first) {
+            source[host as usize] = Some(first);
+        }
+        let ports = (0..count as u32).flat_map(|node| net.ports(node));
+        let left = ports.map(|port| port.rate.as_bps()).collect();
+        Self { net, source, left, level: vec![u32::MAX; count], next: vec![0; count] }
+    }
+
+    fn sources(&self) -> Vec<u32> {
+        let hosts = self.net.hosts().iter().copied();
+        hosts.filter(|host| self.source[*host as usize] == Some(true)).collect()
+    }
+
+    fn most(mut self) -> u64 {
+        let (sources, mut sum) = (self.sources(), 0);
+        while self.rank(&sources) {
+            self.next.fill(0);
+            for &source in &sources {
+                sum += self.block(source);
+            }
+        }
+        sum
+    }
+
+    /// Numbers the nodes by their distance from the sources where something is left; whether a sink is among them.
+    fn rank(&mut self, sources: &[u32]) -> bool {
+        self.level.fill(u32::MAX);
+        let mut queue: VecDeque<u32> = sources.iter().copied().collect();
+        for source in sources {
+            self.level[*source as usize] = 0;
+        }
+        let mut found = false;
+        while let Some(node) = queue.pop_front() {
+            found |= self.source[node as usize] == Some(false);
+            for (number, port) in (0..).zip(self.net.ports(node)) {
+                let id = self.net.port_id(node, number) as usize;
+                if self.left[id] > 0 && self.level[port.peer as usize] == u32::MAX {
+                    self.level[port.peer as usize] = self.level[node as usize] + 1;
+                    queue.push_back(port.peer);
+                }
+            }
+        }
+        found
+    }
+
+    /// Sends what can be sent from one source along ranks.
+    fn block(&mut self, source: u32) -> u64 {
+        let (mut path, mut node, mut sum): (Vec<(u32, u16)>, u32, u64) = (Vec::new(), source, 0);
+        loop {
+            if self.source[node as usize] == Some(false) {
+                sum += self.push(&path);
+                (path, node) = (Vec::new(), source);
+                continue;
+            }
+            let number = self.next[node as usize];
+            if let Some(port) = self.net.ports(node).get(usize::from(number)) {
+                let open = self.left[self.net.port_id(node, number) as usize] > 0;
+                if open && self.level[port.peer as usize] == self.level[node as usize] + 1 {
+                    path.push((node, number));
+                    node = port.peer;
+                } else {
+                    self.next[node as usize] += 1;
+                }
+            } else if let Some((before, _)) = path.pop() {
+                node = before;
+                self.next[node as usize] += 1;
+            } else {
+                return sum;
+            }
+        }
+    }
+
+    fn push(&mut self, path: &[(u32, u16)]) -> u64 {
+        let id = |(node, number): &(u32, u16)| self.net.port_id(*node, *number) as usize;
+        let least = path.iter().map(|step| self.left[id(step)]).min().unwrap_or(0);
+        for (node, number) in path {
+            let port = self.net.ports(*node)[usize::from(*number)];
+            self.left[self.net.port_id(*node, *number) as usize] -= least;
+            self.left[self.net.port_id(port.peer, port.peer_port) as usize] += least;
+        }
+        least
+    }
+}

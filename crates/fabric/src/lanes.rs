@@ -3,6 +3,7 @@
 //! waits for credits of the second. Which they are is in the routing tables: [`backwater_topology::Routes::lane`] of the switch
 //! upstream, and of this one.
 use crate::packet::Packet;
+use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::world::{Classes, World};
 
@@ -15,9 +16,20 @@ pub(crate) struct Lanes {
     second: [u8; 8],
 }
 
+/// Of the priorities that are `used`, as bits, those whose packets go over to the next one on their way.
+pub(crate) fn changing(spec: &Spec, used: u8) -> u8 {
+    match (&spec.switch.credits, spec.routes.lanes()) {
+        (None, _) | (_, 1) => 0,
+        (Some(credits), _) => used & credits.priorities & !(1 << spec.switch.control_priority),
+    }
+}
+
 impl Lanes {
-    /// Packets of a priority in `change` go over to the next higher one.
-    pub(crate) fn new(change: u8, classes: &Classes) -> Self {
+    /// Packets of a priority in `change` go over to the next higher one; `None` if there are none.
+    pub(crate) fn new(change: u8, classes: &Classes) -> Option<Self> {
+        if change == 0 {
+            return None;
+        }
         let mut lanes =
             Self { first: std::array::from_fn(|c| c as u8), second: std::array::from_fn(|c| c as u8) };
         for priority in (0..7).filter(|priority| change & (1 << priority) != 0) {
@@ -25,7 +37,7 @@ impl Lanes {
             lanes.first[usize::from(second)] = first;
             lanes.second[usize::from(first)] = second;
         }
-        lanes
+        Some(lanes)
     }
 
     /// The class of a packet on a lane, from its class on any of its lanes.
@@ -69,7 +81,8 @@ mod tests {
     #[test]
     fn a_packet_has_one_class_for_each_of_its_lanes_and_others_have_one() {
         let classes = Classes::new(7, 0b0000_1110);
-        let lanes = Lanes::new(0b0000_0010, &classes);
+        assert!(Lanes::new(0, &classes).is_none());
+        let lanes = Lanes::new(0b0000_0010, &classes).expect("one priority changes");
         let [one, two, three] = [1, 2, 3].map(|priority| classes.class(priority));
         assert_eq!([lanes.class(one, 0), lanes.class(one, 1)], [one, two]);
         assert_eq!([lanes.class(two, 0), lanes.class(two, 1)], [one, two]);

@@ -12,7 +12,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::combined::Limits;
 use crate::isolating::Rules;
-use crate::lanes::Lanes;
+use crate::lanes::{self, Lanes};
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
@@ -167,12 +167,7 @@ impl World {
         let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
         let used = flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
-        // Packets of these go over to the next priority.
-        let credited = spec.switch.credits.as_ref().map_or(0, |credits| credits.priorities);
-        let change = match spec.routes.lanes() {
-            1 => 0,
-            _ => used & credited & !(1 << spec.switch.control_priority),
-        };
+        let change = lanes::changing(spec, used);
         let classes = Classes::new(spec.switch.control_priority, used | isolated | change << 1);
         let hosts = spec.network.hosts().len();
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
@@ -238,10 +233,10 @@ impl World {
                 |flow| spec.put_of.get(usize::from(flow.group)).copied().flatten(),
                 |flow| classes.class(flow.priority),
             ),
-            puts_of: if spec.probe.puts.contains(&true) { spec.probe.puts.clone() } else { Vec::new() },
+            puts_of: if_any(&spec.probe.puts),
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
-            lanes: (change != 0).then(|| Lanes::new(change, &classes)),
+            lanes: Lanes::new(change, &classes),
             detectors,
             path_keys: path_keys(&flows),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
@@ -258,11 +253,7 @@ impl World {
             throttle_sums: spec.probe.throttle && spec.probe.sample.is_some(),
             throttle_states: spec.probe.throttle_states,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
-            packets_of: if spec.probe.packets.contains(&true) {
-                spec.probe.packets.clone()
-            } else {
-                Vec::new()
-            },
+            packets_of: if_any(&spec.probe.packets),
             isolation_events: spec.probe.isolation,
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
@@ -353,6 +344,11 @@ impl World {
             _ => self.payload,
         }
     }
+}
+
+/// A list of what is wanted, or an empty one if nothing is.
+fn if_any(wanted: &[bool]) -> Vec<bool> {
+    if wanted.contains(&true) { wanted.to_vec() } else { Vec::new() }
 }
 
 fn path_keys(flows: &[Flow]) -> Arc<[u32]> {

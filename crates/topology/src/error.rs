@@ -139,26 +139,8 @@ pub enum TopologyError {
         allowed: &'static str,
     },
     /// An oversubscription that no whole number of links up gives.
-    #[error(
-        "topology {topology}: {parameter} = {ratio} would give {of} {links} links up of {rate}; choose {} for {} link{}, or {} for {}",
-        near[0].1, near[0].0, if near[0].0 == 1 { "" } else { "s" }, near[1].1, near[1].0
-    )]
-    Oversubscription {
-        /// The generator, by its name in scenarios.
-        topology: &'static str,
-        /// The parameter, by its name in scenarios.
-        parameter: String,
-        /// What was given.
-        ratio: String,
-        /// Which kind of switch, with its article.
-        of: &'static str,
-        /// Links up that this would need.
-        links: String,
-        /// Rate of a link up.
-        rate: Rate,
-        /// Two numbers of links near it and their ratios.
-        near: [(u32, String); 2],
-    },
+    #[error(transparent)]
+    Oversubscription(Box<Oversubscription>),
     /// Lists of a generator that do not belong together.
     #[error(
         "topology {topology}: m has {m} numbers and w has {w}; give as many of each, from 1 to 15: one per level of switches, the lowest first"
@@ -185,6 +167,29 @@ pub enum TopologyError {
         /// What is accepted.
         allowed: &'static str,
     },
+}
+
+/// An oversubscription that no whole number of links up gives.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "topology {topology}: {parameter} = {ratio} would give {of} {links} links up of {rate}; choose {} for {} link{}, or {} for {}",
+    near[0].1, near[0].0, if near[0].0 == 1 { "" } else { "s" }, near[1].1, near[1].0
+)]
+pub struct Oversubscription {
+    /// The generator, by its name in scenarios.
+    pub topology: &'static str,
+    /// The parameter, by its name in scenarios.
+    pub parameter: String,
+    /// What was given.
+    pub ratio: String,
+    /// Which kind of switch, with its article.
+    pub of: &'static str,
+    /// Links up that this would need.
+    pub links: String,
+    /// Rate of a link up.
+    pub rate: Rate,
+    /// Two numbers of links near it and their ratios.
+    pub near: [(u32, String); 2],
 }
 
 impl TopologyError {

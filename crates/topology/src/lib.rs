@@ -31,7 +31,7 @@ mod table;
 
 pub use builder::Builder;
 pub use deadlock::BufferCycle;
-pub use error::{RouteError, TopologyError};
+pub use error::{Oversubscription, RouteError, TopologyError};
 pub use hash::flow_hash;
 pub use network::{Alias, Link, Network, Node, Port, Role};
 pub use place::{Place, Structure};

@@ -248,7 +248,7 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
-    /// Rail-optimised (NVIDIA DGX SuperPOD; Alibaba HPN, SIGCOMM 2024): GPU j of every server, with a NIC of its own, is at the switch of
+    /// Rail-optimised (DGX reference architecture of NVIDIA; Alibaba HPN, SIGCOMM 2024): GPU j of every server, with a NIC of its own, is at the switch of
     /// rail j. Hosts gpu<server>.<j>; switches rail<unit>.<j>, spine0, …; what GPUs of one server exchange over the network takes
     /// the spines like all other.
     Rail {

@@ -1,7 +1,7 @@
 //! How many links up a switch needs for an oversubscription.
 use backwater_units::Rate;
 
-use crate::TopologyError;
+use crate::{Oversubscription, TopologyError};
 
 /// A switch with links down, and what its links up are to carry.
 pub(super) struct Uplinks {
@@ -33,7 +33,7 @@ impl Uplinks {
         }
         let below = exact.floor().clamp(1.0, most - 1.0);
         let ratio = |links: f64| short(capacity / (links * unit));
-        Err(TopologyError::Oversubscription {
+        Err(TopologyError::Oversubscription(Box::new(Oversubscription {
             topology: self.topology,
             parameter: match self.place {
                 None => self.parameter.to_owned(),
@@ -44,7 +44,7 @@ impl Uplinks {
             links: short(exact),
             rate: self.up,
             near: [(below as u32, ratio(below)), (below as u32 + 1, ratio(below + 1.0))],
-        })
+        })))
     }
 }
 

@@ -5,6 +5,7 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "counters.h"
 
@@ -92,6 +93,8 @@ void wire_send(struct wire *wire, struct rte_mbuf *mbuf, uint64_t start_ps)
 {
 	wire->busy_until_ps = start_ps + wire_time_ps(wire, rte_pktmbuf_pkt_len(mbuf));
 	frame_of(mbuf)->due_ps = wire->busy_until_ps + wire->delay_ps;
+	if (unlikely(wire->tap))
+		capture_frame(wire->tap, mbuf, start_ps, false);
 	wire->batch[wire->batched++] = mbuf;
 }
 
@@ -125,8 +128,11 @@ static void look_for_arrivals(struct wire *wire, uint64_t now_ps)
 		n = rte_ring_sc_dequeue_burst(wire->inbound, (void **)found, WIRE_BURST, NULL);
 	} else {
 		n = rte_eth_rx_burst(wire->device, 0, found, WIRE_BURST);
-		for (unsigned i = 0; i < n; i++)
+		for (unsigned i = 0; i < n; i++) {
 			frame_of(found[i])->due_ps = now_ps + wire->delay_ps;
+			if (unlikely(wire->tap))
+				capture_frame(wire->tap, found[i], now_ps, true);
+		}
 	}
 	for (unsigned i = 0; i < n; i++)
 		fifo_push(&wire->arriving, found[i]);

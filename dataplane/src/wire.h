@@ -11,6 +11,8 @@
 
 #include "frame.h"
 
+struct capture_interface;
+
 #define WIRE_BURST 32
 /* Preamble and start (8), frame check sequence (4), inter-packet gap (12): what Ethernet adds to a frame's bytes. IEEE Std 802.3. */
 #define ETHERNET_OVERHEAD_BYTES 24
@@ -32,6 +34,8 @@ struct wire {
 	uint16_t device;
 	bool is_device, down;
 	uint64_t *retries;
+	/* Where frames are captured; NULL: nowhere (capture.h). */
+	const struct capture_interface *tap;
 };
 
 /* `retries` counts batches that were not taken whole. */

@@ -65,6 +65,10 @@ test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, in Ch
 	@cmp viewer/dist/index.html python/backwater/viewer/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser
 
+viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page in docs/ again, in Chromium
+	viewer/install.sh --browser
+	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python node pictures.mjs
+
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
 bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads

@@ -218,7 +218,6 @@ function tiersWithNames(c: CanvasRenderingContext2D, { run, layout }: Scene, fra
 function drawTierNames(c: CanvasRenderingContext2D, { run, layout, theme }: Scene, frame: Frame, named: boolean[]): void {
   c.font = HOST_FONT;
   c.textAlign = "left";
-  c.fillStyle = theme.faint;
   named.forEach((fits, tier) => {
     if (fits || frame.zoom > 1) return;
     const nodes = run.header.nodes.map((_, node) => node).filter((node) => layout.tier[node] === tier);
@@ -226,7 +225,11 @@ function drawTierNames(c: CanvasRenderingContext2D, { run, layout, theme }: Scen
     if (ordered.length < 2) return;
     const { y } = nodeAt({ layout }, frame, ordered[0]);
     const ends = `${run.header.nodes[ordered[0]]} … ${run.header.nodes[ordered[ordered.length - 1]]}`;
-    c.fillText(ends, 4, tier === 0 ? y + 16 : y - 20);
+    const at = { x: 4, y: tier === 0 ? y + 16 : y - 20 };
+    c.fillStyle = theme.ground;
+    c.fillRect(at.x - 2, at.y - 7, c.measureText(ends).width + 4, 14);
+    c.fillStyle = theme.faint;
+    c.fillText(ends, at.x, at.y);
   });
   c.textAlign = "center";
 }

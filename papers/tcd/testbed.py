@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 from backwater import measures
+from backwater.testbed import Windows
 
 from papers.tcd.scene import PRIORITY, size_bytes
 
@@ -22,8 +23,8 @@ F0_LINK = "T2->R0"
 
 
 @dataclass(frozen=True)
-class Testbed:
-    """One run."""
+class Testbed(Windows):
+    """One run of the simulation."""
 
     run: Results
 
@@ -38,18 +39,6 @@ class Testbed:
         flow = self.run.flows.filter(pl.col("traffic").cast(pl.String) == "A0").select("start_ps", "finish_ps")
         start, finish = flow.collect().row(0)
         return int(start), measures.end_ps(self.run) if finish is None else int(finish)
-
-    @property
-    def during(self) -> NDArray[np.bool_]:
-        """The windows in all of which A0 sends."""
-        start, finish = self.a0_ps
-        return (self.edges_ps[:-1] >= start) & (self.edges_ps[1:] <= finish)
-
-    @property
-    def outside(self) -> NDArray[np.bool_]:
-        """The windows in none of which A0 sends."""
-        start, finish = self.a0_ps
-        return (self.edges_ps[1:] <= start) | (self.edges_ps[:-1] >= finish)
 
     def f0_percent(self, code: str) -> NDArray[np.float64]:
         """Per window: F0's packets that were marked on the way, of those that left for R0."""

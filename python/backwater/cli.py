@@ -44,6 +44,12 @@ for path, summary in (
     # By path and with the summary given, so that --help imports no command.
     app.command(f"backwater.commands.{path}", help=summary)
 
+app.command(
+    "backwater.commands.testbed:on_switches",
+    name="testbed",
+    help="Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
+)
+
 tcd = App(name="tcd", help="Ternary congestion detection: what its parameters should be.")
 tcd.command("backwater.commands.calculate:max_ton", help="Print max(Ton), the longest ON period of a held-back port.")
 app.command(tcd)

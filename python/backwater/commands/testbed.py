@@ -1,0 +1,78 @@
+"""``backwater testbed``: Figure 11 of the TCD paper on the software switches."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, require_folder
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from backwater.testbed_run import Measured
+
+
+def on_switches(
+    *,
+    runs: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
+    clock: Literal["step", "clamp", "wall"] | None = None,
+    switch: Path = Path("dataplane/build/backwater-switch"),
+    examples: Path = Path("dataplane/examples"),
+    out: Path = Path("results/testbed"),
+) -> int:
+    """Run Figure 11 of the TCD paper on the software switches, under PFC and under credits, and judge its claims.
+
+    Writes fig11.png, fig11.csv, claims.json and the counters of all nodes (pfc.json, credits.json), which
+    `backwater reproduce tcd --figure fig11` then shows beside the simulation. See docs/testbed.md.
+
+    Parameters
+    ----------
+    runs
+        How often under each flow control.
+    clock
+        Another clock than that of the configuration (clamp). A run by the wall clock that was disturbed is not counted.
+    switch
+        The program, which `make testbed` builds.
+    examples
+        The folder with fig11-pfc.toml and fig11-credits.toml.
+    out
+        Where results go.
+    """
+    from backwater import terminal, testbed_run
+    from backwater.testbed import PROFILES
+
+    require_folder(out, "--out")
+    options = () if clock is None else ("--clock", clock)
+    measured = [testbed_run.measure(switch, examples, name, runs, options, out) for name in PROFILES]
+    files = testbed_run.write(measured, out)
+    terminal.stdout().print(_table(measured))
+    for item in measured:
+        if left_out := len(item.runs) - len(item.counted):
+            print(f"{item.flow_control}: {left_out} of {len(item.runs)} runs disturbed: not counted", file=sys.stderr)
+        print(*item.losses, sep="\n", end="\n" if item.losses else "", file=sys.stderr)
+    print("written: " + ", ".join(map(str, files)))
+    if any(item.losses for item in measured):
+        return Exit.INVARIANT_BROKEN
+    held = all(str(judged.verdict) == "holds" for item in measured for judged in item.judged)
+    return Exit.OK if held else Exit.CAVEATS
+
+
+def _table(measured: list[Measured]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Figure 11 on software switches")
+    for heading in ("claim", "flow control", "runs", "measured", "bound", "verdict"):
+        table.add_column(heading)
+    for item in measured:
+        for judged in item.judged:
+            for i, one in enumerate(judged.measured):
+                value = "–" if one.value is None else f"{one.value.mean:.2f}"
+                first = (judged.claim.id, item.flow_control, str(judged.seeds)) if i == 0 else ("", "", "")
+                table.add_row(*first, f"{one.check.metric}: {value}", one.check.bound.text, str(one.verdict))
+            if not judged.measured:
+                table.add_row(judged.claim.id, item.flow_control, str(judged.seeds), "", "", str(judged.verdict))
+    return table

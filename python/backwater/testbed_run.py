@@ -1,0 +1,122 @@
+"""Runs Figure 11 on the software switches and judges it by the claims of the figure: what ``make testbed`` does."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from backwater import claims, experiment
+from backwater.errors import UsageError
+from backwater.testbed import PROFILES, SwitchRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+#: Longest time on the clock of the wall for one run: a second of the testbed takes one to three.
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The runs under one flow control, and what came of the claims."""
+
+    flow_control: str
+    runs: tuple[SwitchRun, ...]
+    judged: tuple[claims.Judged, ...]
+
+    @property
+    def counted(self) -> tuple[SwitchRun, ...]:
+        """The runs whose timing was not disturbed."""
+        return tuple(run for run in self.runs if not run.disturbed)
+
+    @property
+    def losses(self) -> list[str]:
+        """Frames that were lost, run by run."""
+        return [f"{self.flow_control}, run {i}: {loss}" for i, run in enumerate(self.runs, 1) for loss in run.losses()]
+
+
+def measure(switch: Path, examples: Path, flow_control: str, runs: int, options: Sequence[str], out: Path) -> Measured:
+    """Run the testbed `runs` times under a flow control; the last run that counts becomes `<flow control>.json`."""
+    config = examples / f"fig11-{flow_control}.toml"
+    if not config.exists():
+        raise UsageError(
+            f"{config} does not exist; name the folder with fig11-pfc.toml and fig11-credits.toml by --examples"
+        )
+    done = []
+    for number in range(1, runs + 1):
+        print(f"{flow_control}: run {number} of {runs}", file=sys.stderr)
+        done.append(_run(switch, config, options))
+    counted = [run for run in done if not run.disturbed]
+    kept = out / f"{flow_control}.json"
+    # A result of earlier runs must not stand for these.
+    kept.unlink(missing_ok=True)
+    if counted:
+        kept.write_text(json.dumps(counted[-1].document) + "\n", encoding="utf-8")
+    return Measured(flow_control, tuple(done), _judge(flow_control, counted))
+
+
+def _run(switch: Path, config: Path, options: Sequence[str]) -> SwitchRun:
+    command = [str(switch), "--config", str(config), "--stats", "json", *options]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
+    except FileNotFoundError:
+        raise UsageError(f"{switch} does not exist; `make testbed` builds it, --switch names another") from None
+    except PermissionError:
+        raise UsageError(f"{switch} may not be executed; --switch names another") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{' '.join(command)} did not end within {TIMEOUT_S} s") from None
+    if ended.returncode != 0:
+        raise UsageError(f"{' '.join(command)} failed (exit code {ended.returncode}):\n{ended.stderr.strip()}")
+    try:
+        return SwitchRun(json.loads(ended.stdout.splitlines()[-1]))
+    except (ValueError, IndexError):
+        raise UsageError(
+            f"{' '.join(command)} printed no result:\n{ended.stdout[-500:]}{ended.stderr[-500:]}"
+        ) from None
+
+
+def _judge(flow_control: str, runs: Sequence[SwitchRun]) -> tuple[claims.Judged, ...]:
+    figure = _figure()
+    per_run = [figure.module().switch_metrics(run) for run in runs]  # type: ignore[attr-defined]
+    profile = f"{PROFILES[flow_control]}, switches"
+    return tuple(claims.judge(claim, figure.name, profile, per_run) for claim in figure.claims)
+
+
+def _figure() -> experiment.Figure:
+    return experiment.discover("tcd", ["fig11"])[0]
+
+
+def write(measured: Sequence[Measured], out: Path) -> list[Path]:
+    """Write the picture, the verdicts and the marks of all windows; returns the files."""
+    files = [out / name for name in ("fig11.png", "claims.json", "fig11.csv")]
+    for file in files:
+        file.unlink(missing_ok=True)
+    shown = [(item.flow_control, item.counted[-1]) for item in measured if item.counted]
+    verdicts = [judged.as_json() | {"flow_control": item.flow_control} for item in measured for judged in item.judged]
+    files[1].write_text(json.dumps(verdicts, indent=2) + "\n", encoding="utf-8")
+    _write_csv(shown, files[2])
+    if shown:
+        names = {"pfc": "under PFC", "credits": "under credits"}
+        rows = [(names[flow_control], run) for flow_control, run in shown]
+        title = f"Figure 11 on software switches (DPDK), {shown[0][1].clock} clock"
+        _figure().module().draw_rows(rows, title, files[0])  # type: ignore[attr-defined]
+    return [file for file in files if file.exists()]
+
+
+def _write_csv(shown: Sequence[tuple[str, SwitchRun]], file: Path) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        table = csv.writer(out)
+        table.writerow(
+            ("flow_control", "flow", "window_start_ps", "window_end_ps", "packets", "ue_packets", "ce_packets")
+        )
+        for flow_control, run in shown:
+            edges = run.edges_ps.tolist()
+            for flow in ("F0", "F1", "A0"):
+                columns: list[Any] = [run.packets(flow, code).astype(int).tolist() for code in (None, "UE", "CE")]
+                for start, end, *counts in zip(edges[:-1], edges[1:], *columns, strict=True):
+                    table.writerow((flow_control, flow, start, end, *counts))

@@ -10,7 +10,7 @@
 //! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`; of PUTs `opt`, `aimd`, `dack`; of a whole NIC `pft` |
 //! | [`transport`] | both ends of a reliable stream: which packet goes next, is this one taken? | `initiator`, `target` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
-//! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility` |
+//! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility`; of real links `pause`, `wide` |
 //! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
 //! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history` |
 //!

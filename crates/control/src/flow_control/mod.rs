@@ -3,12 +3,18 @@ mod bands;
 mod cbfc;
 mod feasibility;
 mod headroom;
+mod pause;
 mod pfc;
 mod threshold;
+mod wide;
 
 pub use bands::{Band, Bands, Strays};
 pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, Term, headroom, headroom_hpcc};
+pub use pause::{
+    GateChange, PauseConfig, PauseGate, PauseIngress, QUANTUM_BITS, StormChange, Watchdog, quanta_span,
+};
 pub use pfc::{Decision, Form};
 pub use threshold::{Admission, Ingress, Level, Threshold};
+pub use wide::{CreditLane, Verdict};

@@ -1,0 +1,220 @@
+"""What is read from a run of the software switches, on one that a reader can check in the head; and the command."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backwater import cli, experiment, testbed, testbed_run
+from backwater.errors import Exit, UsageError
+from backwater.testbed import SwitchRun
+
+MS = 1_000_000_000
+#: Windows of 100 ms; A0 sends from 295 to 745 ms: in all of windows 3 to 6, in none of 0, 1, 8, 9.
+DURING, EDGES = range(3, 7), (2, 7)
+
+
+def port(name: str, **counters: Any) -> dict[str, Any]:
+    return {"name": name, "drops": {"headroom": 0, "shutdown": 3}, "off_periods": [0] * 8} | counters
+
+
+def receiver(name: str, flows: dict[str, tuple[list[int], list[int]]], last_ps: int) -> dict[str, Any]:
+    received = [
+        {
+            "flow": flow,
+            "packets": 1000,
+            "first_ps": 0,
+            "last_ps": last_ps,
+            "missing": 0,
+            "late": 0,
+            "damaged": 0,
+            "not_capable_packets": [0] * 10,
+            "capable_packets": [100 - u - c for u, c in zip(ue, ce, strict=True)],
+            "ue_packets": ue,
+            "ce_packets": ce,
+        }
+        for flow, (ue, ce) in flows.items()
+    ]
+    return {"name": name, "kind": "receiver", "ports": [port("0")], "window_ps": 100 * MS, "received": received}
+
+
+def document(**replaced: Any) -> dict[str, Any]:
+    """F0 is marked UE, F1 and A0 CE, in all windows in which A0 sends at all."""
+    marked = [100 if i in DURING or i in EDGES else 0 for i in range(10)]
+    none = [0] * 10
+    sender = {"name": "A0", "kind": "sender", "ports": [port("0")], "sent": [{"flow": "A0", "first_ps": 295 * MS}]}
+    switch = {
+        "name": "T0",
+        "kind": "switch",
+        "ports": [port("P0", off_periods=[0, 0, 0, 1200, 0, 0, 0, 0])],
+        "unaccounted_frames": 0,
+    }
+    nodes = [
+        sender,
+        switch,
+        receiver("R0", {"F0": (marked, none)}, 999 * MS),
+        receiver("R1", {"F1": (none, marked), "A0": (none, marked)}, 745 * MS),
+    ]
+    return {"clock": "clamp", "disturbed": False, "leaked_frames": 0, "nodes": nodes} | replaced
+
+
+def flow(doc: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(e for n in doc["nodes"] for e in n.get("received", ()) if e["flow"] == name)
+    return found
+
+
+def metrics(doc: dict[str, Any]) -> dict[str, Any]:
+    module: Any = experiment.discover("tcd", ["fig11"])[0].module()
+    measured: dict[str, Any] = module.switch_metrics(SwitchRun(doc))
+    return measured
+
+
+def test_whole_windows_with_and_without_a0_are_judged() -> None:
+    assert metrics(document()) == {
+        "least_f0_ue_percent_during": 100,
+        "most_f0_marked_percent_outside": 0,
+        "f0_ce_packets": 0,
+        "least_f1_ce_percent_during": 100,
+        "p0_off_periods": 1200,
+    }
+
+
+def test_a_window_that_is_marked_by_half_and_a_single_ce_are_seen() -> None:
+    doc = document()
+    f0, f1 = flow(doc, "F0"), flow(doc, "F1")
+    f0["ue_packets"][4], f0["ce_packets"][4] = 49, 1
+    f1["ce_packets"][5] = 30
+    f1["capable_packets"][5] = 70
+    f0["capable_packets"][4] = 50
+    measured = metrics(doc)
+    assert measured["least_f0_ue_percent_during"] == 49
+    assert measured["f0_ce_packets"] == 1
+    assert measured["least_f1_ce_percent_during"] == 30
+
+
+def test_marks_after_a0_are_seen() -> None:
+    doc = document()
+    f0 = flow(doc, "F0")
+    f0["ue_packets"][8], f0["capable_packets"][8] = 2, 98
+    assert metrics(doc)["most_f0_marked_percent_outside"] == 2
+
+
+def test_losses_are_told_with_their_place() -> None:
+    doc = document(leaked_frames=2)
+    assert SwitchRun(document()).losses() == []
+    flow(doc, "F1")["missing"] = 7
+    doc["nodes"][1]["ports"][0]["drops"]["headroom"] = 5
+    assert SwitchRun(doc).losses() == [
+        "T0 P0: 5 frames dropped (headroom)",
+        "F1: 7 packets missing",
+        "2 frames were not freed",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 3}', "nonsense"])
+def test_what_is_no_result_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "pfc.json"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=r"pfc\.json is no result of the testbed; remove it"):
+        SwitchRun.load(file)
+
+
+def fake_switch(folder: Path, documents: list[dict[str, Any]]) -> Path:
+    """A program that prints one document after the other, one per call."""
+    (folder / "documents.json").write_text(json.dumps(documents))
+    program = folder / "switch"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import json, pathlib, sys\n"
+        f"folder = pathlib.Path({str(folder)!r})\n"
+        "with (folder / 'calls').open('a') as calls: print(*sys.argv[1:], file=calls)\n"
+        "number = len((folder / 'calls').read_text().splitlines()) - 1\n"
+        "documents = json.loads((folder / 'documents.json').read_text())\n"
+        "print(json.dumps(documents[number % len(documents)]))\n"
+    )
+    program.chmod(0o755)
+    for name in ("pfc", "credits"):
+        (folder / f"fig11-{name}.toml").write_text("")
+    return program
+
+
+def run(folder: Path, documents: list[dict[str, Any]], *options: str) -> int:
+    program = fake_switch(folder, documents)
+    where = ["--switch", str(program), "--examples", str(folder), "--out", str(folder / "out")]
+    return cli.main(["testbed", *where, *options])
+
+
+def test_the_command_writes_picture_verdicts_and_windows(tmp_path: Path) -> None:
+    assert run(tmp_path, [document()], "--clock", "step") == Exit.OK
+    out = tmp_path / "out"
+    assert (out / "fig11.png").read_bytes().startswith(b"\x89PNG")
+    verdicts = json.loads((out / "claims.json").read_text())
+    assert [(v["id"], v["flow_control"], v["verdict"]) for v in verdicts] == [
+        (claim, network, "holds") for network in ("pfc", "credits") for claim in ("TCD-F11a", "TCD-F11b")
+    ]
+    rows = list(csv.DictReader((out / "fig11.csv").open()))
+    assert len(rows) == 2 * 3 * 10
+    assert rows[3] == {
+        "flow_control": "pfc",
+        "flow": "F0",
+        "window_start_ps": str(300 * MS),
+        "window_end_ps": str(400 * MS),
+        "packets": "100",
+        "ue_packets": "100",
+        "ce_packets": "0",
+    }
+    assert "--stats json --clock step" in (tmp_path / "calls").read_text()
+    found = testbed.find("pfc", out)
+    assert found is not None
+    assert found.document == document()
+
+
+def test_a_claim_that_differs_has_its_exit_code(tmp_path: Path) -> None:
+    doc = document()
+    flow(doc, "F0")["ce_packets"][4] = 1
+    assert run(tmp_path, [doc]) == Exit.CAVEATS
+
+
+def test_a_lost_frame_has_its_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    doc = document()
+    flow(doc, "A0")["missing"] = 1
+    assert run(tmp_path, [doc]) == Exit.INVARIANT_BROKEN
+    assert "pfc, run 1: A0: 1 packets missing" in capsys.readouterr().err
+
+
+def test_a_disturbed_run_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = document(clock="wall", disturbed=True)
+    assert run(tmp_path, [bad, document(clock="wall")], "--runs", "2") == Exit.OK
+    assert "pfc: 1 of 2 runs disturbed: not counted" in capsys.readouterr().err
+    verdicts = json.loads((tmp_path / "out/claims.json").read_text())
+    assert {v["seeds"] for v in verdicts} == {1}
+
+
+def test_if_all_runs_were_disturbed_there_is_no_verdict_and_no_picture(tmp_path: Path) -> None:
+    assert run(tmp_path, [document(clock="wall", disturbed=True)]) == Exit.CAVEATS
+    assert {v["verdict"] for v in json.loads((tmp_path / "out/claims.json").read_text())} == {"not run"}
+    assert not (tmp_path / "out/fig11.png").exists()
+    assert testbed.find("pfc", tmp_path / "out") is None
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("exit 3", "failed (exit code 3)"),
+        ("echo no json", "printed no result"),
+        ("true", "printed no result"),
+    ],
+)
+def test_a_switch_that_fails_is_told(tmp_path: Path, script: str, message: str) -> None:
+    program = fake_switch(tmp_path, [])
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    with pytest.raises(UsageError) as error:
+        testbed_run.measure(program, tmp_path, "pfc", 1, (), tmp_path)
+    assert message in str(error.value)
+
+
+def test_a_switch_that_is_not_there_is_told() -> None:
+    with pytest.raises(UsageError, match=r"fig11-pfc\.toml does not exist"):
+        testbed_run.measure(Path("/none"), Path("/nowhere"), "pfc", 1, (), Path("/tmp"))  # noqa: S108

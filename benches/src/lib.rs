@@ -12,7 +12,7 @@ use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, Policy
 use backwater_fabric::{
     AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
     MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Scope, Spec, Start,
-    SwitchSpec, Switching, ThrottleSpec,
+    SwitchSpec, Switching, ThrottleSpec, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -54,6 +54,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
+            custom: None,
             notify: None,
             cnp_size: Bytes::new(60),
             ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
@@ -64,6 +65,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         put_of: Vec::new(),
         endpoints: Vec::new(),
         throttle: None,
+        user: UserSpec::default(),
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,

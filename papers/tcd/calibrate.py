@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backwater import experiment
+from backwater import paper_figure
 from backwater.results import Results
 from backwater.running import Job, Scenario, run_jobs
 
@@ -22,9 +22,9 @@ SEEDS = range(101, 121)
 LOWEST, HIGHEST, STEP = 0.10, 1.20, 0.01
 
 
-def figure_of(profile: str) -> experiment.Figure:
+def figure_of(profile: str) -> paper_figure.Figure:
     """The table's rows under a profile."""
-    return experiment.load(Path(__file__).parent / FOLDERS[profile])
+    return paper_figure.load(Path(__file__).parent / FOLDERS[profile])
 
 
 def percent_marked(profile: str, load: float, out: Path) -> float:

@@ -15,18 +15,98 @@ from typing import TYPE_CHECKING
 from backwater._core import InvariantError, ScenarioError, __version__
 
 if TYPE_CHECKING:
+    from backwater.api import Experiment, Runs, ci, run
+    from backwater.errors import UsageError
+    from backwater.extend import (
+        ACK,
+        CE,
+        CNP,
+        CONGESTION,
+        DEPARTURE,
+        JUDGING,
+        NEVER,
+        NON_CONGESTION,
+        RESUME,
+        SEND,
+        TIMER,
+        UE,
+        UNDETERMINED,
+        PlainPythonWarning,
+        UserCodeError,
+        congestion_control,
+        detector,
+    )
     from backwater.results import Results
-    from backwater.running import run, validate
+    from backwater.running import validate
 
-__all__ = ["InvariantError", "Results", "ScenarioError", "__version__", "run", "validate"]
+#: Where each name lives. Imported when it is used, so that ``backwater --help`` and ``import backwater`` stay quick.
+_HOMES = {
+    "backwater.api": ("Experiment", "Runs", "ci", "run"),
+    "backwater.errors": ("UsageError",),
+    "backwater.extend": (
+        "ACK",
+        "CE",
+        "CNP",
+        "CONGESTION",
+        "DEPARTURE",
+        "JUDGING",
+        "NEVER",
+        "NON_CONGESTION",
+        "RESUME",
+        "SEND",
+        "TIMER",
+        "UE",
+        "UNDETERMINED",
+        "PlainPythonWarning",
+        "UserCodeError",
+        "congestion_control",
+        "detector",
+    ),
+    "backwater.results": ("Results",),
+    "backwater.running": ("validate",),
+}
 
-_HOMES = {"Results": "backwater.results", "run": "backwater.running", "validate": "backwater.running"}
+__all__ = [
+    "ACK",
+    "CE",
+    "CNP",
+    "CONGESTION",
+    "DEPARTURE",
+    "JUDGING",
+    "NEVER",
+    "NON_CONGESTION",
+    "RESUME",
+    "SEND",
+    "TIMER",
+    "UE",
+    "UNDETERMINED",
+    "Experiment",
+    "InvariantError",
+    "PlainPythonWarning",
+    "Results",
+    "Runs",
+    "ScenarioError",
+    "UsageError",
+    "UserCodeError",
+    "__version__",
+    "ci",
+    "congestion_control",
+    "detector",
+    "run",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> object:
-    """Import what needs polars or threads only when it is used, so that ``backwater --help`` stays quick."""
-    if name not in _HOMES:
+    """Import what needs polars or threads only when it is used."""
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'backwater' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    """What there is, imported or not."""
+    return sorted(__all__)

@@ -9,6 +9,9 @@ class ScenarioError(ValueError):
 class InvariantError(RuntimeError):
     """The model broke a promise, such as losslessness; str() explains the arithmetic."""
 
+class UserFault(RuntimeError):
+    """A function of the user's failed; str() is JSON that `backwater.extend.faults` explains."""
+
 class Progress(TypedDict):
     """How far a run is."""
 
@@ -21,6 +24,8 @@ class Progress(TypedDict):
 
 def validate(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
 def topology(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
+def user_functions(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
+def abi() -> tuple[int, int, int, int, int, int]: ...
 def run(
     text: str,
     origin: str,
@@ -30,6 +35,7 @@ def run(
     threads: int | None,
     seed: int | None,
     progress: Callable[[Progress], None] | None,
+    functions: tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]] | None, str] | None = None,
 ) -> str: ...
 def schema() -> str: ...
 def dictionary() -> str: ...

@@ -110,6 +110,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except ScenarioError as error:
         return _fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
+        _show_traceback(error)
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except InvariantError as error:
         return _fail(f"error: {error}", Exit.INVARIANT_BROKEN)
@@ -131,6 +132,14 @@ def _main(arguments: Sequence[str] | None) -> int:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         return _fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
     return result if isinstance(result, int) else Exit.OK
+
+
+def _show_traceback(error: UsageError) -> None:
+    """What a function of the user's raised, with its lines."""
+    if error.__cause__ is not None:
+        from backwater.extend.faults import user_traceback
+
+        sys.stderr.write(user_traceback(error))
 
 
 def _without_reader() -> int:

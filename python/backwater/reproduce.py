@@ -20,7 +20,7 @@ from backwater.running import Job, Scenario, run_jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from backwater.experiment import Figure, RunSpec
+    from backwater.paper_figure import Figure, RunSpec
     from backwater.number_tables import NumberTable
     from backwater.running import Outcome, Watcher
 

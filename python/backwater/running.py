@@ -20,6 +20,7 @@ from backwater.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from backwater.extend.loading import Functions
     from backwater.results import Results
 
 
@@ -135,7 +136,9 @@ class _Pool:
             return Outcome(job, None, KeyboardInterrupt())
         if self.watcher:
             self.watcher.started(job)
+        functions = None
         try:
+            functions = functions_of(job)
             text = _core.run(
                 job.scenario.text,
                 job.scenario.origin,
@@ -144,22 +147,38 @@ class _Pool:
                 None if job.out is None else str(job.out),
                 job.threads,
                 job.seed,
-                lambda progress: self._report(job, progress),
+                lambda progress: self._report(job, progress, functions),
+                functions.for_core() if functions else None,
             )
             outcome = Outcome(job, json.loads(text))
         except KeyboardInterrupt as interrupt:
             outcome = Outcome(job, _kept(job), interrupt)
+        except _core.UserFault as fault:
+            from backwater.extend import faults
+
+            outcome = Outcome(job, None, faults.explained(str(fault), functions) if functions else fault)
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
         if self.watcher:
             self.watcher.finished(outcome)
         return outcome
 
-    def _report(self, job: Job, progress: _core.Progress) -> None:
+    def _report(self, job: Job, progress: _core.Progress, functions: Functions | None) -> None:
         if self.stop.is_set():
+            if functions:
+                functions.interrupt()
             raise KeyboardInterrupt
         if self.watcher:
             self.watcher.advanced(job, fraction_done(progress), progress)
+
+
+def functions_of(job: Job) -> Functions | None:
+    """The functions of the user's that a job's scenario names, ready to be called; None if it names none."""
+    if not any("custom" in text for text in (job.scenario.text, *job.overrides)):
+        return None
+    from backwater.extend import loading
+
+    return loading.functions_of(job)
 
 
 def _kept(job: Job) -> dict[str, Any] | None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from backwater import __version__, experiment, findings, paper, reproduce
+from backwater import __version__, paper_figure, findings, paper, reproduce
 from backwater.claims import Judged, Verdict
 from backwater.errors import UsageError
-from backwater.experiment import Figure, Variant
+from backwater.paper_figure import Figure, Variant
 from backwater.findings import Check, Finding, Flip
 from backwater.report.text import ours
 from backwater.reproduce import Plan, Reproduced
@@ -65,7 +65,7 @@ class _File(BaseModel):
 
 def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
     """The number of seeds and the parameters of a paper; `only` picks some by id. Raises UsageError."""
-    file = experiment.home(system) / "sensitivity.toml"
+    file = paper_figure.home(system) / "sensitivity.toml"
     try:
         read = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def cases(system: str, parameters: Sequence[Parameter], profiles: Sequence[str])
     for parameter in parameters:
         for reading in parameter.variant:
             wanted = tuple(profile for profile in profiles if profile in reading.profiles)
-            figures = _reduced(experiment.discover(system, reading.figures or parameter.figures))
+            figures = _reduced(paper_figure.discover(system, reading.figures or parameter.figures))
             varied = [dataclasses.replace(figure, variant=reading) for figure in figures if figure.profiles(wanted)]
             found.append(Case(parameter, reading, varied, wanted))
     touched = {figure.name: figure for case in found for figure in case.figures}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import pytest
 import synthetic
-from backwater import _core, experiment
+from backwater import _core, paper_figure
 from backwater.blame import Blame
 from backwater.results import Results
 from blame_scenes import figure_3, overlapped_trees
@@ -98,6 +98,6 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in (("experiment.toml", EXPERIMENT), ("claims.toml", CLAIMS), ("figure.py", FIGURE)):
         (figure / name).write_text(text)
     (figure / "one.toml").write_text("# a scenario")
-    monkeypatch.setattr(experiment, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "papers"

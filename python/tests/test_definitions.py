@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from backwater import experiment, paper
+from backwater import paper_figure, paper
 from backwater.claims import Verdict
 from backwater.cli import main
 from backwater.definitions import Definition, exists, look_up
@@ -64,7 +64,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(text)
-    monkeypatch.setattr(experiment, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

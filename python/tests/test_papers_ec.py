@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import claims, experiment, put_trace, schemes, sensitivity
+from backwater import claims, paper_figure, put_trace, schemes, sensitivity
 from backwater.number_tables import NumberTable
 from backwater.results import Results
 from backwater.running import Scenario
@@ -23,7 +23,7 @@ PLACES = {
     "waste": ["E7"],
     "headline": ["E20"],
 }
-FIGURES = [figure.name for figure in experiment.discover("ec")]
+FIGURES = [figure.name for figure in paper_figure.discover("ec")]
 WINDOW_BYTES = 250_000 * 12.8
 """What the link carries in the window of 250 µs."""
 
@@ -42,7 +42,7 @@ def made_up(folder: Path, name: str, drain: str) -> Results:
 
 def runs_of(name: str, folder: Path, *, quick: bool) -> dict[str, Results]:
     """A made-up run for each that a figure has."""
-    figure = experiment.discover("ec", [name])[0]
+    figure = paper_figure.discover("ec", [name])[0]
     found = {}
     for spec in figure.experiment.run:
         for run, overrides in spec.expand():
@@ -53,7 +53,7 @@ def runs_of(name: str, folder: Path, *, quick: bool) -> dict[str, Results]:
 
 
 def test_every_claim_of_the_paper_has_its_place() -> None:
-    found = {figure.name: [claim.id for claim in figure.claims] for figure in experiment.discover("ec")}
+    found = {figure.name: [claim.id for claim in figure.claims] for figure in paper_figure.discover("ec")}
     for place, numbers in PLACES.items():
         told = {claim.removeprefix("EC-").split("-")[0] for claim in found[place]}
         assert {one for one in told if one.startswith("E")} == set(numbers)
@@ -61,7 +61,7 @@ def test_every_claim_of_the_paper_has_its_place() -> None:
 
 
 def test_the_paper_s_number_stays_the_bound_of_every_reading_of_the_waste() -> None:
-    waste = experiment.discover("ec", ["waste"])[0]
+    waste = paper_figure.discover("ec", ["waste"])[0]
     bounds = {check.bound.text for claim in waste.claims if claim.id != "EC-E7-own" for check in claim.checks}
     assert bounds == {"1.75..1.85"}
 
@@ -77,7 +77,7 @@ def test_every_scenario_runs_under_the_three_policies(name: str) -> None:
 def test_every_figure_measures_what_its_claims_ask_and_is_drawn(
     name: str, quick: bool, folder: Path, tmp_path: Path
 ) -> None:
-    figure = experiment.discover("ec", [name])[0]
+    figure = paper_figure.discover("ec", [name])[0]
     runs = runs_of(name, folder, quick=quick)
     module = figure.module()
     found = module.metrics(runs)
@@ -162,7 +162,7 @@ def test_every_reading_of_what_the_paper_leaves_open_names_figures_that_there_ar
 
 
 def test_a_start_is_blind_for_a_round_trip_and_a_packet() -> None:
-    startup = experiment.discover("ec", ["startup"])[0].module()
+    startup = paper_figure.discover("ec", ["startup"])[0].module()
     # 2 × 1867.5 + 430 back; 95 + 165 + 2 × 1865 + 2.5 + 165 forth.
     assert startup.blind_ns() == pytest.approx(8322.5)  # type: ignore[attr-defined]
     # T + one packet + half of 12.8 B/ns for that long.

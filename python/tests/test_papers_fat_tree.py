@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment, stored
+from backwater import paper_figure, stored
 from backwater.results import Results
 from backwater.running import Scenario
 
@@ -106,14 +106,14 @@ def test_the_best_gain_is_the_largest_of_both_controllers_and_workloads(tmp_path
         for workload in slowdowns.CUTS
         for scheme in slowdowns.SCHEMES
     }
-    module: Any = experiment.discover("tcd", ["headline"])[0].module()
+    module: Any = paper_figure.discover("tcd", ["headline"])[0].module()
     found = module.metrics(runs)
     assert found["best_median_gain"] == pytest.approx(3.5)
     assert found["hadoop_dcqcn_best_p99_gain"] == pytest.approx(2)
 
 
 def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
-    def keys(figure: experiment.Figure) -> set[Path]:
+    def keys(figure: paper_figure.Figure) -> set[Path]:
         common = figure.overrides("authors", "", quick=False)
         return {
             stored.folder(Path(), Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
@@ -121,7 +121,7 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
             for _, own in spec.expand()
         }
 
-    found = {figure.name: keys(figure) for figure in experiment.discover("tcd", ["fig16", "fig19", "headline"])}
+    found = {figure.name: keys(figure) for figure in paper_figure.discover("tcd", ["fig16", "fig19", "headline"])}
     assert found["headline"] <= found["fig16"] | found["fig19"]
     assert len(found["headline"]) == 8
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from backwater import claims, experiment, schemes, sensitivity
+from backwater import claims, paper_figure, schemes, sensitivity
 from backwater.results import Results
 from backwater.running import Scenario
 from ici_scenes import write
@@ -51,7 +51,7 @@ def delivered(*rows: tuple[int, str, int, int, int]) -> pl.DataFrame:
 
 
 def test_every_claim_of_the_paper_has_its_place() -> None:
-    found = {figure.name: [claim.id for claim in figure.claims] for figure in experiment.discover("ici")}
+    found = {figure.name: [claim.id for claim in figure.claims] for figure in paper_figure.discover("ici")}
     assert found == {name: [f"ICI-{claim}" for claim in claims] for name, claims in CLAIMS.items()}
 
 
@@ -62,7 +62,7 @@ def test_every_scenario_runs_under_the_six_schemes(name: str) -> None:
 
 
 def test_every_workload_has_the_six_schemes_in_every_figure() -> None:
-    for figure in experiment.discover("ici"):
+    for figure in paper_figure.discover("ici"):
         names = [name for spec in figure.experiment.run for name, _ in spec.expand()]
         workloads = {name.split()[0] for name in names}
         assert {f"{workload} {scheme}" for workload in workloads for scheme in measured.SCHEMES} <= set(names)
@@ -71,7 +71,7 @@ def test_every_workload_has_the_six_schemes_in_every_figure() -> None:
 # A quick look leaves out runs of Figure 2 alone.
 @pytest.mark.parametrize(("name", "quick"), [*((name, False) for name in CLAIMS), ("fig2", True)])
 def test_every_figure_measures_what_its_claims_ask_and_is_drawn(name: str, quick: bool, tmp_path: Path) -> None:
-    figure = experiment.discover("ici", [name])[0]
+    figure = paper_figure.discover("ici", [name])[0]
     names = [one for spec in figure.experiment.run for one, _ in spec.expand() if not figure.skips(one, quick=quick)]
     runs = {one: write(tmp_path / one.replace(" ", "-"), one) for one in names}
     module = figure.module()

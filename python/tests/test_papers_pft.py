@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pft_scenes as scenes
 import pytest
-from backwater import claims, experiment, reproduce, sensitivity
+from backwater import claims, paper_figure, reproduce, sensitivity
 from backwater.number_tables import NumberTable
 from backwater.results import Results
 
@@ -21,7 +21,7 @@ PLACES = {
     "readings": [f"I{number}" for number in range(1, 17)],
     "spread": ["P12", "P13"],
 }
-FIGURES = [figure.name for figure in experiment.discover("pft")]
+FIGURES = [figure.name for figure in paper_figure.discover("pft")]
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,13 @@ def made_up(folder: Path, figure: str, name: str) -> Results:
 
 def runs_of(name: str, folder: Path, *, quick: bool) -> dict[str, Results]:
     """A made-up run for each that a figure has."""
-    figure = experiment.discover("pft", [name])[0]
+    figure = paper_figure.discover("pft", [name])[0]
     names = [run for spec in figure.experiment.run for run, _ in spec.expand()]
     return {run: made_up(folder, name, run) for run in names if not figure.skips(run, quick=quick)}
 
 
 def test_every_claim_of_the_paper_has_its_place() -> None:
-    found = {figure.name: [claim.id for claim in figure.claims] for figure in experiment.discover("pft")}
+    found = {figure.name: [claim.id for claim in figure.claims] for figure in paper_figure.discover("pft")}
     for place, numbers in PLACES.items():
         told = {claim.removeprefix("PFT-").split("-")[0] for claim in found[place]}
         assert {one for one in told if not one.startswith("M")} == set(numbers)
@@ -66,7 +66,7 @@ def test_every_claim_of_the_paper_has_its_place() -> None:
 
 
 def test_the_paper_s_factor_is_a_target_of_an_order_of_magnitude_in_both_readings() -> None:
-    found = {claim.id: claim for claim in experiment.discover("pft", ["fig5"])[0].claims}
+    found = {claim.id: claim for claim in paper_figure.discover("pft", ["fig5"])[0].claims}
     for name in ("PFT-P12", "PFT-P12-available"):
         assert [check.bound.text for check in found[name].checks] == ["1.5..4"]
 
@@ -76,7 +76,7 @@ def test_the_paper_s_factor_is_a_target_of_an_order_of_magnitude_in_both_reading
 def test_every_figure_measures_what_its_claims_ask_and_is_drawn(
     name: str, quick: bool, folder: Path, tmp_path: Path
 ) -> None:
-    figure = experiment.discover("pft", [name])[0]
+    figure = paper_figure.discover("pft", [name])[0]
     runs = runs_of(name, folder, quick=quick)
     module = figure.module()
     found = module.metrics(runs)
@@ -128,7 +128,7 @@ def test_algorithm_2_as_read_here_alternates_between_its_thresholds_and_rests_ou
 
 
 def test_a_mark_is_off_by_what_lies_outside_of_one_packet(tmp_path: Path) -> None:
-    fig1 = experiment.discover("pft", ["fig1"])[0].module()
+    fig1 = paper_figure.discover("pft", ["fig1"])[0].module()
     fine = scenes.one_nic(tmp_path / "fine", 1010, laws.fixed(1024, 8))
     assert fig1.mark("FI 8 1us", fine).off == pytest.approx(0, abs=1e-4)  # type: ignore[attr-defined]
     wrong = scenes.one_nic(tmp_path / "wrong", 1100, 0.3)
@@ -138,7 +138,7 @@ def test_a_mark_is_off_by_what_lies_outside_of_one_packet(tmp_path: Path) -> Non
 
 
 def test_the_incast_tells_when_senders_were_cut_and_what_bystanders_got(tmp_path: Path) -> None:
-    micro = experiment.discover("pft", ["micro"])[0].module()
+    micro = paper_figure.discover("pft", ["micro"])[0].module()
     runs = {name: scenes.incast(tmp_path / name.replace(" ", "-"), name) for name in micro.RUNS}  # type: ignore[attr-defined]
     found = micro.metrics(runs)
     assert found["AT-RI_first_cut_over_dcqcn"] == pytest.approx(3 / 9)
@@ -149,7 +149,7 @@ def test_the_incast_tells_when_senders_were_cut_and_what_bystanders_got(tmp_path
 
 
 def test_what_nics_count_is_told_from_what_waits_further_in(tmp_path: Path) -> None:
-    levels = experiment.discover("pft", ["levels"])[0].module()
+    levels = paper_figure.discover("pft", ["levels"])[0].module()
     run = scenes.levels(tmp_path / "one", "incast none")
     # The second half alone counts.
     assert levels.waiting(run) == {"first": 100, "spine": 40, "last": 10}  # type: ignore[attr-defined]
@@ -158,13 +158,13 @@ def test_what_nics_count_is_told_from_what_waits_further_in(tmp_path: Path) -> N
 def test_every_reading_of_what_the_paper_leaves_open_has_figures_and_stands_on_the_page_of_the_spread() -> None:
     _, parameters = sensitivity.load("pft")
     assert all(case.figures for case in sensitivity.cases("pft", parameters, ["hpc"]))
-    spread = experiment.discover("pft", ["spread"])[0]
+    spread = paper_figure.discover("pft", ["spread"])[0]
     runs = {run for spec in spread.experiment.run for run, _ in spec.expand()}
     assert {f"AT-RI {variant.name}" for one in parameters for variant in one.variant} <= runs
 
 
 def test_a_reading_with_which_no_test_ends_has_no_factor(tmp_path: Path) -> None:
-    spread = experiment.discover("pft", ["spread"])[0].module()
+    spread = paper_figure.discover("pft", ["spread"])[0].module()
     names = ("none", "AT-RI as in Figure 5", "FT-RI as in Figure 5", "none its own", "FT-RI its own")
     runs = {name: scenes.gpcnet(tmp_path / name.replace(" ", "-"), name) for name in names}
     nothing = scenes.timings([1], [1]).clear()
@@ -176,7 +176,7 @@ def test_a_reading_with_which_no_test_ends_has_no_factor(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_run_of_every_figure_is_a_valid_scenario(quick: bool, tmp_path: Path) -> None:
-    figures = experiment.discover("pft")
+    figures = paper_figure.discover("pft")
     made = reproduce.plan(figures, ["hpc"], 1, tmp_path, quick=quick)
     assert {cell.figure for cell in made.cells} == {figure.name for figure in figures} - {"readings"}
 
@@ -194,6 +194,6 @@ def test_the_page_of_the_spread_shares_the_runs_of_the_sensitivity() -> None:
     (spec,) = (spec for spec in figure.experiment.run if spec.name == "AT-RI")
     own = next(overrides for name, overrides in spec.expand() if name == "AT-RI 18")
     texts = (*figure.overrides("hpc", "AT-RI 18", quick=False), *own, *figure.last("AT-RI 18"))
-    spread = experiment.discover("pft", ["spread"])[0]
+    spread = paper_figure.discover("pft", ["spread"])[0]
     (other,) = (spec for spec in spread.experiment.run if spec.name == f"AT-RI {parameters[0].variant[0].name}")
     assert (*spread.overrides("hpc", other.name, quick=False), *other.set) == texts

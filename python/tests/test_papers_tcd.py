@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment
+from backwater import paper_figure
 from backwater.cli import main
 from backwater.results import Results
 from synthetic import US
@@ -97,7 +97,7 @@ def level(queue_bytes: int) -> pl.DataFrame:
 
 
 def figure(name: str) -> ModuleType:
-    module: Any = experiment.discover("tcd", [name])[0].module()
+    module: Any = paper_figure.discover("tcd", [name])[0].module()
     assert isinstance(module, ModuleType)
     return module
 
@@ -119,12 +119,12 @@ def states(*steps: tuple[int, str], port: str = "P2") -> pl.DataFrame:
 
 
 def test_every_claim_of_the_paper_has_its_place() -> None:
-    found = {figure.name: [claim.id for claim in figure.claims] for figure in experiment.discover("tcd")}
+    found = {figure.name: [claim.id for claim in figure.claims] for figure in paper_figure.discover("tcd")}
     assert found == CLAIMS
 
 
 def test_every_claim_is_a_number_with_a_bound_under_its_profiles() -> None:
-    for figure in experiment.discover("tcd"):
+    for figure in paper_figure.discover("tcd"):
         for claim in figure.claims:
             assert claim.checks, claim.id
         if figure.experiment.first and "ideal" in figure.experiment.profiles:
@@ -285,7 +285,7 @@ def test_table_3_counts_flows_with_at_least_one_ce_packet(write: Write) -> None:
 @pytest.mark.parametrize("name", ["fig03", "fig04", "fig08", "fig12", "fig13"])
 def test_every_figure_draws_what_its_runs_hold(name: str, write: Write, tmp_path: Path) -> None:
     module = figure(name)
-    names = [run for spec in experiment.discover("tcd", [name])[0].experiment.run for run, _ in spec.expand()]
+    names = [run for spec in paper_figure.discover("tcd", [name])[0].experiment.run for run, _ in spec.expand()]
     module.draw([{run: write(run) for run in names}], tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 

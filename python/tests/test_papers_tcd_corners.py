@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment
+from backwater import paper_figure
 from backwater.results import Results
 from synthetic import US
 
 
 @pytest.fixture
 def sec6() -> ModuleType:
-    module: Any = experiment.discover("tcd", ["sec6"])[0].module()
+    module: Any = paper_figure.discover("tcd", ["sec6"])[0].module()
     assert isinstance(module, ModuleType)
     return module
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment
+from backwater import paper_figure
 from backwater.results import Results
 from synthetic import US
 
@@ -19,7 +19,7 @@ WHERE = {"port": synthetic.PORTS["P2"], "priority": synthetic.PRIORITY}
 
 @pytest.fixture
 def fig20() -> ModuleType:
-    module: Any = experiment.discover("tcd", ["fig20"])[0].module()
+    module: Any = paper_figure.discover("tcd", ["fig20"])[0].module()
     assert isinstance(module, ModuleType)
     return module
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment
+from backwater import paper_figure
 from backwater.results import Results
 from synthetic import US
 
@@ -22,7 +22,7 @@ Write = Callable[..., Results]
 
 
 def figure(name: str) -> ModuleType:
-    module: Any = experiment.discover("tcd", [name])[0].module()
+    module: Any = paper_figure.discover("tcd", [name])[0].module()
     assert isinstance(module, ModuleType)
     return module
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import experiment
+from backwater import paper_figure
 from backwater.results import Results
 from synthetic import US
 
@@ -22,7 +22,7 @@ Write = Callable[..., Results]
 
 
 def figure(name: str) -> ModuleType:
-    module: Any = experiment.discover("tcd", [name])[0].module()
+    module: Any = paper_figure.discover("tcd", [name])[0].module()
     assert isinstance(module, ModuleType)
     return module
 
@@ -136,7 +136,7 @@ def test_figures_15b_and_18b_take_gains_and_steps_over_the_burst_sizes(name: str
 
 @pytest.mark.parametrize("name", ["fig15b", "fig17a-bursts", "fig18b"])
 def test_the_runs_of_the_sweeps_are_those_that_are_measured(name: str) -> None:
-    specs = experiment.discover("tcd", [name])[0].experiment.run
+    specs = paper_figure.discover("tcd", [name])[0].experiment.run
     names = {run for spec in specs for run, _ in spec.expand()}
     assert names == {f"{spec.name} {size}KB" for spec in specs for size in shared().BURSTS_KB}
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import experiment, report, reproduce
+from backwater import paper_figure, report, reproduce
 from backwater.cli import main
 from backwater.errors import Exit
 from conftest import FakeCore
@@ -72,7 +72,7 @@ def test_a_page_shows_text_from_files_as_text(papers: Path, fake_core: FakeCore)
 
 
 def test_a_tally_counts_every_verdict(papers: Path, fake_core: FakeCore) -> None:
-    figures = experiment.discover("demo", [], papers)
+    figures = paper_figure.discover("demo", [], papers)
     made = reproduce.plan(figures, ["authors"], 1, Path("out"), quick=False)
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
     assert report.tally(found) == "2 verdicts: 2 not run"

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import experiment, paper
+from backwater import paper_figure, paper
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore
@@ -13,7 +13,7 @@ from small_paper import CLAIMS, EXPERIMENT, FIGURE, FIRST, SETTLE
 
 
 def test_a_sweep_is_one_run_for_each_combination(papers: Path) -> None:
-    figure = experiment.load(papers / "demo" / "fig03")
+    figure = paper_figure.load(papers / "demo" / "fig03")
     runs = dict(figure.experiment.run[1].expand())
     assert runs == {
         "ecn red 0.5": ('switch.detector.kind="red"', "cc.alpha-initial=0.5"),
@@ -46,7 +46,7 @@ def test_a_figure_runs_only_under_the_profiles_that_it_names(papers: Path, fake_
     assert all('profile="ideal"' in overrides for overrides, _ in fake_core.ran)
     file.write_text(EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["idael"]'))
     with pytest.raises(UsageError, match="no profile 'idael'; the profiles are authors, ideal, infiniband"):
-        experiment.load(file.parent)
+        paper_figure.load(file.parent)
 
 
 def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(papers: Path, fake_core: FakeCore) -> None:
@@ -58,7 +58,7 @@ def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(papers: Pat
     assert "The runs are shrunk (--quick):</strong> without the runs <code>ecn * 1.2</code>, 3 seeds" in page
     file.write_text(EXPERIMENT + '[quick]\nskip = ["red"]\n')
     with pytest.raises(UsageError, match=r"quick.skip names no run with 'red'; the runs are tcd, ecn red 0.5"):
-        experiment.load(file.parent)
+        paper_figure.load(file.parent)
 
 
 def test_a_changed_scenario_is_run_again(papers: Path, fake_core: FakeCore) -> None:
@@ -117,16 +117,16 @@ def test_without_its_first_runs_a_figure_is_not_run(papers: Path, fake_core: Fak
 
 def test_a_figure_that_does_not_exist_is_named_with_those_that_do(papers: Path) -> None:
     with pytest.raises(UsageError, match=r"no figure 'fig04' of demo; there are: fig03"):
-        experiment.discover("demo", ["fig04"], papers)
+        paper_figure.discover("demo", ["fig04"], papers)
     with pytest.raises(UsageError, match=r"no paper 'other'; there are: demo"):
-        experiment.discover("other", [], papers)
+        paper_figure.discover("other", [], papers)
 
 
 def test_an_unknown_key_in_experiment_toml_is_an_error_that_names_it(papers: Path) -> None:
     file = papers / "demo" / "fig03" / "experiment.toml"
     file.write_text("runs = 3\n" + EXPERIMENT)
     with pytest.raises(UsageError, match=r"experiment\.toml.*\n.*runs"):
-        experiment.load(file.parent)
+        paper_figure.load(file.parent)
 
 
 def test_what_figures_share_comes_before_their_own(papers: Path) -> None:
@@ -134,7 +134,7 @@ def test_what_figures_share_comes_before_their_own(papers: Path) -> None:
     shared = '[profile.ideal]\nset = ["switch.buffer=12MB"]\n[[assumption]]\nparameter = "p"\nvalue = "v"\nwhy = "w"\n'
     (folder.parent / "scene.toml").write_text(shared)
     (folder / "experiment.toml").write_text('shared = "../scene.toml"\n' + EXPERIMENT)
-    figure = experiment.load(folder)
+    figure = paper_figure.load(folder)
     assert figure.overrides("ideal", "tcd", quick=False) == (
         'profile="ideal"',
         "switch.buffer=12MB",
@@ -163,7 +163,7 @@ def test_a_paper_may_have_profiles_of_its_own_that_change_some_runs(papers: Path
     file = papers / "demo" / "fig03" / "experiment.toml"
     own = EXPERIMENT.replace("[profile.ideal]", "[profile.plain]")
     file.write_text(own)
-    assert experiment.load(file.parent).profiles(["plain", "quick-timers"]) == ("plain",)
+    assert paper_figure.load(file.parent).profiles(["plain", "quick-timers"]) == ("plain",)
     file.write_text('profiles = ["plain", "quick-timers"]\n' + own)
     assert main(["reproduce", "demo", "--seeds", "1"]) == Exit.OK
     assert all(overrides[0] == 'profile="ideal"' for overrides, _ in fake_core.ran)
@@ -182,7 +182,7 @@ def test_figures_may_share_runs_and_what_makes_each_smaller(papers: Path, fake_c
     (folder.parent / "second.toml").write_text(run.format("other").replace("none", "dcqcn"))
     shared = 'shared = ["../first.toml", "../second.toml"]\n'
     (folder / "experiment.toml").write_text(shared + EXPERIMENT + '[quick]\nskip = ["ecn *"]\n')
-    figure = experiment.load(folder)
+    figure = paper_figure.load(folder)
     assert [spec.name for spec in figure.experiment.run] == ["plain", "other", "tcd", "ecn"]
     assert main(["reproduce", "demo", "--profile", "authors", "--quick"]) == Exit.CAVEATS
     quick = [overrides for overrides, _ in fake_core.ran if "run.until=1us" in overrides]
@@ -206,7 +206,7 @@ def test_a_shared_file_that_is_not_there_is_named(papers: Path) -> None:
     file = papers / "demo" / "fig03" / "experiment.toml"
     file.write_text('shared = "../scene.toml"\n' + EXPERIMENT)
     with pytest.raises(UsageError, match=r"there is no file .*scene\.toml"):
-        experiment.load(file.parent)
+        paper_figure.load(file.parent)
 
 
 def test_a_figure_that_fails_loses_neither_the_others_nor_the_report(

@@ -37,7 +37,7 @@ fixed = "no claim is about it"
 
 @pytest.fixture
 def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    from backwater import experiment
+    from backwater import paper_figure
 
     home = tmp_path / "papers" / "demo"
     figure = home / "fig03"
@@ -48,7 +48,7 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (figure / name).write_text(text)
     (figure / "one.toml").write_text("# a scenario")
     (home / "sensitivity.toml").write_text(OPEN)
-    monkeypatch.setattr(experiment, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return home
 

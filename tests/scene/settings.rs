@@ -5,7 +5,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing,
-    Spec, Start, SwitchSpec, Switching,
+    Spec, Start, SwitchSpec, Switching, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -26,6 +26,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO, padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::LineRate,
+            custom: None,
             notify: None,
             cnp_size: Bytes::new(64),
             ack: None,
@@ -36,6 +37,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         put_of: Vec::new(),
         endpoints: Vec::new(),
         throttle: None,
+        user: UserSpec::default(),
         switch: SwitchSpec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,

@@ -6,8 +6,8 @@
 //!
 //! | family | question | files |
 //! |---|---|---|
-//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton` |
-//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`; of PUTs `opt`, `aimd`, `dack`; of a whole NIC `pft` |
+//! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton`; the user's `custom` |
+//! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`, the user's `custom`; of PUTs `opt`, `aimd`, `dack`; of a whole NIC `pft` |
 //! | [`transport`] | both ends of a reliable stream: which packet goes next, is this one taken? | `initiator`, `target` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
 //! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility`; of real links `pause`, `wide` |

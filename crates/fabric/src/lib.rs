@@ -57,6 +57,7 @@ mod tally;
 mod taps;
 mod throttle;
 mod truth;
+mod user;
 mod violation;
 mod voq;
 mod world;
@@ -70,6 +71,7 @@ pub use spec::{
     MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing,
     Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
 };
+pub use user::{UserFault, UserSpec};
 pub use violation::{Stuck, Violation};
 
 /// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).

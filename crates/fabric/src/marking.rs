@@ -1,5 +1,5 @@
 //! What a switch does with its detectors' verdicts: marks, states, their accounts and records.
-use backwater_control::detector::Departure;
+use backwater_control::detector::{Departure, Detector};
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
@@ -67,7 +67,14 @@ impl Switch {
             candidate: packet.is_flagged(),
         };
         let random = &mut self.random[out as usize];
-        let code = detector.on_dequeue(&mut queue.registers, &departure, || random.next_u32());
+        let draw = || random.next_u32();
+        let code = match (detector, &mut self.user) {
+            (Detector::Custom { .. }, Some(user)) => {
+                let place = (self.ports.node, out, at);
+                user.on_dequeue(place, &mut queue.registers, &departure, draw, &world.user)
+            }
+            _ => detector.on_dequeue(&mut queue.registers, &departure, draw),
+        };
         let after = queue.registers.state();
         if before != after {
             self.judged_anew(out, packet.class, before, now, world, post);
@@ -143,6 +150,10 @@ impl Switch {
         let at = self.ports.at(port, class);
         let queue = &self.ports.queues[at];
         let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);
+        if let Some(user) = &mut self.user {
+            let place = (self.ports.node, port, at);
+            user.on_resume(place, &mut registers, Time::from_ps(now), waiting, &world.user);
+        }
         world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
             &mut registers,
             Time::from_ps(now),

@@ -89,7 +89,8 @@ impl Simulation {
     /// Builds the fabric. `spec` has passed validation; what it still can get wrong are bugs.
     pub fn new(mut spec: Spec, kind: Kind) -> Self {
         let flows = std::mem::take(&mut spec.flows);
-        let mut world = World::new(&spec, flows);
+        let user = std::mem::take(&mut spec.user);
+        let mut world = World::new(&spec, flows, user);
         world.taps = taps(&spec.network, &spec.probe.frames, &world);
         let count = spec.network.nodes().len() as u32;
         let ends = Ends::new(&spec, &world.flows);
@@ -128,17 +129,21 @@ impl Simulation {
         let stretch = self.stretch();
         // When to look for a deadlock: whatever else interrupts the run, so that probes do not change what is found.
         let mut look = self.stall;
+        let stop = self.world.user.stop();
         let mut limits = Limits {
             until: until.min(stretch).min(look),
             goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
             records: BATCH,
-            interrupt: control.interrupt,
+            interrupt: stop.as_deref().or(control.interrupt),
             now: control.now,
         };
         let mut batch = Records::default();
         let (mut hops, mut quiet) = (0, Quiet::default());
         let end = loop {
             let stop = self.engine.run(&self.world, &limits);
+            if let Some(fault) = self.world.user.fault() {
+                return Err(Violation::User(fault));
+            }
             let end = match stop {
                 Stop::Records => None,
                 Stop::Goal => {

@@ -6,6 +6,7 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 use crate::segments::Next;
+use crate::user::UserPacing;
 use crate::world::World;
 
 /// Purpose of the random streams of constant-rate sources; entity: flow.
@@ -17,6 +18,8 @@ pub(crate) enum Spacing {
     Reaction(Reaction),
     /// An application with a rate of its own.
     Constant { rate: Rate, jitter_ppm: u32, catch_up: bool, random: Stream },
+    /// A reaction point of the user's.
+    User(Box<UserPacing>),
 }
 
 impl Spacing {
@@ -24,9 +27,10 @@ impl Spacing {
     pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
         let pair = &world.pairs[usize::from(world.pair_of(flow))];
         match flow.pacing {
-            Pacing::Controlled | Pacing::Supplied { .. } | Pacing::Messages => {
-                Self::Reaction(Reaction::new(&pair.reaction, line))
-            }
+            Pacing::Controlled | Pacing::Supplied { .. } | Pacing::Messages => match pair.custom {
+                Some(number) => Self::User(Box::new(UserPacing::new(number, index, line, &world.user))),
+                None => Self::Reaction(Reaction::new(&pair.reaction, line)),
+            },
             Pacing::LineRate => Self::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
             Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
@@ -68,6 +72,17 @@ impl Spacing {
                 let gap = jittered(exact, *jitter_ppm, random);
                 if *catch_up { due + gap } else { now + gap }
             }
+            Self::User(pacing) => {
+                let paced = match *next {
+                    Next::AtOnce => None,
+                    Next::Paced { bytes, .. } => Some(bytes),
+                };
+                let gap = pacing.sent(Time::from_ps(now), wire, paced, &world.user).as_ps();
+                match *next {
+                    Next::AtOnce => now + wire_time,
+                    Next::Paced { since, .. } => (since + gap).max(now + wire_time),
+                }
+            }
         }
     }
 
@@ -80,22 +95,30 @@ impl Spacing {
         now: u64,
         world: &World,
     ) {
-        if let Self::Reaction(reaction) = self {
-            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
-            reaction.advance(config, time);
-            reaction.on_ack(config, time, echo);
-            if let Some(rtt) = rtt {
-                reaction.on_completion(config, time, rtt, echo);
+        match self {
+            Self::Reaction(reaction) => {
+                let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
+                reaction.advance(config, time);
+                reaction.on_ack(config, time, echo);
+                if let Some(rtt) = rtt {
+                    reaction.on_completion(config, time, rtt, echo);
+                }
             }
+            Self::User(pacing) => pacing.informed(Time::from_ps(now), echo, rtt, &world.user),
+            Self::Constant { .. } => {}
         }
     }
 
     /// A congestion notification for the reaction point.
     pub(crate) fn notified(&mut self, kind: u16, code: CodePoint, now: u64, world: &World) {
-        if let Self::Reaction(reaction) = self {
-            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
-            reaction.advance(config, time);
-            reaction.on_cnp(config, time, code);
+        match self {
+            Self::Reaction(reaction) => {
+                let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
+                reaction.advance(config, time);
+                reaction.on_cnp(config, time, code);
+            }
+            Self::User(pacing) => pacing.notified(Time::from_ps(now), code, &world.user),
+            Self::Constant { .. } => {}
         }
     }
 
@@ -108,6 +131,7 @@ impl Spacing {
                 copy.rate()
             }
             Self::Constant { rate, .. } => *rate,
+            Self::User(pacing) => pacing.rate(Time::from_ps(now), &world.user),
         }
     }
 }

@@ -15,6 +15,8 @@ mod endpoint;
 mod put;
 mod throttle;
 
+use crate::user::UserSpec;
+
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use put::PutSpec;
 pub use throttle::{Scope, ThrottleSpec};
@@ -50,6 +52,8 @@ pub struct Spec {
     pub endpoints: Vec<Option<EndpointSpec>>,
     /// What holds back hosts that use many credits. Only with [`SwitchSpec::credits`].
     pub throttle: Option<ThrottleSpec>,
+    /// Functions of the user's own.
+    pub user: UserSpec,
     /// What is recorded.
     pub probe: ProbeSpec,
     /// Whether a switch may run its ports one after the other through a window in which none can affect another.
@@ -74,6 +78,8 @@ pub struct PacketSpec {
 pub struct PairSpec {
     /// The reaction point of flows with [`backwater_traffic::Pacing::Controlled`].
     pub reaction: ReactionConfig,
+    /// A function of the user's in its place, by its number among [`UserSpec::controllers`].
+    pub custom: Option<u16>,
     /// The notification point, if receivers send CNPs.
     pub notify: Option<NotifyConfig>,
     /// Size of a CNP on the wire.

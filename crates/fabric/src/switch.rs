@@ -16,6 +16,7 @@ use crate::packet::{Kind, Packet};
 use crate::ports::{Ports, Purpose, Queue};
 use crate::spec::Spec;
 use crate::truth::Truth;
+use crate::user::UserQueues;
 use crate::world::World;
 
 /// Purpose of the random streams of the detectors; entity: node << 16 | port.
@@ -33,6 +34,8 @@ pub(crate) struct Switch {
     /// What it needs with queues at both sides of its crossbar.
     pub(crate) combined: Option<Box<Combined>>,
     pub(crate) isolating: Option<Box<Isolating>>,
+    /// What a detector of the user's remembers.
+    pub(crate) user: Option<Box<UserQueues>>,
     /// Neither of them: the plain way.
     plain: bool,
 }
@@ -164,6 +167,7 @@ impl Switch {
             crossbar,
             combined,
             isolating: Isolating::new(node, &spec.network, world),
+            user: UserQueues::new(ports.queues.len(), &world.user),
             plain,
             memory: Memory::new(
                 ports.classes,
@@ -202,6 +206,7 @@ impl Switch {
             + size_of_val(&*memory.thresholds)
             + size_of_val(&*self.random)
             + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.state_bytes())
+            + self.user.as_ref().map_or(0, |user| user.state_bytes())
             + self.combined.as_ref().map_or(0, |combined| combined.state_bytes())
             + self.isolating.as_ref().map_or(0, |isolating| isolating.state_bytes())
     }

@@ -2,6 +2,8 @@
 use backwater_units::{Bytes, Time};
 use thiserror::Error;
 
+use crate::user::UserFault;
+
 /// What a node found broken. Carries indices; [`crate::Simulation`] turns them into names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Breach {
@@ -36,7 +38,7 @@ pub(crate) enum What {
 }
 
 /// A broken invariant: the run stopped at the end of the window in which it happened.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum Violation {
     /// The packet memory of a switch is full.
     #[error(
@@ -268,6 +270,9 @@ pub enum Violation {
         /// What does not add up.
         what: String,
     },
+    /// A function of the user's failed; who knows its name explains it.
+    #[error("{}: a function of the user's failed", .0.time())]
+    User(UserFault),
     /// The sink of the records failed.
     #[error("writing results failed: {0}")]
     Sink(String),

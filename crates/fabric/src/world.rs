@@ -17,6 +17,7 @@ use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 use crate::taps::Taps;
+use crate::user::{User, UserSpec};
 
 mod by_class;
 
@@ -107,6 +108,8 @@ pub(crate) struct World {
     /// Whether the last packet of a flow is as long as the others.
     pub(crate) padded: bool,
     pub(crate) pairs: Vec<PairSpec>,
+    /// Functions of the user's.
+    pub(crate) user: User,
     /// Index into `pairs` by traffic entry.
     pair_of: Vec<u16>,
     /// The PUT streams, if there are any.
@@ -162,8 +165,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// What `spec` says, but for its flows, which are `flows`.
-    pub(crate) fn new(spec: &Spec, flows: Vec<Flow>) -> Self {
+    /// What `spec` says, but for its flows and functions, which are `flows` and `user`.
+    pub(crate) fn new(spec: &Spec, flows: Vec<Flow>, user: UserSpec) -> Self {
         let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
         let used = flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
@@ -226,6 +229,7 @@ impl World {
             header: spec.packet.header.get() as u16,
             padded: spec.packet.padded,
             pairs: spec.pairs.clone(),
+            user: User::new(user),
             pair_of: spec.pair_of.clone(),
             streams: Streams::new(
                 &spec.puts,

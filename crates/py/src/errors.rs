@@ -1,4 +1,4 @@
-//! The two exceptions of `backwater._core`.
+//! The exceptions of `backwater._core`.
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 
@@ -8,6 +8,13 @@ pyo3::create_exception!(
     InvariantError,
     PyRuntimeError,
     "The model broke a promise, such as losslessness."
+);
+
+pyo3::create_exception!(
+    _core,
+    UserFault,
+    PyRuntimeError,
+    "A function of the user's failed; the argument is JSON that backwater.extend explains."
 );
 
 /// A [`ScenarioError`] with this message.

@@ -2,6 +2,7 @@
 mod calculate;
 mod errors;
 mod network;
+mod functions;
 mod run;
 mod session;
 mod trace;
@@ -45,6 +46,24 @@ fn topology(
     facts.map_err(|error| bad_input(error.to_string()))
 }
 
+/// The functions of the user's that a scenario names, as JSON: `controllers` and `detector`, each with `place`, `function` and
+/// `parameters`. The arguments are those of `validate`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+fn user_functions(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let named = py.detach(|| {
+        session::valid(text, origin, Path::new(base_dir), &overrides)
+            .map(|scenario| serde_json::to_string(scenario.functions()).unwrap_or_default())
+    });
+    named.map_err(|error| bad_input(error.to_string()))
+}
+
 /// The JSON Schema of a scenario file.
 #[pyfunction]
 fn schema() -> String {
@@ -63,10 +82,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let python = module.py();
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
+    module.add("UserFault", python.get_type::<errors::UserFault>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;
+    module.add_function(wrap_pyfunction!(user_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;

@@ -1,5 +1,6 @@
 //! `run`: a simulation in a thread of its own, while the caller's thread shows progress and listens for Ctrl-C.
-use crate::errors::{InvariantError, bad_input};
+use crate::errors::{InvariantError, UserFault, bad_input};
+use crate::functions::Loaded;
 use crate::session::{self, Failure, Outlook, Request, Watch};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -15,11 +16,15 @@ use std::time::Duration;
 /// How often Python is asked for signals and told of progress.
 const TICK: Duration = Duration::from_millis(100);
 
+/// What [`Loaded::new`] takes.
+type Functions = (Vec<(usize, i64, f64, Vec<u64>)>, Option<(usize, Vec<u64>)>, String);
+
 /// Runs a scenario and returns its run.json. Results go to `out_dir`; None keeps only what is returned. `progress`
 /// is called about ten times a second and may raise, which ends the run early: what it has is written as partial,
-/// then the exception goes on to the caller.
+/// then the exception goes on to the caller. `functions` are those of `user_functions`, loaded: controllers as (address, events, rate at
+/// first, words), the detector as (address, words), and JSON for run.json; whoever calls keeps their code alive.
 #[pyfunction]
-#[pyo3(signature = (text, origin, base_dir, overrides, out_dir=None, threads=None, seed=None, progress=None))]
+#[pyo3(signature = (text, origin, base_dir, overrides, out_dir=None, threads=None, seed=None, progress=None, functions=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -35,10 +40,15 @@ pub(crate) fn run(
     threads: Option<u32>,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
+    functions: Option<Functions>,
 ) -> PyResult<String> {
     overrides.extend(threads.map(|threads| format!("run.threads={threads}")));
     overrides.extend(seed.map(|seed| format!("run.seed={seed}")));
     let command = command_line(py);
+    let functions = match functions {
+        Some((controllers, detector, facts)) => Loaded::new(&controllers, detector.as_ref(), &facts)?,
+        None => Loaded::default(),
+    };
     let request = Request {
         text,
         origin,
@@ -46,6 +56,7 @@ pub(crate) fn run(
         overrides: &overrides,
         out: out_dir.map(Path::new),
         command: &command,
+        functions: &functions,
     };
     let (result, stopped) = py.detach(|| watched(&request, progress.as_ref()));
     let run = result.map_err(raise)?;
@@ -111,6 +122,7 @@ fn raise(failure: Failure) -> PyErr {
         Failure::Input(message) => bad_input(message),
         Failure::Invariant(message) => InvariantError::new_err(message),
         Failure::Output(message) => PyOSError::new_err(message),
+        Failure::User(fault) => UserFault::new_err(fault.to_string()),
     }
 }
 

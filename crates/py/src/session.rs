@@ -1,4 +1,5 @@
 //! One run from scenario text to results folder, without Python.
+use crate::functions::{self, Loaded};
 use backwater_fabric::record::{PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{
     Control, End, Kind, Overflow, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
@@ -13,6 +14,7 @@ use backwater_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
@@ -25,12 +27,13 @@ pub(crate) struct Request<'a> {
     /// Without a folder only the summary is kept.
     pub(crate) out: Option<&'a Path>,
     pub(crate) command: &'a str,
+    pub(crate) functions: &'a Loaded,
 }
 
 /// How the run is seen and ended from another thread.
 #[derive(Default)]
 pub(crate) struct Watch {
-    pub(crate) interrupt: AtomicBool,
+    pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) now: AtomicU64,
 }
 
@@ -48,6 +51,8 @@ pub(crate) enum Failure {
     Input(String),
     Invariant(String),
     Output(String),
+    /// A function of the user's: what there is to explain.
+    User(Value),
 }
 
 impl From<ScenarioError> for Failure {
@@ -72,6 +77,9 @@ pub(crate) fn valid(
     Scenario::parse(text, origin, base, overrides)?.validate()
 }
 
+/// Who calls the core without the package.
+const UNLOADED: &str = "error: the scenario names functions of the user's, which have not been loaded; run it with backwater.run";
+
 /// Runs to the end, or until the watch is told to interrupt; returns run.json. `ready` learns what is about to run.
 pub(crate) fn run(
     request: &Request<'_>,
@@ -82,7 +90,13 @@ pub(crate) fn run(
     let (until, kind, budget) = (scenario.until(), scenario.engine(), scenario.budget());
     let mut facts = facts(request, &scenario);
     let traffic: Vec<String> = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
-    let spec = scenario.build();
+    let needed = scenario.functions().clone();
+    let mut spec = scenario.build();
+    spec.user.stop = Arc::clone(&watch.interrupt);
+    if !needed.is_empty() && !request.functions.put(&needed, &mut spec.user) {
+        return Err(Failure::Input(UNLOADED.to_owned()));
+    }
+    facts.extend(request.functions.facts.iter().map(|known| ("functions".to_owned(), known.clone())));
     let names = names(&spec, traffic)?;
     let plan = Plan::new(&demands(&spec, until), budget)
         .map_err(|error| Failure::Input(format!("error: {error}")))?;
@@ -158,6 +172,10 @@ fn simulate(
         (Ok(totals), _) => Ok(totals),
         (Err(_), Some(error)) => Err(error.into()),
         (Err(Violation::Sink(message)), None) => Err(Failure::Output(message)),
+        (Err(Violation::User(fault)), None) => {
+            let name = |node: u32| simulation.network().nodes()[node as usize].name.clone();
+            Err(Failure::User(functions::told(&fault, name)))
+        }
         (Err(violation), None) => Err(Failure::Invariant(violation.to_string())),
     }
 }

@@ -208,7 +208,10 @@ impl Check<'_> {
             match keys.iter().find(|(key, _)| *key == entry.key) {
                 Some(_) if entry.key == "kind" && !kinds.is_empty() => {}
                 Some((_, view)) => self.value(&entry.node, view, &path),
-                None => self.unknown_key(entry, node, title, &keys),
+                None => match self.rules.any_key(view) {
+                    Some(view) => self.value(&entry.node, &view, &path),
+                    None => self.unknown_key(entry, node, title, &keys),
+                },
             }
         }
         for key in Rules::required(view, node) {

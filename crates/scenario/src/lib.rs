@@ -20,4 +20,4 @@ mod valid;
 pub use diagnostic::{Problem, ScenarioError};
 pub use scenario::Scenario;
 pub use schema::schema;
-pub use valid::ValidScenario;
+pub use valid::{Function, Functions, ValidScenario};

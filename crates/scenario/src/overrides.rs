@@ -126,7 +126,8 @@ impl Setter<'_> {
     fn table(&self, node: &mut Node, view: &View<'_>, parts: &[Part<'_>], name: &str) -> Result<(), Problem> {
         let (key, place) = &parts[0];
         let keys = self.rules.keys(view, node);
-        let Some((_, key_view)) = keys.iter().find(|(known, _)| known == key) else {
+        let own = keys.iter().find(|(known, _)| known == key).map(|(_, view)| view.clone());
+        let Some(key_view) = own.or_else(|| self.rules.any_key(view)) else {
             let (label, fix) = hints::instead_of(name, key, &keys);
             let title = title(node, name);
             let help = fix.unwrap_or_else(|| listed(&title, keys.iter().map(|(key, _)| *key)));
@@ -150,7 +151,7 @@ impl Setter<'_> {
             entries.push(Entry { key: (*key).to_owned(), place: place.clone(), node });
             entries.len() - 1
         });
-        self.descend(&mut entries[index].node, key_view, &parts[1..], &join(name, key))
+        self.descend(&mut entries[index].node, &key_view, &parts[1..], &join(name, key))
     }
 
     fn list(

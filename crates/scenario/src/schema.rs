@@ -99,6 +99,11 @@ impl Rules {
         keys
     }
 
+    /// The schema of the keys of a table that may have any.
+    pub(crate) fn any_key<'a>(&'a self, view: &View<'a>) -> Option<View<'a>> {
+        view.get("additionalProperties").filter(|schema| schema.is_object()).map(|schema| self.view(schema))
+    }
+
     /// The names of the keys of a table that has no kinds.
     pub(crate) fn properties<'a>(view: &View<'a>) -> Vec<&'a str> {
         let tables = view.layers.iter().filter_map(|schema| schema.get("properties")?.as_object());

@@ -14,7 +14,7 @@ from backwater.errors import Exit, UsageError, require_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from backwater.experiment import Figure
+    from backwater.paper_figure import Figure
     from backwater.manifest import Manifest
     from backwater.reproduce import Plan
     from backwater.running import Outcome
@@ -59,14 +59,14 @@ def reproduce(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater import costs, experiment, paper
+    from backwater import costs, paper_figure, paper
     from backwater import reproduce as machinery
     from backwater.manifest import Manifest
     from backwater.timing import Timing
 
     root = out or Path("results/reproduce") / system
-    figures = experiment.discover(system, figure or ())
-    profiles = paper.load(experiment.home(system)).chosen(profile)
+    figures = paper_figure.discover(system, figure or ())
+    profiles = paper.load(paper_figure.home(system)).chosen(profile)
     require_profiles(figures, profiles)
     require_folder(root, "--out")
     timing, known = Timing(), costs.read(root, quick=quick)

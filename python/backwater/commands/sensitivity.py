@@ -57,7 +57,7 @@ def sensitivity(
     json_
         Print only JSON.
     """
-    from backwater import costs, experiment, findings, paper, terminal
+    from backwater import costs, paper_figure, findings, paper, terminal
     from backwater import sensitivity as machinery
     from backwater.commands.reproduce import do
 
@@ -66,7 +66,7 @@ def sensitivity(
     own, every = machinery.load(system)
     _, chosen = machinery.load(system, parameter or ())
     count = seeds if seeds is not None else None if quick else own
-    found = machinery.cases(system, chosen, paper.load(experiment.home(system)).chosen(profile))
+    found = machinery.cases(system, chosen, paper.load(paper_figure.home(system)).chosen(profile))
     known = costs.read(root, quick=quick)
     first = machinery.plan_first(found, count, root, quick=quick)
     outcomes = do(costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from backwater import definitions, experiment, findings, paper, sensitivity, timing
+from backwater import definitions, paper_figure, findings, paper, sensitivity, timing
 from backwater.errors import UsageError
 from backwater.report import facts as own
 from backwater.report.write import write
@@ -42,7 +42,7 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
     """
     clock_of_call = clock or timing.Timing()
     with clock_of_call.phase("measuring and drawing"):
-        figures = experiment.discover(manifest.system, manifest.figures)
+        figures = paper_figure.discover(manifest.system, manifest.figures)
         found = [
             evaluate(figure, profile, manifest.plan, folder)
             for figure in figures
@@ -50,7 +50,7 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
         ]
     if manifest.quick:
         found = [replace(item, judged=tuple(one.of_quick_look() for one in item.judged)) for item in found]
-    home = experiment.home(manifest.system)
+    home = paper_figure.home(manifest.system)
     warnings: list[str] = []
     spent = clock.write(folder) if clock is not None else _or_warn(lambda: timing.read(folder), warnings)
     about = paper.load(home)
@@ -66,7 +66,7 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
 
 def _definitions(manifest: Manifest, about: paper.Paper, home: Path) -> list[Held]:
     """The definitions of the paper; a report on some of its figures is not about them."""
-    every = {figure.name for figure in experiment.discover(manifest.system, ())}
+    every = {figure.name for figure in paper_figure.discover(manifest.system, ())}
     return definitions.look_up(about.definition, home.parents[1]) if every <= set(manifest.figures) else []
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.definitions import Held
-    from backwater.experiment import Figure
+    from backwater.paper_figure import Figure
     from backwater.paper import Paper
     from backwater.reproduce import Cell, Reproduced
 

@@ -9,6 +9,7 @@ use backwater_units::Time;
 
 use crate::{CodePoint, ConfigError, PortState};
 
+pub mod custom;
 mod fecn;
 mod max_ton;
 mod np_ecn;
@@ -88,6 +89,12 @@ pub enum Detector {
     Tcd(Tcd),
     /// InfiniBand's own: by queue length at the arrival, but not for packets that lacked credit.
     Fecn(Fecn),
+    /// The user's own, which has a memory of its own: its owner asks [`custom::CustomDetector`], this is [`Detector::None`]
+    /// but for what need not be shown.
+    Custom {
+        /// Queues up to this many bytes are not shown while the port is settled.
+        calm: u64,
+    },
 }
 
 impl Detector {
@@ -98,7 +105,7 @@ impl Detector {
     pub const fn on_arrival(&self, queue: u64) -> bool {
         match self {
             Self::Fecn(fecn) => fecn.on_arrival(queue),
-            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Tcd(_) => false,
+            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Tcd(_) | Self::Custom { .. } => false,
         }
     }
 
@@ -115,7 +122,7 @@ impl Detector {
     #[inline]
     pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64, packets: impl FnOnce() -> u32) {
         match self {
-            Self::None | Self::Red(_) | Self::Fecn(_) => {}
+            Self::None | Self::Red(_) | Self::Fecn(_) | Self::Custom { .. } => {}
             Self::NpEcn(_) => NpEcn::on_resume(registers, packets()),
             Self::Tcd(tcd) => tcd.on_resume(registers, now, queue),
         }
@@ -131,7 +138,7 @@ impl Detector {
         draw: impl FnOnce() -> u32,
     ) -> CodePoint {
         match self {
-            Self::None => departure.code,
+            Self::None | Self::Custom { .. } => departure.code,
             Self::Red(red) => red.on_dequeue(registers, departure, draw),
             Self::NpEcn(np_ecn) => np_ecn.on_dequeue(registers, departure, draw),
             Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
@@ -147,19 +154,24 @@ impl Detector {
             Self::Red(red) => red.calm(),
             Self::NpEcn(np_ecn) => np_ecn.red.calm(),
             Self::Tcd(tcd) => tcd.red.calm(),
+            Self::Custom { calm } => *calm,
         }
     }
 
     /// Whether [`Departure::last_hold`] is read at all.
     #[inline]
     pub const fn wants_last_hold(&self) -> bool {
-        matches!(self, Self::Tcd(tcd) if matches!(tcd.trend, Trend::RiseBp))
+        match self {
+            Self::Tcd(tcd) => matches!(tcd.trend, Trend::RiseBp),
+            Self::Custom { .. } => true,
+            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Fecn(_) => false,
+        }
     }
 
     /// Refuses parameters outside the ranges in which the algorithm is defined.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
-            Self::None | Self::Fecn(_) => Ok(()),
+            Self::None | Self::Fecn(_) | Self::Custom { .. } => Ok(()),
             Self::Red(red) => red.validate(),
             Self::NpEcn(np_ecn) => np_ecn.validate(),
             Self::Tcd(tcd) => tcd.validate(),

@@ -2,12 +2,14 @@
 //!
 //! A controller is one value per flow. It owns its timers as deadlines: [`Reaction::advance`] applies every
 //! expiry up to `now`, so that whoever owns the clock needs no timer events. Call it before reading the rate. [`Pft`] is lazy
-//! in the same way, but is one value per NIC port: it holds all of its flows.
+//! in the same way, but is one value per NIC port: it holds all of its flows. [`custom`] is what users write themselves; it is not
+//! among the variants of [`Reaction`], whose flows would all have to make room for its words.
 use backwater_units::{Rate, Span, Time};
 
 use crate::{CodePoint, ConfigError};
 
 mod aimd;
+pub mod custom;
 mod dack;
 mod dcqcn;
 mod dcqcn_hpcc;

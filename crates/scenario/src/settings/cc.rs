@@ -1,9 +1,11 @@
 //! `[cc]`
+use std::collections::BTreeMap;
+
 use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AutoOr, Ib};
+use super::{AutoOr, Ib, Parameter};
 use crate::quantity::Quantity;
 
 /// The reaction point of flows under congestion control.
@@ -18,6 +20,19 @@ pub enum CcKind {
     Timely,
     /// InfiniBand congestion control (InfiniBand specification, Annex A10).
     IbCc,
+    /// A function of the user's: `function`.
+    Custom,
+}
+
+/// What a function of the user's is told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feedback {
+    /// CNPs, as of `np`, and the marks that ACKs echo.
+    #[default]
+    Cnp,
+    /// The round-trip time of every segment (`timely.segment`, `timely.pacing`), each with an ACK of its own.
+    Rtt,
 }
 
 /// Which implementation of DCQCN.
@@ -116,13 +131,24 @@ pub struct Timely {
     pub on_ue: TimelyOnUe,
 }
 
-/// The reaction point: DCQCN, TIMELY, IB CC or none. Flows start at line rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The reaction point: DCQCN, TIMELY, IB CC, a function of the user's, or none. Flows start at line rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
     /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc; endpoint: none (the rest as in ideal);
     /// hpc: none (the PFT paper has no other control; the rest as in isolation).
     pub kind: CcKind,
+    /// custom: the function, as `file.py:name`, `library.so:symbol` or `module:name`. Paths count from the scenario's folder
+    /// (docs/extend.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub function: Option<String>,
+    /// custom: values for words of the function's state, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
+    /// custom: what the function is told of. Default cnp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
     /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3: decrease-check.
     pub variant: Variant,
     /// Initial alpha; the first cut is by alpha/2. authors, ideal, infiniband: 0.5 (authors' release, ns3-rdma; the TCD paper raises

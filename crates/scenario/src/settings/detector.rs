@@ -1,8 +1,11 @@
 //! `[switch.detector]`
+use std::collections::BTreeMap;
+
 use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Parameter;
 use crate::quantity::Quantity;
 
 /// Which detector the egress ports of the switches run.
@@ -20,6 +23,8 @@ pub enum DetectorKind {
     /// FECN of InfiniBand (InfiniBand specification, Annex A10): a packet that finds a long queue for its port, and never
     /// lacks credit at the head of its own, is marked.
     Fecn,
+    /// A function of the user's: `function`.
+    Custom,
 }
 
 /// How TCD judges a port that was undetermined: does its queue rise?
@@ -120,6 +125,19 @@ pub struct Detector {
     /// fecn: `Packet_Size`, smaller packets are never marked. All profiles: 0 B (Gran et al., IPDPS 2010).
     #[schemars(extend("x-maximum" = "65500B"))]
     pub packet_size: Quantity<Bytes>,
+    /// custom: the function, as `file.py:name`, `library.so:symbol` or `module:name`. Paths count from the scenario's folder
+    /// (docs/extend.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub function: Option<String>,
+    /// custom: values for words of the function's state, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
+    /// custom: the function is not asked about a packet that leaves at most this much in its queue, unless its verdict on the port
+    /// is another than non-congestion or it watches the port. Default 0 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub calm: Option<Quantity<Bytes>>,
     /// tcd: how a rising queue is recognised. authors: authors; ideal, hpcc-ns3, infiniband, hpc: rise-bp.
     pub trend: Trend,
     /// tcd: max(Ton), how long after the end of an OFF period a port counts as undetermined. authors: 97 µs (authors'

@@ -13,6 +13,7 @@ mod ib;
 mod isolation;
 mod kinds;
 mod packet;
+mod parameter;
 mod pfc;
 mod pft;
 mod probe;
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arbitration::{VlArbitration, VlWeight};
 pub use auto::AutoOr;
-pub use cc::{Cc, CcKind, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
+pub use cc::{Cc, CcKind, Feedback, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
@@ -44,6 +45,7 @@ pub use isolation::{
     Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
 };
 pub use packet::{Ack, Packet};
+pub use parameter::Parameter;
 pub use pfc::{Form, Pfc, ThresholdKind};
 pub use pft::{Counted, Pft, RateLaw, Scope, StateRule, Throttle};
 pub use probe::Probe;

@@ -12,10 +12,10 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
-use super::{Context, is_put};
+use super::{Context, is_put, user};
 use crate::document::{Step, at};
 use crate::settings::{
-    self, AutoOr, Cc, CcKind, Cct, DetectorKind, Ib, IbOnUe, Np, Pacing, Settings, Variant,
+    self, AutoOr, Cc, CcKind, Cct, DetectorKind, Feedback, Ib, IbOnUe, Np, Pacing, Settings, Variant,
 };
 
 /// The share of a slot's packets that NP-ECN wants marked (TCD paper §7).
@@ -44,7 +44,11 @@ impl Pairs {
 pub(super) fn fill(settings: &mut Settings) {
     let fraction = match settings.switch.detector.kind {
         DetectorKind::NpEcn => NP_ECN_FRACTION,
-        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd | DetectorKind::Fecn => 0.0,
+        DetectorKind::None
+        | DetectorKind::Red
+        | DetectorKind::Tcd
+        | DetectorKind::Fecn
+        | DetectorKind::Custom => 0.0,
     };
     let own = settings.traffic.iter_mut().filter_map(|entry| entry.cc.as_mut());
     for cc in own.chain([&mut settings.cc]) {
@@ -110,7 +114,7 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
     let inner = match cc.kind {
         CcKind::Timely => below(place, "timely"),
         CcKind::IbCc => below(place, "ib"),
-        CcKind::Dcqcn | CcKind::None => place.to_vec(),
+        CcKind::Dcqcn | CcKind::None | CcKind::Custom => place.to_vec(),
     };
     if let Err(error) = reaction.validate() {
         // `min-rate` is shared by all kinds.
@@ -127,16 +131,26 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         let help = format!("set ack.every = 1, or {name}.variant = \"byte-counter\"");
         context.report(&below(place, "variant"), message, "needs ACKs", help);
     }
-    let segment = (cc.kind == CcKind::Timely).then(|| segment(cc, settings));
+    let custom = match cc.kind {
+        CcKind::Custom => Some(user::controller(context, cc, place)?),
+        CcKind::None | CcKind::Dcqcn | CcKind::Timely | CcKind::IbCc => None,
+    };
+    let segment = measures(cc).then(|| segment(cc, settings));
     let every = segment.map_or(ack.every, |segment| segment.packets);
     let prompt = segment.map(|_| settings.switch.control_priority);
     Some(PairSpec {
         reaction,
+        custom,
         notify: notify(context, cc, place)?,
         cnp_size: cc.cnp_size.0,
         ack: (every > 0).then_some(AckSpec { every, size: ack.size.0, priority: ack.priority.or(prompt) }),
         segment,
     })
+}
+
+/// Whether a reaction point wants the round-trip times of segments.
+fn measures(cc: &Cc) -> bool {
+    cc.kind == CcKind::Timely || (cc.kind == CcKind::Custom && user::feedback(cc) == Feedback::Rtt)
 }
 
 /// Segments are whole packets, at least one.
@@ -169,7 +183,8 @@ fn config(cc: &Cc, fabric: &Fabric<'_>) -> ReactionConfig {
         settings::OnUe::Ignore => OnUe::Ignore,
     };
     match (cc.kind, cc.variant) {
-        (CcKind::None, _) => ReactionConfig::LineRate,
+        // A function takes the place of this one.
+        (CcKind::None | CcKind::Custom, _) => ReactionConfig::LineRate,
         (CcKind::Dcqcn, Variant::ByteCounter) => ReactionConfig::Dcqcn(DcqcnConfig {
             alpha_initial: cc.alpha_initial,
             cut: cc.cut,
@@ -249,14 +264,15 @@ fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
 #[allow(clippy::option_option, reason = "no notification point is a good outcome, a wrong one is not")]
 fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<NotifyConfig>> {
     let mode = match (cc.kind, cc.variant, cc.np) {
+        _ if measures(cc) => return Some(None),
         (CcKind::None | CcKind::Timely, ..) | (CcKind::Dcqcn, Variant::DecreaseCheck, _) => {
             return Some(None);
         }
-        (CcKind::IbCc, ..) | (CcKind::Dcqcn, _, Np::EachMark) => {
+        (CcKind::IbCc, ..) | (CcKind::Dcqcn | CcKind::Custom, _, Np::EachMark) => {
             return Some(Some(NotifyConfig::each_mark()));
         }
-        (CcKind::Dcqcn, _, Np::Grid) => Mode::Grid,
-        (CcKind::Dcqcn, _, Np::FirstMark) => Mode::FirstMark,
+        (CcKind::Dcqcn | CcKind::Custom, _, Np::Grid) => Mode::Grid,
+        (CcKind::Dcqcn | CcKind::Custom, _, Np::FirstMark) => Mode::FirstMark,
     };
     let fraction = cc.np_fraction.unwrap_or_default();
     let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction };

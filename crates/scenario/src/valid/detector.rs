@@ -5,7 +5,7 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::Lanes;
-use super::{Context, combined, mtu};
+use super::{Context, combined, mtu, user};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::settings::{self, DetectorKind, FlowControl, Returned, Settings, ThresholdKind, Trend};
@@ -74,6 +74,9 @@ pub(super) fn detectors(
         context.report(&at!["switch", "detector", "epsilon"], message.to_owned(), "one of the two", help);
         return None;
     }
+    if detector.kind == DetectorKind::Custom {
+        user::detector(context)?;
+    }
     let mut detectors = Vec::with_capacity(network.nodes().len());
     for node in 0..network.nodes().len() as u32 {
         let ports = if network.is_switch(node) { network.ports(node) } else { &[] };
@@ -101,6 +104,7 @@ fn make(settings: &Settings, port: &Port, lanes: &Lanes) -> Result<Detector, Con
             marking_rate: config.marking_rate,
             packet_size: config.packet_size.0,
         }),
+        DetectorKind::Custom => Detector::Custom { calm: config.calm.map_or(0, |calm| calm.0.get()) },
     };
     detector.validate()?;
     Ok(detector)

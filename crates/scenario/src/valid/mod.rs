@@ -21,6 +21,7 @@ mod probe;
 mod put;
 mod throttle;
 mod topology;
+mod user;
 mod workload;
 
 use backwater_engine::Kind;
@@ -35,11 +36,13 @@ use crate::diagnostic::{Problem, ScenarioError};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
 use crate::settings::{self, Engine, Settings};
+pub use user::{Function, Functions};
 
 /// A scenario that can run: network built, routes found, flows generated, everything checked.
 pub struct ValidScenario {
     settings: Settings,
     spec: Spec,
+    functions: Functions,
     caveats: Vec<String>,
 }
 
@@ -52,6 +55,7 @@ struct Context<'a> {
     /// What starts the flows that depend on others.
     steps: Vec<backwater_traffic::trace::Step>,
     programs: backwater_traffic::program::Programs,
+    functions: Functions,
 }
 
 impl Context<'_> {
@@ -83,14 +87,15 @@ impl Scenario {
             caveats: Vec::new(),
             steps: Vec::new(),
             programs: backwater_traffic::program::Programs::default(),
+            functions: Functions::default(),
         };
         let spec = spec(&mut context);
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
         }
-        let (problems, caveats) = (context.problems, context.caveats);
+        let (problems, caveats, functions) = (context.problems, context.caveats, context.functions);
         match spec {
-            Some(spec) if problems.is_empty() => Ok(ValidScenario { settings, spec, caveats }),
+            Some(spec) if problems.is_empty() => Ok(ValidScenario { settings, spec, functions, caveats }),
             _ => Err(ScenarioError::new(self.sources, problems)),
         }
     }
@@ -196,6 +201,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         endpoints: endpoints?,
         throttle,
         switch,
+        user: context.functions.absent(),
         batching: true,
         probe,
     })
@@ -236,6 +242,11 @@ fn mtu(settings: &Settings) -> Bytes {
 }
 
 impl ValidScenario {
+    /// The functions of the user's that it needs. Until they are in [`Spec::user`], of which there is one for each, every call fails.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
     /// Everything the fabric needs.
     pub fn build(self) -> Spec {
         self.spec

@@ -1,7 +1,7 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
 use super::{Context, Written, caveat, is, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::{Cc, CcKind, Control, DetectorKind, Np, Traffic, Variant, Workload};
+use crate::settings::{Cc, CcKind, Control, DetectorKind, Feedback, Np, Traffic, Variant, Workload};
 
 /// What to say about the reaction points.
 pub(super) fn report(context: &Context<'_>) -> Vec<String> {
@@ -58,7 +58,7 @@ fn deaf(context: &Context<'_>, caveats: &mut Vec<String>, table: &Written<'_>, c
     }
     let why = is("switch.detector.kind", detector);
     match cc.kind {
-        CcKind::None => {}
+        CcKind::None | CcKind::Custom => {}
         CcKind::Dcqcn => caveat(caveats, table, &["on-ue"], true, &why),
         CcKind::Timely | CcKind::IbCc => {
             let key = if cc.kind == CcKind::Timely { "timely" } else { "ib" };
@@ -107,11 +107,20 @@ fn idle_by_kind(cc: &Cc) -> Vec<&'static str> {
         "np-fraction",
         "decrease-interval",
     ];
+    let custom: &[&str] = &["function", "parameters", "feedback"];
     match cc.kind {
-        CcKind::None => [dcqcn, &["cnp-size", "timely", "ib", "min-rate"]].concat(),
-        CcKind::Timely => [dcqcn, &["cnp-size", "ib"]].concat(),
-        CcKind::IbCc => [dcqcn, &["timely", "min-rate"]].concat(),
-        CcKind::Dcqcn => vec!["timely", "ib"],
+        CcKind::None => [dcqcn, &["cnp-size", "timely", "ib", "min-rate"], custom].concat(),
+        CcKind::Timely => [dcqcn, &["cnp-size", "ib"], custom].concat(),
+        CcKind::IbCc => [dcqcn, &["timely", "min-rate"], custom].concat(),
+        CcKind::Dcqcn => [&["timely", "ib"], custom].concat(),
+        CcKind::Custom if cc.feedback == Some(Feedback::Rtt) => {
+            [dcqcn, &["cnp-size", "ib", "min-rate"]].concat()
+        }
+        CcKind::Custom => {
+            let notified = ["cnp-interval", "np", "np-fraction"];
+            let rest = dcqcn.iter().copied().filter(|key| !notified.contains(key));
+            rest.chain(["timely", "ib", "min-rate"]).collect()
+        }
     }
 }
 
@@ -129,13 +138,14 @@ fn idle_by_variant(cc: &Cc) -> &'static [&'static str] {
             "np-fraction",
             "cnp-size",
         ],
-        (CcKind::None | CcKind::Timely | CcKind::IbCc, _) => &[],
+        (CcKind::None | CcKind::Timely | CcKind::IbCc | CcKind::Custom, _) => &[],
     }
 }
 
 /// The keys of DCQCN's notification point that are for one that sums marks up.
 fn idle_by_np(cc: &Cc) -> &'static [&'static str] {
-    let each = (cc.kind, cc.variant, cc.np) == (CcKind::Dcqcn, Variant::ByteCounter, Np::EachMark);
+    let sums = matches!((cc.kind, cc.variant), (CcKind::Dcqcn, Variant::ByteCounter) | (CcKind::Custom, _));
+    let each = sums && cc.np == Np::EachMark;
     if each { &["cnp-interval", "np-fraction"] } else { &[] }
 }
 

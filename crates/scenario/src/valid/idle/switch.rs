@@ -143,5 +143,11 @@ fn detector(settings: &Settings, periodic: bool) -> Vec<Case<'static>> {
         (!tcd, DETECTOR, TCD, because.clone()),
         (!matches!(kind, DetectorKind::Red), DETECTOR, &["at", "basis"], because),
         (tcd && periodic, DETECTOR, &["epsilon"], from_tc),
+        (
+            kind != DetectorKind::Custom,
+            DETECTOR,
+            &["function", "parameters", "calm"],
+            is("switch.detector.kind", kind),
+        ),
     ]
 }

@@ -28,9 +28,11 @@ fn judged(settings: &Settings, port: &Port) -> Bytes {
     let detector = &settings.switch.detector;
     match detector.kind {
         DetectorKind::Fecn => detector.threshold.0,
-        DetectorKind::None | DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn => {
-            detector.ramp(port.rate).1 + detector.guaranteed.0
-        }
+        DetectorKind::None
+        | DetectorKind::Red
+        | DetectorKind::Tcd
+        | DetectorKind::NpEcn
+        | DetectorKind::Custom => detector.ramp(port.rate).1 + detector.guaranteed.0,
     }
 }
 

@@ -113,7 +113,7 @@ class Shared(BaseModel):
     assumption: tuple[Assumption, ...] = ()
 
 
-class Experiment(BaseModel):
+class FigureFile(BaseModel):
     """The whole of an experiment.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -159,7 +159,7 @@ class Figure:
     """A figure's folder, read and checked."""
 
     folder: Path
-    experiment: Experiment
+    experiment: FigureFile
     claims: tuple[claims.Claim, ...]
     #: The profiles of its paper.
     known: tuple[paper.Profile, ...] = ()
@@ -227,7 +227,7 @@ def load(folder: Path) -> Figure:
     """Read one figure's folder."""
     file = folder / "experiment.toml"
     try:
-        experiment = Experiment.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        experiment = FigureFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
     except (tomllib.TOMLDecodeError, ValidationError) as error:
@@ -244,7 +244,7 @@ def load(folder: Path) -> Figure:
     return Figure(folder, experiment, claims.load(folder / "claims.toml"), known)
 
 
-def _require_known(experiment: Experiment, known: Sequence[paper.Profile], file: Path) -> None:
+def _require_known(experiment: FigureFile, known: Sequence[paper.Profile], file: Path) -> None:
     """Raise UsageError for a profile that the paper does not have, and for a run that the figure does not."""
     names = [profile.name for profile in known]
     for name in (*experiment.profiles, *experiment.profile):
@@ -257,7 +257,7 @@ def _require_known(experiment: Experiment, known: Sequence[paper.Profile], file:
                 raise UsageError(f"{file}:\n{table}.skip names no run with {pattern!r}; the runs are {', '.join(runs)}")
 
 
-def _with_shared(experiment: Experiment, file: Path) -> Experiment:
+def _with_shared(experiment: FigureFile, file: Path) -> FigureFile:
     """The experiment with what it shares put before its own."""
     try:
         shared = Shared.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))

@@ -1,0 +1,24 @@
+//! A number that a function of the user's gets.
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Any finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Parameter(pub f64);
+
+impl JsonSchema for Parameter {
+    fn schema_name() -> Cow<'static, str> {
+        "Parameter".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "number",
+            "description": "A word of the function's state.",
+            "minimum": -1e300,
+            "maximum": 1e300,
+        })
+    }
+}

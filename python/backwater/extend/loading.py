@@ -1,0 +1,224 @@
+"""From what a scenario names to functions that the core can call."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import json
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+from backwater.extend import library
+from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
+from backwater.extend.compiled import Compiled
+from backwater.extend.errors import UserCodeError
+from backwater.extend.functions import UserFunction
+from backwater.extend.plain import Plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+    from backwater.running import Job
+
+#: How a scenario names a function that was passed as an object.
+LIVE = "python:"
+_live: dict[str, UserFunction] = {}
+_modules: dict[tuple[str, int, int], ModuleType] = {}
+_lock = threading.RLock()
+
+
+def register(function: UserFunction) -> str:
+    """The text by which a scenario of this process names a function that is at hand."""
+    digest = hashlib.sha256(f"{function.source_sha256()}{id(function)}".encode()).hexdigest()[:8]
+    name = f"{LIVE}{function.name}-{digest}"
+    _live[name] = function
+    return name
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One function of a run."""
+
+    place: str
+    name: str
+    state: State
+    code: Compiled | Plain | library.InLibrary
+    function: UserFunction | None
+    file: Path | None = None
+
+    @property
+    def events(self) -> int:
+        """What it is told of."""
+        return (
+            self.code.events
+            if isinstance(self.code, library.InLibrary)
+            else self.function.events
+            if self.function
+            else 0
+        )
+
+    @property
+    def initial_rate_bps(self) -> float:
+        """Rate of a new flow; 0: line rate."""
+        if isinstance(self.code, library.InLibrary):
+            return self.code.initial_rate_bps
+        return self.function.initial_rate_bps if self.function else 0.0
+
+    def facts(self) -> dict[str, Any]:
+        """What run.json says about it."""
+        how = {Compiled: "compiled", Plain: "plain Python"}.get(type(self.code), "library")
+        facts: dict[str, Any] = {
+            "place": self.place,
+            "function": self.name,
+            "runs": how,
+            "state": dict(self.state.values),
+        }
+        if isinstance(self.code, Compiled):
+            facts["numba"] = self.code.version
+        if self.function is not None:
+            facts |= {"sha256": self.function.source_sha256(), "source": self.function.source()}
+        elif self.file is not None:
+            facts["sha256"] = hashlib.sha256(self.file.read_bytes()).hexdigest()
+        return facts
+
+
+@dataclass
+class Functions:
+    """Those of one run; they keep their code alive."""
+
+    controllers: list[Loaded] = field(default_factory=list)
+    detector: Loaded | None = None
+
+    def all(self) -> list[Loaded]:
+        """Every one."""
+        return [*self.controllers, *([self.detector] if self.detector else [])]
+
+    def for_core(self) -> tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]] | None, str]:
+        """As `_core.run` takes them."""
+        controllers = [
+            (one.code.address, one.events, one.initial_rate_bps, one.state.bits()) for one in self.controllers
+        ]
+        detector = self.detector and (self.detector.code.address, self.detector.state.bits())
+        return controllers, detector, json.dumps([one.facts() for one in self.all()])
+
+    def interrupt(self) -> None:
+        """End a call of plain Python that does not return."""
+        for one in self.all():
+            if isinstance(one.code, Plain):
+                one.code.interrupt()
+
+
+def functions_of(job: Job) -> Functions | None:
+    """What the scenario of a job names, loaded; None if it names nothing."""
+    scenario = job.scenario
+    base = str(scenario.base_dir)
+    named = json.loads(_core.user_functions(scenario.text, scenario.origin, base, list(job.overrides)))
+    if not named["controllers"] and not named["detector"]:
+        return None
+    made = Functions([_load(one, CONTROLLER, scenario.base_dir) for one in named["controllers"]])
+    if named["detector"]:
+        made.detector = _load(named["detector"], DETECTOR, scenario.base_dir)
+    _require_one_thread(made, job)
+    return made
+
+
+def _require_one_thread(functions: Functions, job: Job) -> None:
+    plain = [one for one in functions.all() if isinstance(one.code, Plain)]
+    if not plain:
+        return
+    threads = job.threads or int(job.scenario.resolve(job.overrides)["run"]["threads"])
+    if threads > 1:
+        raise UserCodeError(
+            f"{plain[0].place}.function = {plain[0].name!r} runs as plain Python, of which only one thread runs at a time, and what it "
+            f"shares between flows would depend on the turn of {threads} threads; set run.threads = 1, or compile it"
+        )
+
+
+def _load(named: dict[str, Any], interface: Interface, base: Path) -> Loaded:
+    place, name = str(named["place"]), str(named["function"])
+    where = f"{place}.function = {name!r}"
+    parameters: dict[str, float] = named["parameters"]
+    first, _, symbol = name.rpartition(":")
+    file = base / first
+    if file.suffix in {".so", ".dylib", ".dll"}:
+        code = library.load(file, symbol, interface, where)
+        return Loaded(place, name, code.state.with_parameters(parameters, place), code, None, file)
+    function = _live_function(name, where) if name.startswith(LIVE) else _function(first, symbol, base, where)
+    if function.interface is not interface:
+        raise UserCodeError(f"{where} is a {function.interface.word}, expected a {interface.word}")
+    return Loaded(place, name, function.state.with_parameters(parameters, place), function.loaded(), function)
+
+
+def _live_function(name: str, where: str) -> UserFunction:
+    if name not in _live:
+        raise UserCodeError(
+            f"{where} was a function of a Python session that has ended; its text is in run.json: save it to a file and name that"
+        )
+    return _live[name]
+
+
+def _function(first: str, symbol: str, base: Path, where: str) -> UserFunction:
+    with _lock, _reported(where):
+        module = _from_file(base / first, where) if first.endswith(".py") else _from_name(first, base)
+    found = getattr(module, symbol, None)
+    if isinstance(found, UserFunction):
+        return found
+    known = [name for name, value in vars(module).items() if isinstance(value, UserFunction)]
+    if callable(found):
+        raise UserCodeError(
+            f"{where}: {symbol} is not decorated; put @bw.congestion_control(...) or @bw.detector(...) before it"
+        )
+    near = difflib.get_close_matches(symbol, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'no decorated function'}"
+    raise UserCodeError(f"{where}: {first} has no {symbol!r}; {hint}")
+
+
+@contextmanager
+def _reported(where: str) -> Iterator[None]:
+    """Whatever a user's module does when it is imported is told, also if it tries to leave."""
+    try:
+        yield
+    except UserCodeError:
+        raise
+    except BaseException as error:
+        raise UserCodeError(f"{where}: importing it raised {type(error).__name__}: {error}") from error
+
+
+def _from_file(file: Path, where: str) -> ModuleType:
+    if not file.is_file():
+        raise UserCodeError(f"{where}: there is no file {file.absolute()}")
+    status = file.stat()
+    key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
+    if key not in _modules:
+        name = f"backwater_user_{hashlib.sha256(key[0].encode()).hexdigest()[:12]}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise UserCodeError(f"{where}: {file} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        with _path(str(file.parent)):
+            spec.loader.exec_module(module)
+        _modules[key] = module
+    return _modules[key]
+
+
+def _from_name(name: str, base: Path) -> ModuleType:
+    with _path(str(base)):
+        return importlib.import_module(name)
+
+
+@contextmanager
+def _path(folder: str) -> Iterator[None]:
+    """A user's file may import those beside it."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)

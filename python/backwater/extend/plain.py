@@ -1,0 +1,56 @@
+"""Functions as plain Python: nothing to install, and slow. Whatever they raise is kept for whoever explains the end of the run."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from backwater.extend.abi import State, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Microseconds that a call takes, about; docs/extend.md says how that was measured.
+COST_US = 2
+
+
+@dataclass
+class Plain:
+    """A callback into the interpreter; it lives as long as this object."""
+
+    function: Callable[..., object]
+    state: State
+    address: int = 0
+    owner: object = None
+    #: What the first call that failed raised.
+    raised: BaseException | None = None
+    _thread: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        seen = structure("State", self.state.fields())
+        event = structure("Event", self.state.interface.event)
+        made = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.POINTER(seen), ctypes.POINTER(event))(self._call)
+        self.owner = made
+        self.address = ctypes.cast(made, ctypes.c_void_p).value or 0
+
+    def _call(self, first: Any, second: Any) -> int:
+        try:
+            self._thread = threading.get_ident()
+            returned = self.function(first.contents, second.contents)
+            if returned is not None:
+                raise TypeError(f"it returned {returned!r}, but must return nothing: set the fields instead")
+        except BaseException as error:  # noqa: BLE001  nothing may leave a callback; the run ends and tells it
+            if self.raised is None:
+                self.raised = error
+            return 1
+        finally:
+            self._thread = None
+        return 0
+
+    def interrupt(self) -> None:
+        """End a call that does not return, as Ctrl-C would."""
+        thread = self._thread
+        if thread is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))

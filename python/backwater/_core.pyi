@@ -9,7 +9,7 @@ class ScenarioError(ValueError):
 class InvariantError(RuntimeError):
     """The model broke a promise, such as losslessness; str() explains the arithmetic."""
 
-class UserFault(RuntimeError):
+class UserFunctionError(RuntimeError):
     """A function of the user's failed; str() is JSON that `backwater.extend.faults` explains."""
 
 class Progress(TypedDict):

@@ -1,21 +1,23 @@
-"""The names of ``import backwater as bw`` that run things: `Experiment`, `run`, `Runs`, `ci`. The words are those of scenario files."""
+"""What ``import backwater as bw`` has for running things: `Experiment` and `run`, with the words of scenario files."""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from backwater.errors import UsageError
 from backwater.runs import Runs, ci
 from backwater.written import Inputs, toml, value_text
 
 if TYPE_CHECKING:
+    from backwater.extend import UserFunction
     from backwater.results import Results
-    from backwater.running import Job, Scenario
+    from backwater.running import Job, Scenario, Watcher
 
 __all__ = ["Experiment", "Runs", "ci", "run"]
 
@@ -23,15 +25,17 @@ __all__ = ["Experiment", "Runs", "ci", "run"]
 class Experiment:
     """A scenario to be run once, or many times: what `set` and `sweep` change, over which seeds.
 
-    `source` is a scenario file, or a mapping with the words of one. Keyword arguments are tables of it, with `_` for `-`::
+    `source` is a scenario file, or a mapping with the words of one. Keyword arguments are its tables, with `_` for
+    `-`::
 
         bw.Experiment("incast.toml", run={"threads": 2})
         bw.Experiment(topology={"kind": "star", "hosts": 9, "rate": "40Gbps", "delay": "1us"},
                       traffic=[{"name": "incast", "kind": "incast", "from": "*", "to": "h0", "size": "1MB"}])
 
     Instead of a topology it takes a networkx graph, for ``traffic`` a polars, pandas or Arrow table of flows, and for
-    ``cc.function`` or ``switch.detector.function`` what `congestion_control` and `detector` return. `base` is the folder from which
-    paths count, by default that of the file, or the working folder. Nothing is checked before it is run or validated.
+    ``cc.function`` or ``switch.detector.function`` what `congestion_control` and `detector` return. `base` is the
+    folder from which paths count, by default that of the file, or the working folder. Nothing is checked before it is
+    run or validated.
     """
 
     def __init__(
@@ -58,7 +62,9 @@ class Experiment:
             text = toml(self._inputs.replaced({**(source or {}), **words}))
             self._scenario = Scenario(text, "experiment.toml", Path(base or Path.cwd()).absolute())
         else:
-            raise UsageError(f"an experiment is made of a file, a mapping or keyword arguments, not of {type(source).__name__}")
+            raise UsageError(
+                f"an experiment is made of a file, a mapping or keyword arguments, not of {type(source).__name__}"
+            )
 
     def _set_table(self, name: str, value: Any) -> None:
         replaced = self._inputs.replaced({name: value})[name]
@@ -101,14 +107,24 @@ class Experiment:
     def copy(self) -> Experiment:
         """Another one that begins as this one is."""
         other = Experiment.__new__(Experiment)
-        other._scenario, other._inputs = self._scenario, self._inputs
-        other._overrides, other._sweeps, other._seeds = [*self._overrides], [*self._sweeps], self._seeds
+        vars(other).update(vars(self))
+        vars(other).update(_overrides=[*self._overrides], _sweeps=[*self._sweeps])
         return other
 
     @property
     def scenario(self) -> Scenario:
         """Text and folder of the scenario, before anything was set."""
         return self._scenario
+
+    @property
+    def sweeps(self) -> tuple[tuple[str, ...], ...]:
+        """What is swept: for each key its values, as `--set` takes them."""
+        return tuple(self._sweeps)
+
+    @property
+    def inputs(self) -> Inputs:
+        """The tables of flows that it was given."""
+        return self._inputs
 
     @property
     def overrides(self) -> tuple[str, ...]:
@@ -131,11 +147,10 @@ class Experiment:
         return [(values, seed) for values in combinations for seed in (self._seeds or (None,))]
 
     def __repr__(self) -> str:
-        changes = ", ".join([*self._overrides, *(f"{len(sweep)} x {sweep[0].partition('=')[0]}" for sweep in self._sweeps)])
+        changes = ", ".join(
+            [*self._overrides, *(f"{len(sweep)} x {sweep[0].partition('=')[0]}" for sweep in self._sweeps)]
+        )
         return f"Experiment({self._scenario.origin!r}{': ' if changes else ''}{changes}, {len(self.runs())} runs)"
-
-    def _inputs_written(self) -> Inputs:
-        return self._inputs
 
 
 @dataclass(frozen=True)
@@ -146,6 +161,47 @@ class _Plan:
     keys: list[dict[str, Any]]
 
 
+@overload
+def run(
+    experiment: str | Path | Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    seeds: None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+) -> Results: ...
+@overload
+def run(
+    experiment: str | Path | Mapping[str, Any] | Experiment,
+    *,
+    seeds: int | Iterable[int],
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+) -> Runs: ...
+@overload
+def run(
+    experiment: Experiment,
+    *,
+    seed: int | None = None,
+    seeds: int | Iterable[int] | None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+) -> Results | Runs: ...
 def run(
     experiment: str | Path | Mapping[str, Any] | Experiment,
     *,
@@ -157,18 +213,20 @@ def run(
     threads: int | None = None,
     out: str | Path | None = None,
     progress: bool = False,
-    cc: Any = None,
-) -> Any:
-    """Run a scenario file, a mapping with its words, or an `Experiment`; returns `Results`, or `Runs` if there are several.
+    cc: UserFunction | None = None,
+) -> Results | Runs:
+    """Run a scenario file, a mapping with its words, or an `Experiment`: `Results`, or `Runs` of several.
 
-    One run with `seed`, or one for each of `seeds` (a number: so many from the scenario's own on) and each combination of the
-    experiment's sweeps, `jobs` at a time (default: one for each core). `threads` are those within a run. `overrides` are
-    ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a function of `congestion_control`,
-    for ``cc.function``. Results go below `out`: of one run there, of several into a folder each; by default to
-    ``results/<scenario>-s<seed>`` in the working folder. `progress` shows a line for each run.
+    One run with `seed`, or one for each of `seeds` (a number: so many from the scenario's own on) and each
+    combination of the experiment's sweeps, `jobs` at a time (default: one for each core). `threads` are those within
+    a run. `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a
+    function of `congestion_control`, for ``cc.function``. Results go below `out`: of one run there, of several into a
+    folder each; by default to ``results/<scenario>-s<seed>`` in the working folder. `progress` shows a line for each
+    run.
 
-    The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises `ScenarioError` for
-    bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a promise.
+    The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
+    `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a
+    promise.
     """
     from backwater.running import run_jobs
 
@@ -181,15 +239,17 @@ def run(
         one.seeds(seeds)
     elif seed is not None:
         one.seeds([seed])
-    several = one._seeds != () and seeds is not None
-    with one._inputs.written() as extra:
+    with one.inputs.written() as extra:
         made = _planned(one, (*overrides, *extra), scheme, threads, out)
-        outcomes = run_jobs(made.jobs, _workers(jobs), _watcher(made.jobs) if progress else None)
+        with _watching(made.jobs, progress) as watcher:
+            outcomes = run_jobs(made.jobs, _workers(jobs), watcher)
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
     results = [_results(job) for job in made.jobs]
-    if len(results) == 1 and not several and not one._sweeps:
+    for result in results:
+        one.inputs.keep(result.folder)
+    if len(results) == 1 and seeds is None and not one.sweeps:
         return results[0]
     return Runs(results, made.keys)
 
@@ -206,7 +266,7 @@ def _workers(jobs: int | str | None) -> int | None:
     if jobs in (None, "all"):
         return None
     if not isinstance(jobs, int) or jobs < 1:
-        raise UsageError(f"jobs = {jobs!r}: give a number of runs at a time, or \"all\"")
+        raise UsageError(f'jobs = {jobs!r}: give a number of runs at a time, or "all"')
     return jobs
 
 
@@ -226,8 +286,11 @@ def _planned(
         given = (*one.overrides, *values, *more)
         if scheme is not None:
             given = schemes.of(one.scenario, given, [scheme])[0].overrides
-        name = folder_name(one.scenario, (*named, *values), seed, scheme or "")
-        folder = Path("results") / name if out is None else Path(out) / name if len(runs) > 1 else Path(out)
+        if out is not None and len(runs) == 1:
+            folder = Path(out)
+        else:
+            shown = seed if seed is not None else int(one.scenario.resolve(given)["run"]["seed"])
+            folder = Path(out or "results") / folder_name(one.scenario, (*named, *values), shown, scheme or "")
         label = " ".join((*values, *(() if seed is None else (f"seed {seed}",)))) or one.scenario.origin
         plan.jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values))
         key: dict[str, Any] = dict(text.partition("=")[::2] for text in values)
@@ -248,7 +311,12 @@ def _number(text: str) -> str | int | float:
     return text.strip("\"'")
 
 
-def _watcher(jobs: Sequence[Job]) -> Any:
-    from backwater import progress
+@contextmanager
+def _watching(jobs: Sequence[Job], progress: bool) -> Iterator[Watcher | None]:
+    if not progress:
+        yield None
+        return
+    from backwater.progress import watching
 
-    return progress.watcher(jobs)
+    with watching(jobs) as watcher:
+        yield watcher

@@ -20,8 +20,8 @@ from backwater.running import Job, Scenario, run_jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from backwater.paper_figure import Figure, RunSpec
     from backwater.number_tables import NumberTable
+    from backwater.paper_figure import Figure, RunSpec
     from backwater.running import Outcome, Watcher
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
+    from matplotlib.figure import Figure
 
+    from backwater.blame import Blame
     from backwater.view import View
 
 
@@ -29,6 +31,25 @@ _NEEDED = (
     "totals",
     "tables",
 )
+
+
+class StoredTable:
+    """One table of a run, read when it is used; `__arrow_c_stream__` gives it to any library that knows Arrow."""
+
+    def __init__(self, results: Results, name: str) -> None:
+        self._frame = results.table(name)
+        self.name = name
+        self.file = results.file(name)
+
+    def __repr__(self) -> str:
+        return f"StoredTable({self.name!r}, {str(self.file)!r})"
+
+    def lazy(self) -> pl.LazyFrame:
+        """As a lazy polars frame."""
+        return self._frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._frame.collect().__arrow_c_stream__(requested_schema)
 
 
 class Results:
@@ -119,6 +140,42 @@ class Results:
         from backwater.view import View
 
         return View([self] if beside is None else [self, beside])
+
+    def __getitem__(self, name: str) -> StoredTable:
+        """One table, for pyarrow, pandas and DuckDB to read by themselves: ``pyarrow.table(results["flows"])``."""
+        return StoredTable(self, name)
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row per traffic entry: flows, packets, marks, throughput, FCT, slowdown."""
+        from backwater import measures
+
+        return measures.by_traffic(self)
+
+    def blame(self) -> Blame:
+        """Who held whom back: roots, branches, culprits, victims; needs `probe.blame` in the scenario."""
+        from backwater.blame import NEEDED, Blame
+
+        missing = [name for name in NEEDED if not self.has(name)]
+        if missing:
+            raise UsageError(
+                f"{self.folder} has no table {', '.join(missing)}; run the scenario with probe.blame = true"
+            )
+        return Blame(self)
+
+    def plot(self, kind: str | None = None) -> Figure:
+        """A matplotlib figure: ``"queues"`` or ``"rates"`` over time (`probe.sample`), or ``"slowdown"`` of the flows.
+
+        By default queues where some are sampled, else slowdown.
+        """
+        from backwater import shown
+
+        return shown.plot(self, kind)
+
+    def _repr_html_(self) -> str:
+        from backwater import shown
+
+        return shown.html(self)
 
     @property
     def flows(self) -> pl.LazyFrame:

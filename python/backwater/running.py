@@ -153,7 +153,7 @@ class _Pool:
             outcome = Outcome(job, json.loads(text))
         except KeyboardInterrupt as interrupt:
             outcome = Outcome(job, _kept(job), interrupt)
-        except _core.UserFault as fault:
+        except _core.UserFunctionError as fault:
             from backwater.extend import faults
 
             outcome = Outcome(job, None, faults.explained(str(fault), functions) if functions else fault)

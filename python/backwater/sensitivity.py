@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from backwater import __version__, paper_figure, findings, paper, reproduce
+from backwater import __version__, findings, paper, paper_figure, reproduce
 from backwater.claims import Judged, Verdict
 from backwater.errors import UsageError
-from backwater.paper_figure import Figure, Variant
 from backwater.findings import Check, Finding, Flip
+from backwater.paper_figure import Figure, Variant
 from backwater.report.text import ours
 from backwater.reproduce import Plan, Reproduced
 

@@ -1,4 +1,4 @@
-"""Scenarios that are made in Python: values as TOML, graphs as topologies, tables of flows as files that a run can read."""
+"""Scenarios that are made in Python: values as TOML, graphs as topologies, tables of flows as files for a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def value_text(value: Any) -> str:
         return value_text(value.item())
     if isinstance(value, Iterable):
         return "[" + ", ".join(value_text(one) for one in value) + "]"
-    raise UsageError(f"{value!r} is a {type(value).__name__}, which a scenario cannot hold; give a number, a text, a list or a mapping")
+    raise UsageError(
+        f"{value!r} is a {type(value).__name__}, which a scenario cannot hold; give a number, a text, a list, a mapping"
+    )
 
 
 def toml(scenario: Mapping[str, Any]) -> str:
@@ -99,7 +101,9 @@ class Inputs:
 
     def _entry(self, entry: Any) -> dict[str, Any]:
         if not isinstance(entry, Mapping):
-            raise UsageError(f"traffic: {type(entry).__name__} is no entry; give mappings, or a table with {', '.join(COLUMNS)}")
+            raise UsageError(
+                f"traffic: {type(entry).__name__} is no entry; give mappings, or a table with {', '.join(COLUMNS)}"
+            )
         made = {name: self.replaced_at("traffic", name, value) for name, value in entry.items() if name != "flows"}
         if isinstance(entry.get("flows"), str | int | None):
             return dict(made) if "flows" not in entry else {**made, "flows": entry["flows"]}
@@ -157,7 +161,7 @@ def _frame(table: Any, name: str) -> pl.DataFrame:
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
         raise UsageError(
-            f"traffic.{name}: the table has no column {', '.join(missing)} (it has {', '.join(frame.columns)}); a flow is "
+            f"traffic.{name}: the table has no {', '.join(missing)} (it has {', '.join(frame.columns)}); a flow is "
             f"{', '.join(COLUMNS)}, and priority if it is not 3"
         )
     return frame
@@ -170,7 +174,10 @@ def flow_file(frame: pl.DataFrame, hosts: list[str], name: str) -> str:
     lines = [str(rows.height)]
     for index, row in enumerate(rows.iter_rows()):
         src, dst = (_host(end, numbers, f"traffic.{name}: row {index}") for end in row[:2])
-        size, start = (_whole(value, f"traffic.{name}: row {index}: {key}") for key, value in zip(COLUMNS[2:], row[2:4], strict=True))
+        size, start = (
+            _whole(value, f"traffic.{name}: row {index}: {key}")
+            for key, value in zip(COLUMNS[2:], row[2:4], strict=True)
+        )
         priority = _whole(row[4], f"traffic.{name}: row {index}: priority") if len(row) > 4 else 3
         lines.append(f"{src} {dst} {priority} 100 {size} {start // 10**12}.{start % 10**12:012d}")
     return "\n".join(lines) + "\n"
@@ -179,14 +186,26 @@ def flow_file(frame: pl.DataFrame, hosts: list[str], name: str) -> str:
 def _host(end: Any, numbers: Mapping[str, int], where: str) -> int:
     if isinstance(end, str):
         if end not in numbers:
-            known = f"of {', '.join(list(numbers)[:8])}…" if numbers else "known only of a graph that is given as the topology"
-            raise UsageError(f"{where}: host {end!r} is not there; names are {known}; or give the number of the host, from 0")
+            known = (
+                f"of {', '.join(list(numbers)[:8])}…"
+                if numbers
+                else "known only of a graph that is given as the topology"
+            )
+            raise UsageError(
+                f"{where}: host {end!r} is not there; names are {known}; or give the number of the host, from 0"
+            )
         return numbers[end]
     return _whole(end, f"{where}: host")
 
 
 def _whole(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value < 0 or int(value) != value:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or value != value
+        or value < 0
+        or int(value) != value
+    ):
         raise UsageError(f"{where} {value!r} is not a whole number of at least 0")
     return int(value)
 
@@ -194,8 +213,9 @@ def _whole(value: Any, where: str) -> int:
 def topology(graph: Any) -> dict[str, Any]:
     """A networkx graph, or another with its `nodes` and `edges`, as `[topology]` of kind edges.
 
-    Nodes with `kind` (or `role`) "host" are hosts and with "switch" switches; without it those with one link are hosts. Links have
-    `rate` and `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the graph's own attributes do.
+    Nodes with `kind` (or `role`) "host" are hosts and with "switch" switches; without it those with one link are
+    hosts. Links have `rate` and `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the
+    graph's own attributes do.
     """
     names = {node: str(node) for node in graph.nodes}
     if len(set(names.values())) < len(names):
@@ -213,7 +233,8 @@ def topology(graph: Any) -> dict[str, Any]:
         degree[a] += 1
         degree[b] += 1
         links.append({"a": names[a], "b": names[b], **_link({**common, **data}, f"{names[a]} - {names[b]}")})
-    hosts, switches = [], []
+    hosts: list[str] = []
+    switches: list[str] = []
     for node, data in graph.nodes(data=True):
         kind = data.get("kind", data.get("role", "host" if degree[node] == 1 else "switch"))
         if kind not in {"host", "switch"}:
@@ -230,5 +251,7 @@ def _link(data: Mapping[str, Any], where: str) -> dict[str, str]:
         elif unit in data:
             made[key] = f"{_whole(data[unit], f'topology: link {where}: {unit}')}{suffix}"
         else:
-            raise UsageError(f"topology: link {where} has no {key}; give the edge, or the graph, {key}={example!r} or {unit}")
+            raise UsageError(
+                f"topology: link {where} has no {key}; give the edge, or the graph, {key}={example!r} or {unit}"
+            )
     return made

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from backwater import paper_figure, paper
+from backwater import paper, paper_figure
 from backwater.claims import Verdict
 from backwater.cli import main
 from backwater.definitions import Definition, exists, look_up

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import paper_figure, paper
+from backwater import paper, paper_figure
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore

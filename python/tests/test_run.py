@@ -68,7 +68,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest(scenario: Path, out: Path, **more: Any) -> str:
-    return backwater.run(scenario, out=out, **more).digest
+    results: backwater.Results = backwater.run(scenario, out=out, **more)
+    return results.digest
 
 
 def test_the_same_seed_gives_the_same_digest_and_another_seed_another(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ pyo3::create_exception!(
 
 pyo3::create_exception!(
     _core,
-    UserFault,
+    UserFunctionError,
     PyRuntimeError,
     "A function of the user's failed; the argument is JSON that backwater.extend explains."
 );

@@ -82,7 +82,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let python = module.py();
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
-    module.add("UserFault", python.get_type::<errors::UserFault>())?;
+    module.add("UserFunctionError", python.get_type::<errors::UserFunctionError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;

@@ -1,5 +1,5 @@
 //! `run`: a simulation in a thread of its own, while the caller's thread shows progress and listens for Ctrl-C.
-use crate::errors::{InvariantError, UserFault, bad_input};
+use crate::errors::{InvariantError, UserFunctionError, bad_input};
 use crate::functions::Loaded;
 use crate::session::{self, Failure, Outlook, Request, Watch};
 use pyo3::exceptions::PyOSError;
@@ -122,7 +122,7 @@ fn raise(failure: Failure) -> PyErr {
         Failure::Input(message) => bad_input(message),
         Failure::Invariant(message) => InvariantError::new_err(message),
         Failure::Output(message) => PyOSError::new_err(message),
-        Failure::User(fault) => UserFault::new_err(fault.to_string()),
+        Failure::User(fault) => UserFunctionError::new_err(fault.to_string()),
     }
 }
 

@@ -14,8 +14,8 @@ from backwater.errors import Exit, UsageError, require_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from backwater.paper_figure import Figure
     from backwater.manifest import Manifest
+    from backwater.paper_figure import Figure
     from backwater.reproduce import Plan
     from backwater.running import Outcome
     from backwater.timing import Timing
@@ -59,7 +59,7 @@ def reproduce(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater import costs, paper_figure, paper
+    from backwater import costs, paper, paper_figure
     from backwater import reproduce as machinery
     from backwater.manifest import Manifest
     from backwater.timing import Timing

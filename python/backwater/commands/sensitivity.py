@@ -57,7 +57,7 @@ def sensitivity(
     json_
         Print only JSON.
     """
-    from backwater import costs, paper_figure, findings, paper, terminal
+    from backwater import costs, findings, paper, paper_figure, terminal
     from backwater import sensitivity as machinery
     from backwater.commands.reproduce import do
 

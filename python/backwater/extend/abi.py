@@ -1,7 +1,7 @@
 """The C interface of functions of the user's own: the structs that they see, and the numbers in them.
 
-The same fields, in the same order, are in ``backwater.h`` and in ``crates/control`` (``reaction/custom.rs``, ``detector/custom.rs``);
-a test compares the sizes.
+The same fields, in the same order, are in ``backwater.h`` and in ``crates/control`` (``reaction/custom.rs``,
+``detector/custom.rs``); a test compares the sizes.
 """
 
 from __future__ import annotations

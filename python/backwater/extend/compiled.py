@@ -6,11 +6,12 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backwater.extend.abi import State
 from backwater.extend.errors import UserCodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from backwater.extend.abi import State
 
 #: numba's compiler is not for several threads.
 _LOCK = threading.Lock()
@@ -43,30 +44,41 @@ def compile_function(function: Callable[..., object], state: State, where: str) 
         return numba.from_dtype(np.dtype(kinds))
 
     seen, event = record(state.fields()), record(state.interface.event)
+    carray: Any = vars(numba)["carray"]
     with _LOCK:
         inner = numba.njit(function)
         try:
             inner.compile((seen, event))
+        except KeyError as error:
+            # So numba tells of a field that is set and not there.
+            raise UserCodeError(
+                f"{where}: it cannot be compiled: there is no field {error}; {_fields(state)}"
+            ) from None
         except numba.core.errors.NumbaError as error:
-            raise UserCodeError(f"{where}: it cannot be compiled: {_short(error)}") from error
+            raise UserCodeError(f"{where}: it cannot be compiled: {_short(error)}") from None
         returned = inner.overloads[(seen, event)].signature.return_type
         if returned != numba.types.none:
             raise UserCodeError(f"{where}: it returns {returned}, but must return nothing: set the fields instead")
 
         def entry(first: Any, second: Any) -> int:
             try:
-                inner(numba.carray(first, 1)[0], numba.carray(second, 1)[0])
+                inner(carray(first, 1)[0], carray(second, 1)[0])
             except Exception:  # noqa: BLE001  numba knows no other; it is raised again by a replay
                 return 1
             return 0
 
-        signature = numba.types.uint32(numba.types.CPointer(seen), numba.types.CPointer(event))
-        made = numba.cfunc(signature)(entry)
+        pointer: Any = numba.types.CPointer
+        made: Any = numba.cfunc(numba.types.uint32(pointer(seen), pointer(event)))(entry)
     return Compiled(int(made.address), str(numba.__version__), (made, inner))
 
 
+def _fields(state: State) -> str:
+    head, event = (", ".join(name for name, _ in fields) for fields in (state.fields(), state.interface.event))
+    return f"the first argument has {head}, the event {event}"
+
+
 def _short(error: Exception) -> str:
-    """numba's own words, without the advice that follows them."""
+    """Numba's own words, without the advice that follows them."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("- ")]
     kept = [line for line in lines if not line.startswith(("During:", "Failed in nopython"))]
     return "\n  ".join(kept[:12])

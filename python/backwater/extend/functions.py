@@ -64,7 +64,7 @@ class UserFunction:
             return ""
 
     def source_sha256(self) -> str:
-        """Hash of the whole file that it stands in, as it may use what else is there; of itself where there is no file."""
+        """Hash of the file that it stands in, as it may use what else is there; of itself where there is none."""
         file = Path(self.function.__code__.co_filename)
         text = file.read_bytes() if file.is_file() else (self.source().encode() or self.function.__code__.co_code)
         return hashlib.sha256(text).hexdigest()
@@ -73,7 +73,7 @@ class UserFunction:
         """Code that the core can call: machine code, made once, or a callback of its own for each run."""
         if not self.is_compiled:
             warnings.warn(
-                f"{self.interface.word} {self.name} ({self.place}) runs as plain Python: each call takes some {COST_US} us, "
+                f"{self.interface.word} {self.name} ({self.place}) runs as plain Python: a call takes {COST_US} us, "
                 "compiled some 10 ns; for long runs: pip install 'backwater[jit]' and no compiled=False",
                 PlainPythonWarning,
                 stacklevel=2,
@@ -95,10 +95,10 @@ def congestion_control(
 ) -> Callable[[Callable[..., object]], UserFunction]:
     """Make a reaction point of ``function(flow, event)``, which sets ``flow.rate_bps``.
 
-    `state` names what it remembers per flow, with the values at the start (at most 29 floats and integers); they are fields of
-    ``flow``. `on` lists what it is told of besides its timer: ``"cnp"``, ``"ack"`` (those that echo a mark, or complete a segment),
-    ``"send"`` (every data packet). `initial_rate_bps` is the rate of a new flow in bit/s, 0 for line rate. `compiled` False runs
-    it as plain Python, with a warning that says what that costs.
+    `state` names what it remembers per flow, with the values at the start (at most 29 floats and integers); they are
+    fields of ``flow``. `on` lists what it is told of besides its timer: ``"cnp"``, ``"ack"`` (those that echo a mark,
+    or complete a segment), ``"send"`` (every data packet). `initial_rate_bps` is the rate of a new flow in bit/s, 0
+    for line rate. `compiled` False runs it as plain Python, with a warning that says what that costs.
 
     >>> @congestion_control(state={"alpha": 1.0}, on=["cnp"])
     ... def halve(flow, event):
@@ -127,8 +127,9 @@ def detector(
 ) -> Callable[[Callable[..., object]], UserFunction]:
     """Make a detector of ``function(queue, event)``, which sets ``queue.ce``, ``queue.ue`` and ``queue.state``.
 
-    `state` names what it remembers per egress port and priority (at most 12 floats and integers). It is told of packets that leave
-    the queue (``event.kind == DEPARTURE``) and of openings of the gate (``RESUME``). `compiled` as in `congestion_control`.
+    `state` names what it remembers per egress port and priority (at most 12 floats and integers). It is told of
+    packets that leave the queue (``event.kind == DEPARTURE``) and of openings of the gate (``RESUME``). `compiled` as
+    in `congestion_control`.
 
     >>> @detector()
     ... def step(queue, event):

@@ -6,12 +6,12 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import json
 import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
@@ -23,7 +23,8 @@ from backwater.extend.functions import UserFunction
 from backwater.extend.plain import Plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
     from types import ModuleType
 
     from backwater.running import Job
@@ -37,10 +38,18 @@ _lock = threading.RLock()
 
 def register(function: UserFunction) -> str:
     """The text by which a scenario of this process names a function that is at hand."""
-    digest = hashlib.sha256(f"{function.source_sha256()}{id(function)}".encode()).hexdigest()[:8]
-    name = f"{LIVE}{function.name}-{digest}"
-    _live[name] = function
+    base = f"{LIVE}{function.name}-{function.source_sha256()[:8]}"
+    with _lock:
+        # Of one text there may be several functions, with other values for what they enclose.
+        known = (name for name, other in _live.items() if other is function)
+        name = next(known, None) or next(name for name in _numbered(base) if name not in _live)
+        _live[name] = function
     return name
+
+
+def _numbered(base: str) -> Iterator[str]:
+    yield base
+    yield from (f"{base}-{number}" for number in itertools.count(2))
 
 
 @dataclass(frozen=True)
@@ -104,9 +113,10 @@ class Functions:
     def for_core(self) -> tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]] | None, str]:
         """As `_core.run` takes them."""
         controllers = [
-            (one.code.address, one.events, one.initial_rate_bps, one.state.bits()) for one in self.controllers
+            (own.code.address, own.events, own.initial_rate_bps, own.state.bits()) for own in self.controllers
         ]
-        detector = self.detector and (self.detector.code.address, self.detector.state.bits())
+        one = self.detector
+        detector = (one.code.address, one.state.bits()) if one else None
         return controllers, detector, json.dumps([one.facts() for one in self.all()])
 
     def interrupt(self) -> None:
@@ -137,8 +147,9 @@ def _require_one_thread(functions: Functions, job: Job) -> None:
     threads = job.threads or int(job.scenario.resolve(job.overrides)["run"]["threads"])
     if threads > 1:
         raise UserCodeError(
-            f"{plain[0].place}.function = {plain[0].name!r} runs as plain Python, of which only one thread runs at a time, and what it "
-            f"shares between flows would depend on the turn of {threads} threads; set run.threads = 1, or compile it"
+            f"{plain[0].place}.function = {plain[0].name!r} runs as plain Python, of which only one thread runs at "
+            f"a time, and what it shares between flows would depend on the turn of {threads} threads; "
+            "set run.threads = 1, or compile it"
         )
 
 
@@ -160,7 +171,8 @@ def _load(named: dict[str, Any], interface: Interface, base: Path) -> Loaded:
 def _live_function(name: str, where: str) -> UserFunction:
     if name not in _live:
         raise UserCodeError(
-            f"{where} was a function of a Python session that has ended; its text is in run.json: save it to a file and name that"
+            f"{where} was a function of a Python session that has ended; its text is in run.json: "
+            "save it to a file and name that"
         )
     return _live[name]
 

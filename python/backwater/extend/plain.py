@@ -1,4 +1,4 @@
-"""Functions as plain Python: nothing to install, and slow. Whatever they raise is kept for whoever explains the end of the run."""
+"""Functions as plain Python: nothing to install, and slow. What they raise is kept, to be told at the end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 #: Microseconds that a call takes, about; docs/extend.md says how that was measured.
 COST_US = 2
+
+
+def _require_nothing(returned: object) -> None:
+    if returned is not None:
+        raise TypeError(f"it returned {returned!r}, but must return nothing: set the fields instead")
 
 
 @dataclass
@@ -38,9 +43,7 @@ class Plain:
     def _call(self, first: Any, second: Any) -> int:
         try:
             self._thread = threading.get_ident()
-            returned = self.function(first.contents, second.contents)
-            if returned is not None:
-                raise TypeError(f"it returned {returned!r}, but must return nothing: set the fields instead")
+            _require_nothing(self.function(first.contents, second.contents))
         except BaseException as error:  # noqa: BLE001  nothing may leave a callback; the run ends and tells it
             if self.raised is None:
                 self.raised = error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from backwater import definitions, paper_figure, findings, paper, sensitivity, timing
+from backwater import definitions, findings, paper, paper_figure, sensitivity, timing
 from backwater.errors import UsageError
 from backwater.report import facts as own
 from backwater.report.write import write

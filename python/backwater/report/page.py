@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.definitions import Held
-    from backwater.paper_figure import Figure
     from backwater.paper import Paper
+    from backwater.paper_figure import Figure
     from backwater.reproduce import Cell, Reproduced
 
 #: A sign and a word for each verdict, so that colours are not needed to tell them apart.

@@ -1,4 +1,4 @@
-"""Controllers and detectors of the user's own: what they give, what they are told, what becomes of a run when they fail."""
+"""Controllers and detectors of the user's own: what they give, what they are told, what happens when they fail."""
 
 import ctypes
 import json
@@ -382,8 +382,13 @@ def test_an_answer_that_only_machine_code_gives_is_said_to_be_so() -> None:
 
     code = fine.loaded()
     told = {
-        "what": "controller", "number": 0, "where": "flow 1", "time_ps": 5, "event": [4, 5, 0, 3, -1], "before": [0] * 32,
+        "what": "controller",
+        "number": 0,
+        "where": "flow 1",
+        "time_ps": 5,
+        "event": [abi.CNP, 5, 0, abi.CE, -1],
+        "before": [0] * 32,
         "refusal": ["failed", 1],
-    }  # fmt: skip
+    }
     error = faults.explained(json.dumps(told), Functions([Loaded("cc", "m.py:fine", fine.state, code, fine)]))
     assert "but not as plain Python" in str(error)

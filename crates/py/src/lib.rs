@@ -1,8 +1,8 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
 mod calculate;
 mod errors;
-mod network;
 mod functions;
+mod network;
 mod run;
 mod session;
 mod trace;

@@ -1,5 +1,5 @@
 // The page in Chromium, from a file, as a user opens it.
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -199,6 +199,42 @@ test("250 hosts play at 30 frames per second or more, from a page below 5 MB", a
   expect(best).toBeGreaterThanOrEqual(30);
   await found.close();
 }, 120_000);
+
+/** Drops files of a folder on the page. */
+async function drop(found: Page, folder: string, names: string[]): Promise<void> {
+  const files = names.map((name) => ({ name, data: readFileSync(join(folder, name)).toString("base64") }));
+  await found.evaluate((given) => {
+    const transfer = new DataTransfer();
+    for (const { name, data } of given) {
+      transfer.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
+    }
+    document.querySelector("main")!.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true }));
+  }, files);
+}
+
+test("a results folder that is dropped is shown, without trees, and says so", async () => {
+  const template = readFileSync(new URL("../../python/backwater/viewer/page.html", import.meta.url), "utf8");
+  const found = await open(pageWith("drop", template, ""));
+  await drop(found, tcd, ["flows.parquet"]);
+  expect(await found.locator("[role=alert]").innerText()).toContain("run.json and ports.parquet are not among them");
+  await drop(found, tcd, readdirSync(tcd));
+  await found.locator("aside", { hasText: "Who held whom back is not in the page" }).waitFor();
+  expect(await found.locator("aside").innerText()).toContain("backwater view computes them from these files");
+  // The page that Python made has the same numbers.
+  const made = await open(page("tcd-again", tcd));
+  const rows: string[] = [];
+  for (const each of [found, made]) {
+    await each.locator("input[type=search]").fill("P0");
+    await each.locator("aside").getByRole("button", { name: "P0 T0->L0" }).click();
+    const cells = await each.locator("aside td").allInnerTexts();
+    rows.push(cells.slice(0, 5).join("; "));
+  }
+  expect(rows[0]).toContain("40 Gbps");
+  expect(rows[0]).toBe(rows[1]);
+  await found.screenshot({ path: join(shots, "dropped.png") });
+  await found.close();
+  await made.close();
+});
 
 test("a run without events, a run without blame and a page without a run say what is missing", async () => {
   const quiet = '[run]\nuntil = "20us"\n[topology]\nkind = "star"\nhosts = 3\nrate = "100Gbps"\ndelay = "1us"\n';

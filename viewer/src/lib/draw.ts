@@ -74,6 +74,8 @@ export function drawGround(c: CanvasRenderingContext2D, scene: Scene, frame: Fra
   c.clearRect(0, 0, frame.width, frame.height);
   c.strokeStyle = theme.link;
   c.lineWidth = 1;
+  // Many links would be one grey.
+  c.globalAlpha = Math.max(0.3, Math.min(1, 2000 / Math.max(1, run.ports)));
   c.beginPath();
   for (let port = 0; port < run.ports; port++) {
     if (run.drain[port] || run.node[port] > run.peer[port]) continue;
@@ -82,6 +84,7 @@ export function drawGround(c: CanvasRenderingContext2D, scene: Scene, frame: Fra
     c.lineTo(b.x, b.y);
   }
   c.stroke();
+  c.globalAlpha = 1;
 }
 
 /** One moment. */
@@ -133,6 +136,7 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
   const { run, theme, time, lens } = scene;
   const inTree = new Set(scene.tree.map((branch) => branch.port)).add(scene.root);
   const dims = scene.tree.length > 0;
+  const dim = Math.max(0.15, Math.min(0.45, 700 / Math.max(1, run.ports)));
   const lists: Record<State, number[]>[] = [blank(), blank()];
   const bars: [number, State, number][] = [];
   for (let port = 0; port < run.ports; port++) {
@@ -144,7 +148,7 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
     if (queue > 0) bars.push([port, verdict, queue]);
   }
   for (const dimmed of [1, 0]) {
-    c.globalAlpha = dimmed ? 0.45 : 1;
+    c.globalAlpha = dimmed ? dim : 1;
     // What is paused shows its verdict between the dashes.
     for (const state of [State.Undetermined, State.Congested, State.Paused]) {
       c.strokeStyle = theme.state[state];
@@ -155,7 +159,7 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
   }
   c.setLineDash([]);
   for (const [port, state, queue] of bars) {
-    c.globalAlpha = dims && !inTree.has(port) ? 0.5 : 1;
+    c.globalAlpha = dims && !inTree.has(port) ? dim : 1;
     drawQueue(c, scene, frame, port, state, queue);
   }
   c.globalAlpha = 1;
@@ -310,7 +314,9 @@ function drawRoot(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void
     c.arc(middle.x, middle.y, radius, 0, 2 * Math.PI);
     c.stroke();
   }
-  tag(c, scene, frame, middle, `root ${scene.run.label(scene.root)}`);
+  // The drain of a host is below it, where names are.
+  const place = scene.run.drain[scene.root] ? { x: a.x, y: a.y - 20 } : middle;
+  tag(c, scene, frame, place, `root ${scene.run.label(scene.root)}`);
 }
 
 function drawChosen(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {

@@ -131,7 +131,7 @@ function spread(nodes: number[], x: Float64Array): void {
   const ordered = [...nodes].sort((a, b) => x[a] - x[b] || a - b);
   const least = Math.min(0.055, 0.96 / Math.max(1, ordered.length));
   for (let i = 1; i < ordered.length; i++) x[ordered[i]] = Math.max(x[ordered[i]], x[ordered[i - 1]] + least);
-  let limit = 0.98;
+  let limit = 0.995;
   for (let i = ordered.length - 1; i >= 0; i--) {
     x[ordered[i]] = Math.min(x[ordered[i]], limit);
     limit = x[ordered[i]] - least;

@@ -146,6 +146,19 @@ export class Run {
     return this.paused(port, time) ? State.Paused : this.verdict(port, time, lens);
   }
 
+  /** Whether the run knows who was held, so that there is a truth to show. */
+  get knows(): boolean {
+    return this.packed.columns.has("held.port");
+  }
+
+  /** The time (ticks) at which most gates are closed; the middle of the run if none ever is. */
+  busiest(): number {
+    const bins = 2000;
+    const closed = this.closedOverTime(bins, this.end);
+    const most = closed.indexOf(Math.max(...closed));
+    return closed[most] > 0 ? ((most + 0.5) * this.end) / bins : this.end / 2;
+  }
+
   /** Whether there is a detector at all. */
   get detects(): boolean {
     return this.header.facts.detector !== "none";

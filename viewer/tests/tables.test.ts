@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { read } from "../src/lib/drop";
+import { Run, State } from "../src/lib/run";
+import { build, type Table } from "../src/lib/tables";
+
+function table(rows: Record<string, number | string | null>[]): Table {
+  const names = Object.keys(rows[0] ?? {});
+  return { rows: rows.length, columns: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name])])) };
+}
+
+const port = (node: string, peer: string, node_index: number, peer_index: number, priority = 3) => ({
+  node, peer, node_index, peer_index, priority, port: `${node}->${peer}`, port_index: 0, rate_bps: 4e10,
+  sent_bytes: 10, pauses: 1, paused_ps: 5000, ce_marks: 2, ue_marks: 0, peak_queue_bytes: 7,
+});
+const flow = {
+  flow: 0, traffic: "web", src_index: 0, dst_index: 1, priority: 3, size_bytes: null, start_ps: 0, finish_ps: null,
+  ideal_fct_ps: null, packets: 1, received_bytes: 1, ce_packets: 0, ue_packets: 0,
+};
+const meta = { format: 1, sim_time_ps: 1e9, aliases: { P: "a->b" }, status: "complete", scenario: {}, digest: "d", seed: 1 };
+const at = (time_ps: number, paused: number, priority = 3) => ({ time_ps, node_index: 0, port_index: 0, priority, paused });
+
+test("tables become a run: gates of both priorities together, an open one until the end", () => {
+  const run = new Run(
+    build(meta, {
+      ports: table([port("a", "b", 0, 1), port("a", "b", 0, 1, 7), port("b", "a", 1, 0)]),
+      flows: table([flow]),
+      pauses: table([at(1e6, 1), at(3e6, 0), at(2e6, 1, 7), at(4e6, 0, 7), at(9e8, 1)]),
+    }),
+  );
+  expect(run.header.ports).toEqual(["a->b", "b->a"]);
+  expect(run.label(0)).toBe("P a->b");
+  expect(run.column("ports.ce_marks")[0]).toBe(4);
+  expect([500, 1500, 3500, 4500, 950_000].map((time) => run.state(0, time, "detector"))).toEqual([
+    State.Free, State.Paused, State.Paused, State.Free, State.Paused,
+  ]);
+  expect(run.column("flows.finish")[0]).toBe(-1);
+  expect(run.header.missing.map((missing) => missing.table)).toEqual(["states", "marks", "samples"]);
+  expect(run.knows).toBe(false);
+  // Of bins of 500 ticks the first that is closed throughout is [1000, 1500).
+  expect(run.busiest()).toBe(1250);
+});
+
+test("results of another version are refused", () => {
+  expect(() => build({ ...meta, format: 3 }, {})).toThrow("run.json is of format 3, this page reads format 1: run the scenario again");
+});
+
+test.each([
+  [[], "run.json and ports.parquet and flows.parquet are not among them"],
+  [[new File(["{}"], "run.json"), new File(["x"], "flows.parquet")], "ports.parquet is not among them"],
+  [
+    [new File(["{}"], "run.json"), new File(["x"], "ports.parquet"), new File(["x"], "flows.parquet")],
+    "ports.parquet cannot be read",
+  ],
+])("dropped files %# that do not suffice are named", async (files, message) => {
+  await expect(read(files)).rejects.toThrow(message);
+});

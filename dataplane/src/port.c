@@ -13,7 +13,7 @@ void port_init(struct port *port, const struct port_config *config, struct holds
 	port->flow_control = config->flow_control;
 	port->holds = holds;
 	port->pool = pool;
-	port->random = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
+	port->random = seed * UINT64_C(0x9E3779B97F4A7C15);
 	port->next_refresh_ps = UINT64_MAX;
 	port->next_credits_ps = config->flow_control == FLOW_CREDITS ? config->credits.phase_ps : UINT64_MAX;
 	if (port->wire.rate_bps)
@@ -125,27 +125,18 @@ bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 	return true;
 }
 
-/* xorshift64*: the lots that RED draws. */
-static uint32_t draw(struct port *port)
-{
-	port->random ^= port->random >> 12;
-	port->random ^= port->random << 25;
-	port->random ^= port->random >> 27;
-	return (uint32_t)(port->random * UINT64_C(0x2545F4914F6CDD1D) >> 32);
-}
-
 static void detect(struct port *port, struct lane *lane, unsigned priority, struct rte_mbuf *mbuf, uint64_t start_ps)
 {
 	struct frame *frame = frame_of(mbuf);
 	const struct holds *holds = port->holds;
-	struct detector_departure departure = {
+	struct bw_departure departure = {
 		.now_ps = start_ps,
 		.queue_bytes = lane->bytes,
 		.last_hold_ps = holds->ports[priority] ? start_ps : holds->last_ps[priority],
 		.size_bytes = rte_pktmbuf_pkt_len(mbuf),
 		.code = frame_code_point(mbuf, frame),
 	};
-	uint8_t code = detector_on_dequeue(port->config.detector, &lane->registers, &departure, draw(port), &lane->state);
+	uint8_t code = bw_detector_on_dequeue(port->config.detector, &lane->registers, &departure, &port->random, &lane->state);
 
 	count(&port->count.departures_in_state[lane->state & 3], 1);
 	if (code == departure.code)

@@ -7,9 +7,9 @@
 #ifndef BACKWATER_PORT_H
 #define BACKWATER_PORT_H
 
+#include "backwater.h"
 #include "counters.h"
 #include "credits.h"
-#include "detector.h"
 #include "frame.h"
 #include "pfc.h"
 #include "wire.h"
@@ -34,7 +34,7 @@ struct port_config {
 	/* The rate that times PAUSEs and that credits are compared with, where the wire has none of its own. */
 	uint64_t nominal_bps;
 	/* NULL: nothing is marked. Shared by all ports with the same parameters; outlives them. */
-	const struct detector *detector;
+	const struct bw_detector *detector;
 };
 
 /* In which priorities a node holds back an upstream port: shared by its ports. */
@@ -53,7 +53,7 @@ struct lane {
 	uint64_t closed_since_ps;
 	struct pfc_gate gate;
 	struct credit_sender credit;
-	struct detector_registers registers;
+	struct bw_registers registers;
 	uint8_t state;
 };
 

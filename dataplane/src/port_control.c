@@ -94,7 +94,7 @@ void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps)
 	if (lane->ready_ps < now_ps)
 		lane->ready_ps = now_ps;
 	if (port->config.detector)
-		detector_on_resume(port->config.detector, &lane->registers, now_ps, lane->bytes, lane->packets);
+		bw_detector_on_resume(port->config.detector, &lane->registers, now_ps, lane->bytes, lane->packets);
 }
 
 static void obey(struct port *port, const struct pfc_message *message, uint64_t now_ps)

@@ -1,0 +1,153 @@
+/* backwater-switch: reads a configuration, builds its nodes, runs them, says what happened. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "build.h"
+#include "capture.h"
+#include "device.h"
+#include "observer.h"
+#include "options.h"
+#include "stats.h"
+#include "switch.h"
+
+#define EXIT_BAD_INPUT 1
+#define EXIT_FAILED_RUN 2
+
+static struct bed bed;
+
+static void on_signal(int number)
+{
+	(void)number;
+	bed.stop = true;
+}
+
+static void listen_to_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Frames that came in and are neither sent, dropped for a reason, nor queued: a bug, and never silent. */
+static bool all_accounted_for(void)
+{
+	bool good = bed.leaked_frames == 0;
+
+	if (!good)
+		fprintf(stderr, "%u frames were never freed\n", bed.leaked_frames);
+	for (unsigned i = 0; i < bed.graph.node_count; i++) {
+		const struct node *node = bed.graph.nodes[i];
+
+		if (strcmp(node->kind, "switch") != 0 || switch_balance((const struct bridge *)node) == 0)
+			continue;
+		fprintf(stderr, "%s: %ld frames are not accounted for\n", node->name, (long)switch_balance((const struct bridge *)node));
+		good = false;
+	}
+	return good;
+}
+
+static void warn_if_disturbed(void)
+{
+	if (bed.clock.kind == CLOCK_WALL && bed.clock.gaps)
+		fprintf(stderr, "the machine disturbed this run: %lu gaps, the longest %.3f ms; do not count it\n", bed.clock.gaps,
+			(double)bed.clock.worst_gap_ps / 1e9);
+	if (bed.lockstep.lost)
+		fprintf(stderr, "%u processes of the lockstep were killed\n", bed.lockstep.lost);
+}
+
+static bool run(const struct options *options, struct observer *observer, struct capture *capture, unsigned link_timeout_ms)
+{
+	uint64_t captured;
+	int error;
+
+	if (capture && !capture_bed(capture, &bed)) {
+		fprintf(stderr, "no memory for the capture\n");
+		return false;
+	}
+	if (!observer_start(observer, &bed, options->prometheus, options->live))
+		return false;
+	if (!bed_wait(&bed, link_timeout_ms))
+		return false;
+	bed_run(&bed);
+	if (!capture)
+		return true;
+	error = capture_close(capture, &captured);
+	if (error)
+		fprintf(stderr, "%s: %s after %lu frames\n", options->capture, strerror(-error), captured);
+	return error == 0;
+}
+
+static int build_and_run(const struct options *options, const struct bw_testbed *config)
+{
+	struct capture *capture = NULL;
+	struct observer observer = { .listener = -1 };
+	struct plan plan;
+	bool good;
+
+	if (options->capture && !(capture = capture_open(options->capture, 0))) {
+		fprintf(stderr, "%s: %s\n", options->capture, strerror(errno));
+		return EXIT_BAD_INPUT;
+	}
+	good = plan_build(&plan, &bed, config);
+	good = good && run(options, &observer, capture, config->link_timeout_ms);
+	observer_stop(&observer);
+	bed_stop(&bed);
+	good = all_accounted_for() && good;
+	if (options->json)
+		stats_json(stdout, &bed);
+	if (options->live)
+		stats_table(stdout, &bed);
+	warn_if_disturbed();
+	bed_close(&bed);
+	plan_free(&plan);
+	return good ? 0 : EXIT_FAILED_RUN;
+}
+
+/* What the command line says wins over the file. */
+static struct bw_testbed with_options(const struct bw_testbed *file, const struct options *options)
+{
+	struct bw_testbed config = *file;
+
+	if (options->duration_ps)
+		config.duration_ps = options->duration_ps;
+	if (options->has_seed)
+		config.seed = options->seed;
+	if (options->clock >= 0 && (uint32_t)options->clock != config.clock) {
+		config.clock = (uint32_t)options->clock;
+		config.clock_cap_ps = 0;
+	}
+	return config;
+}
+
+int main(int count, char **words)
+{
+	struct options options;
+	struct bw_testbed *file = NULL, config;
+	char why[4096];
+	int code = EXIT_FAILED_RUN;
+
+	switch (options_read(&options, count, words)) {
+	case OPTIONS_HELP: return 0;
+	case OPTIONS_BAD: return EXIT_BAD_INPUT;
+	case OPTIONS_GOOD: break;
+	}
+	if (!bw_testbed_parse(options.config, &file, why, sizeof(why))) {
+		fprintf(stderr, "%s\n", why);
+		return EXIT_BAD_INPUT;
+	}
+	config = with_options(file, &options);
+	listen_to_signals();
+	if (device_start_dpdk(words[0], plan_needs_pci(&config), plan_memory_mib(&config))) {
+		code = build_and_run(&options, &config);
+		fflush(stdout);
+		rte_eal_cleanup();
+	}
+	bw_testbed_free(file);
+	return code;
+}

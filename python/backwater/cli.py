@@ -35,6 +35,7 @@ for path, summary in (
     ("puts:puts", "Print what the PUT streams of a run got across and sent again; draw one packet by packet."),
     ("gpcnet:gpcnet", "Run GPCNeT's network load test under several schemes, print its own tables and rank them."),
     ("throttle:throttle", "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did."),
+    ("topology:topology", "Print the size, diameter, bisection and freedom of deadlock of a network."),
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),

@@ -25,6 +25,23 @@ def on(scenario: Scenario, file: Path) -> Scenario:
     return Scenario("".join([*_lines(scenario.text, inside=False), "\n", section]), name, scenario.base_dir)
 
 
+def alone(file: Path) -> str:
+    """The [topology] of a file, at its place: all other lines are empty, so that messages name the right ones.
+
+    Raises UsageError for a file without one.
+    """
+    section = _section(file)
+    if file.suffix != ".toml":
+        return section
+    kept: list[str] = []
+    within = False
+    for line in Scenario.load(file).text.splitlines(keepends=True):
+        header = _HEADER.fullmatch(line.strip())
+        within = header[1] == "topology" if header is not None else within
+        kept.append(line if within else "\n")
+    return "".join(kept)
+
+
 def _section(file: Path) -> str:
     text = Scenario.load(file).text
     if file.suffix != ".toml":

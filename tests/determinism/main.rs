@@ -5,6 +5,7 @@ mod combined_draws;
 mod draws;
 mod fingerprint;
 mod fixed;
+mod lanes;
 mod loaded;
 mod puts;
 mod puts_draws;

@@ -10,6 +10,8 @@
 //! | mesh | all | | rows have no way around; dimensions follow each other |
 //!
 //! The last link, to the host itself, is on lane 0.
+use std::collections::BTreeMap;
+
 use crate::table::TableBuilder;
 use crate::{Network, RouteError, Routing, Structure};
 
@@ -56,6 +58,8 @@ pub(crate) fn fill(
     let attachments = crate::routes::hosts_by_attachment(net);
     for (row, &switch) in (0..).zip(switches) {
         let by_peer = ByPeer::new(net, switch);
+        // What is reached by the same ports is set together: finding a group of ports takes longer than a step.
+        let mut together: BTreeMap<Way, Vec<u32>> = BTreeMap::new();
         for (&to, hosts) in &attachments {
             if switch == to {
                 for &host in hosts {
@@ -63,11 +67,14 @@ pub(crate) fn fill(
                 }
                 continue;
             }
-            let (ports, lane) = steps.next(net, switch, to, &by_peer);
-            table.set_all(row, hosts, &ports)?;
+            let (way, lane) = steps.next(net, switch, to);
+            together.entry(way).or_default().extend(hosts);
             for &host in hosts {
                 lanes.cells[row as usize * columns + host as usize] = lane;
             }
+        }
+        for (way, hosts) in together {
+            table.set_all(row, &hosts, &steps.ports(net, switch, way, &by_peer))?;
         }
     }
     Ok(lanes.cells.iter().any(|lane| *lane > 0).then_some(lanes))
@@ -127,35 +134,51 @@ impl Steps {
         Self::Dragonfly { gateways, groups }
     }
 
-    /// The ports by which a switch sends to the hosts of another one, ascending, and the lane.
-    fn next(&self, net: &Network, from: u32, to: u32, ports: &ByPeer) -> (Vec<u16>, u8) {
+    /// How a switch sends to the hosts of another one, and the lane.
+    fn next(&self, net: &Network, from: u32, to: u32) -> (Way, u8) {
         let (here, there) = (&net.place(from).at, &net.place(to).at);
         match self {
             Self::Grid { sizes, wraps, first } => {
-                let (peer, lane) = grid_step(here, there, sizes, *wraps);
-                (ports.to(first + peer).collect(), lane)
+                let (peer, lane) = grid_step(from - first, here, there, sizes, *wraps);
+                (Way::To(first + peer), lane)
             }
-            Self::Dragonfly { .. } if here[0] == there[0] => (ports.to(to).collect(), 1),
-            Self::Dragonfly { gateways, groups } => {
-                let gateways = &gateways[(here[0] * groups + there[0]) as usize];
+            Self::Dragonfly { .. } if here[0] == there[0] => (Way::To(to), 1),
+            Self::Dragonfly { .. } => (Way::Group(there[0]), 0),
+        }
+    }
+
+    /// The ports of a switch that lead there, ascending.
+    fn ports(&self, net: &Network, from: u32, way: Way, by_peer: &ByPeer) -> Vec<u16> {
+        match (way, self) {
+            (Way::Group(there), Self::Dragonfly { gateways, groups }) => {
+                let gateways = &gateways[(net.place(from).at[0] * groups + there) as usize];
                 let own = gateways.iter().find(|(gateway, _)| *gateway == from);
                 let mut next = match own {
                     Some((_, links)) => links.clone(),
-                    None => gateways.iter().flat_map(|(gateway, _)| ports.to(*gateway)).collect(),
+                    None => gateways.iter().flat_map(|(gateway, _)| by_peer.to(*gateway)).collect(),
                 };
                 next.sort_unstable();
-                (next, 0)
+                next
             }
+            (Way::To(peer) | Way::Group(peer), _) => by_peer.to(peer).collect(),
         }
     }
 }
 
-/// The number of the next switch, and the lane. In the first dimension in which they differ, the shorter way round; of two as
-/// short, up from even coordinates and down from odd ones.
-fn grid_step(here: &[u32], there: &[u32], sizes: &[u32], wraps: bool) -> (u32, u8) {
-    let number = |at: &[u32]| at.iter().zip(sizes).fold(0, |number, (x, size)| number * size + x);
+/// Where a packet goes next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// To this node.
+    To(u32),
+    /// To this group, by any of the switches with links to it.
+    Group(u32),
+}
+
+/// The number of the next switch after number `from`, and the lane. In the first dimension in which they differ, the shorter way
+/// round; of two as short, up from even coordinates and down from odd ones.
+fn grid_step(from: u32, here: &[u32], there: &[u32], sizes: &[u32], wraps: bool) -> (u32, u8) {
     let Some(axis) = (0..sizes.len()).find(|axis| here[*axis] != there[*axis]) else {
-        return (number(here), 0);
+        return (from, 0);
     };
     let (x, d, size) = (here[axis], there[axis], sizes[axis]);
     let (above, ring) = ((d + size - x) % size, wraps && size > 2);
@@ -164,8 +187,8 @@ fn grid_step(here: &[u32], there: &[u32], sizes: &[u32], wraps: bool) -> (u32, u
         true if 2 * above == size => x.is_multiple_of(2),
         true => 2 * above < size,
     };
-    let mut next = here.to_vec();
-    next[axis] = if up { (x + 1) % size } else { (x + size - 1) % size };
+    let stride: u32 = sizes[axis + 1..].iter().product();
+    let next = if up { (x + 1) % size } else { (x + size - 1) % size };
     let goes_around = up != (d > x);
-    (number(&next), u8::from(ring && !goes_around))
+    (from - x * stride + next * stride, u8::from(ring && !goes_around))
 }

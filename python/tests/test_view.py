@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from backwater.errors import UsageError
 from backwater.results import Results
-from backwater.view import spans, truth
+from backwater.view import network, spans, truth
 from backwater.view.collect import packed
 from backwater.view.encode import Columns, pack
 from view_reader import Shown, read
@@ -77,6 +77,13 @@ def test_the_network_is_that_of_figure_2(shown: Shown) -> None:
         node, peer = (shown.header["nodes"][int(port[key])] for key in ("node", "peer"))
         assert label == f"{node}->{peer}"
     assert shown.header["aliases"]["T2->R1"] == "P3"
+
+
+def test_nodes_stand_where_the_topology_says(isolated: Blame, shown: Shown) -> None:
+    tiers = dict(zip(shown.header["nodes"], shown.header["places"]["tier"], strict=True))
+    assert [tiers[name] for name in ("S0", "A14", "T0", "T2", "L0")] == [0, 0, 1, 1, 2]
+    # Of results that do not say it the page finds the tiers itself.
+    assert network.places(isolated.results, 3) is None
 
 
 def test_the_tree_of_figure_3_has_p3_as_its_root_and_p2_p0_p1_as_branches_in_that_order(shown: Shown) -> None:

@@ -59,6 +59,35 @@ test("a chain of switches is drawn by tiers, a torus on a grid", () => {
   expect(y("h0")).toBeGreaterThan(y("s0.0"));
 });
 
+test("coordinates that the topology tells are columns and rows, more than two make blocks, groups of a dragonfly a ring", () => {
+  const links: [string, string][] = [];
+  const names = [0, 1, 2].flatMap((g) => [0, 1, 2].map((r) => [g, r] as const));
+  for (const [g, r] of names) {
+    links.push([`h${g}${r}`, `x${g}${r}`]);
+    for (const [g2, r2] of names) if ((g2 === g && r2 > r) || (g2 > g && r2 === r)) links.push([`x${g}${r}`, `x${g2}${r2}`]);
+  }
+  const nodes = [...new Set(links.flat())];
+  const at = nodes.map((name) => (name.startsWith("x") ? [Number(name[1]), Number(name[2])] : []));
+  const told = { tier: at.map((place) => Math.sign(place.length)), group: nodes.map(() => null), at };
+  const seen = (facts: Record<string, string>, places = told) => {
+    const placed = layout(run(links, {}, { places, facts }));
+    return { kind: placed.kind, x: (name: string) => placed.x[nodes.indexOf(name)], y: (name: string) => placed.y[nodes.indexOf(name)] };
+  };
+  const mesh = seen({ topology: "mesh" });
+  expect(mesh.kind).toBe("grid");
+  expect(mesh.x("x02") - mesh.x("x01")).toBeCloseTo(1 / 3, 6);
+  expect(mesh.y("x21") - mesh.y("x11")).toBeCloseTo(1 / 3, 6);
+  const deep = seen({ topology: "torus" }, { ...told, at: at.map((place) => (place.length ? [place[0], 0, place[1]] : [])) });
+  expect(deep.x("x10") - deep.x("x02")).toBeCloseTo(2 * (deep.x("x02") - deep.x("x01")), 6);
+  const ring = seen({ topology: "dragonfly" });
+  expect(ring.kind).toBe("ring");
+  const away = (name: string) => Math.hypot(ring.x(name) - 0.5, ring.y(name) - 0.5);
+  for (const [g, r] of names) {
+    expect(away(`x${g}${r}`)).toBeCloseTo(0.39, 6);
+    expect(away(`h${g}${r}`)).toBeCloseTo(0.49, 6);
+  }
+});
+
 test("names without places fill a grid row by row", () => {
   expect(places(["a", "b", "c", "d"])).toEqual([[0, 0], [1, 0], [2, 0], [0, 1]]);
   expect(places(["g0.r0", "g0.r1", "g1.r0"])).toEqual([[0, 0], [1, 0], [0, 1]]);

@@ -57,6 +57,7 @@ function blank(): Header {
     command: "",
     aliases: {},
     nodes: [],
+    places: null,
     ports: [],
     traffic: [],
     states: ["non-congestion", "congestion", "undetermined", "judging"],

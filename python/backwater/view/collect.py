@@ -10,7 +10,7 @@ import polars as pl
 
 import backwater
 from backwater.blame import NEEDED, Blame
-from backwater.blame.tables import read
+from backwater.blame.tables import cut, read
 from backwater.errors import UsageError
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
@@ -97,6 +97,7 @@ def packed(results: Results) -> bytes:
         "command": str(results.meta.get("command", "")),
         "aliases": {str(label): str(alias) for alias, label in results.meta.get("aliases", {}).items()},
         "nodes": fabric.nodes,
+        "places": network.places(results, len(fabric.nodes)),
         "ports": labels,
         "traffic": traffic,
         "states": list(STATES),
@@ -111,12 +112,11 @@ def packed(results: Results) -> bytes:
 
 
 def _blame(run: _Run) -> Blame | None:
-    """Blame, if its tables are there; what makes it less than whole becomes a note."""
+    """Blame, if its tables are there; what makes it less than the whole truth becomes a note."""
     if not all(run.results.has(name) for name in NEEDED):
         return None
-    found = Blame(run.results)
-    run.notes += found.notes
-    return found
+    run.notes += cut(run.results)
+    return Blame(run.results)
 
 
 def _missing(results: Results) -> list[dict[str, str]]:

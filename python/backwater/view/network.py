@@ -78,6 +78,18 @@ def network(results: Results) -> Network:
     return Network(names, ports)
 
 
+def places(results: Results, count: int) -> dict[str, list[Any]] | None:
+    """Where run.json says that nodes stand: `tier`, `group` (None for none), `at` (coordinates, maybe none).
+
+    None if it does not say, or not of as many nodes.
+    """
+    nodes = results.meta.get("network", {}).get("nodes", {})
+    found = {name: nodes.get(name) for name in ("tier", "group", "at")}
+    if all(isinstance(values, list) and len(values) == count for values in found.values()):
+        return found
+    return None
+
+
 def add(columns: Columns, found: Network, tick_ps: int) -> list[str]:
     """Put the ports into the columns; returns their labels."""
     ports = found.ports

@@ -14,6 +14,13 @@ export interface Missing {
   lost: string;
 }
 
+/** Where the topology says that nodes stand. */
+export interface Places {
+  tier: number[];
+  group: (number | null)[];
+  at: number[][];
+}
+
 /** The moment at which the page opens. */
 export interface Opening {
   root: number;
@@ -36,6 +43,7 @@ export interface Header {
   command: string;
   aliases: Record<string, string>;
   nodes: string[];
+  places: Places | null;
   ports: string[];
   traffic: string[];
   states: string[];
@@ -99,6 +107,8 @@ function column(raw: ArrayBuffer, base: number, name: string, place: Placed): Co
   const stored = STORED[place.type];
   if (!stored) throw new Error(`column ${name} has the unknown type ${place.type}`);
   const bytes = Number(place.type.slice(1)) / 8;
+  const whole = [place.at, place.count].every((value) => Number.isSafeInteger(value) && value >= 0);
+  if (!whole || (base + place.at) % bytes) throw new Error(`column ${name} is damaged`);
   if (base + place.at + place.count * bytes > raw.byteLength) throw new Error(`column ${name} is cut off`);
   const values = stored(raw, base + place.at, place.count);
   if (!place.delta) return Float64Array.from(values);

@@ -1,10 +1,11 @@
-// Where the nodes of a network are drawn: by tiers counted from the hosts up, or, where switches are joined within a tier
-// rather than between tiers (torus, dragonfly), on a grid. Made from the links alone, so that any topology has a picture.
+// Where the nodes of a network are drawn: by tiers counted from the hosts up; where switches are joined within a tier rather than
+// between tiers, on a grid (torus, mesh) or in a ring (groups of a dragonfly). Made from the links, with the places that the
+// topology tells if it does, so that any network has a picture.
 import type { Run } from "./run";
 
 /** A picture's coordinates: x and y from 0 to 1, y downwards. */
 export interface Layout {
-  kind: "tiers" | "grid";
+  kind: "tiers" | "grid" | "ring";
   x: Float64Array;
   y: Float64Array;
   /** Tier of each node: 0 for hosts. */
@@ -55,15 +56,19 @@ export function tiers({ count, near }: Graph): Int32Array {
 /** The layout of a run's network. */
 export function layout(run: Pick<Run, "header" | "ports" | "node" | "peer" | "drain">): Layout {
   const found = graph(run);
-  const tier = tiers(found);
+  const { nodes, places: told } = run.header;
+  const tier = told ? Int32Array.from(told.tier) : tiers(found);
   const switches = [...tier.keys()].filter((node) => tier[node] > 0);
   const joins = switches.flatMap((node) => found.near[node].filter((peer) => tier[peer] > 0).map((peer) => [node, peer]));
   const within = joins.filter(([a, b]) => tier[a] === tier[b]).length;
   const widest = Math.max(0, ...switches.map((node) => found.near[node].filter((peer) => tier[peer] > 0).length));
   // A chain has a picture by tiers, too.
-  return within * 2 > joins.length && widest > 2
-    ? grid(run.header.nodes, found, tier, switches)
-    : byTiers(found, tier, switches);
+  if (within * 2 <= joins.length || widest <= 2) return byTiers(found, tier, switches);
+  const at = told ? switches.map((node) => told.at[node]) : [];
+  const dimensions = at[0]?.length ?? 0;
+  const placed = dimensions > 0 && at.every((place) => place.length === dimensions);
+  if (placed && run.header.facts.topology === "dragonfly") return ring(found, tier, switches, at);
+  return grid(placed && dimensions > 1 ? cells(at) : places(switches.map((node) => nodes[node])), found, tier, switches);
 }
 
 function byTiers({ count, near }: Graph, tier: Int32Array, switches: number[]): Layout {
@@ -143,16 +148,18 @@ function closest(tier: Int32Array, level: number, x: Float64Array): number {
   return Math.min(1, ...places.slice(1).map((place, i) => place - places[i]));
 }
 
-/** Switches on a grid, by the numbers in their names where these tell places; hosts around their switch. */
-function grid(names: string[], { count, near }: Graph, tier: Int32Array, switches: number[]): Layout {
-  const place = places(switches.map((node) => names[node]));
+/** Switches at these columns and rows; hosts below their switch. */
+function grid(place: [number, number][], { count, near }: Graph, tier: Int32Array, switches: number[]): Layout {
   const columns = 1 + Math.max(...place.map(([column]) => column));
   const rows = 1 + Math.max(...place.map(([, row]) => row));
   const x = new Float64Array(count).fill(0.5);
   const y = new Float64Array(count).fill(0.5);
+  // Rows and columns are bent a little, so that a link around shows beside those between.
+  const bend = (i: number, of: number) => (of > 2 ? ((2 * i) / (of - 1) - 1) ** 2 - 0.5 : 0);
   switches.forEach((node, i) => {
-    x[node] = (place[i][0] + 0.5) / columns;
-    y[node] = (place[i][1] + 0.45) / rows;
+    const [column, row] = place[i];
+    x[node] = (column + 0.5 + 0.24 * bend(row, rows)) / columns;
+    y[node] = (row + 0.45 + 0.24 * bend(column, columns)) / rows;
   });
   const hosts = hostOrder(count, near, tier);
   let pitch = 1 / columns;
@@ -161,12 +168,43 @@ function grid(names: string[], { count, near }: Graph, tier: Int32Array, switche
     const step = 0.7 / columns / Math.max(1, own.length);
     if (own.length) pitch = Math.min(pitch, step);
     own.forEach((host, i) => {
-      x[host] = x[node] + (i - (own.length - 1) / 2) * step;
-      y[host] = y[node] + 0.34 / rows;
+      x[host] = x[node] + (i - (own.length - 1) / 2) * step + 0.16 / columns;
+      y[host] = y[node] + 0.3 / rows;
     });
   }
-  const room = new Float64Array(1 + Math.max(0, ...tier)).fill(1 / columns);
+  const room = new Float64Array(1 + Math.max(0, ...tier)).fill(0.6 / columns);
   return { kind: "grid", x, y, tier, hosts, pitch, room };
+}
+
+/** Switches around a ring, group by group; hosts outside. */
+function ring({ count, near }: Graph, tier: Int32Array, switches: number[], at: number[][]): Layout {
+  const order = switches.map((node, i) => ({ node, at: at[i] })).sort((a, b) => a.at[0] - b.at[0] || a.at[1] - b.at[1]);
+  const groups = 1 + Math.max(...at.map(([group]) => group));
+  const slots = order.length + groups * 1.5;
+  const x = new Float64Array(count).fill(0.5);
+  const y = new Float64Array(count).fill(0.5);
+  const put = (node: number, turn: number, radius: number) => {
+    x[node] = 0.5 + 0.5 * radius * Math.sin(2 * Math.PI * turn);
+    y[node] = 0.5 - 0.5 * radius * Math.cos(2 * Math.PI * turn);
+  };
+  order.forEach(({ node, at: [group] }, i) => {
+    const turn = (i + 1.5 * group) / slots;
+    put(node, turn, 0.78);
+    const own = near[node].filter((peer) => tier[peer] === 0).sort((a, b) => a - b);
+    own.forEach((host, j) => put(host, turn + ((j + 0.5) / own.length - 0.5) * (0.8 / slots), 0.98));
+  });
+  const room = new Float64Array(1 + Math.max(0, ...tier)).fill(2 / slots);
+  return { kind: "ring", x, y, tier, hosts: hostOrder(count, near, tier), pitch: 1 / slots, room };
+}
+
+/** Column and row of coordinates: of two the second and the first; of more the first ones make blocks side by side. */
+function cells(at: number[][]): [number, number][] {
+  const size = at[0].map((_, d) => 1 + Math.max(...at.map((place) => place[d])));
+  const last = size.length - 1;
+  return at.map((place) => {
+    const block = place.slice(0, -2).reduce((sum, value, d) => sum * size[d] + value, 0);
+    return [block * (size[last] + (last > 1 ? 1 : 0)) + place[last], place[last - 1]];
+  });
 }
 
 /** Column and row of each name: its last number and the ones before it, if every place is taken once; else row by row. */

@@ -1,5 +1,5 @@
 // A run made of the tables of its results folder, as python/backwater/view does it, but for blame.
-import { type Column, FORMAT, type Header, type Packed } from "./format";
+import { type Column, FORMAT, type Header, type Packed, type Places } from "./format";
 
 /** A table: columns of numbers (null is none) or text. */
 export interface Table {
@@ -235,6 +235,12 @@ function waits(put: Put, table: Table | undefined, at: At, tick: number): void {
   put("waits.mean", rows.map((row) => row.sum / row.packets / tick));
 }
 
+function places(meta: Record<string, unknown>, count: number): Places | null {
+  const nodes = (meta.network as { nodes?: Partial<Places> } | undefined)?.nodes;
+  const { tier, group, at } = nodes ?? {};
+  return tier?.length === count && group?.length === count && at?.length === count ? { tier, group, at } : null;
+}
+
 function header(
   meta: Record<string, unknown>,
   tables: Record<string, Table>,
@@ -268,6 +274,7 @@ function header(
     command: String(meta.command ?? ""),
     aliases: Object.fromEntries(aliases),
     nodes: network.nodes,
+    places: places(meta, network.nodes.length),
     ports: network.labels,
     traffic,
     states: STATES,

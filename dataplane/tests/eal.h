@@ -9,7 +9,7 @@
 
 static inline struct rte_mempool *start_eal(unsigned frames)
 {
-	char *arguments[] = { "test", "--no-huge", "-m", "64", "--no-pci", "--no-telemetry", "-l", "0", "--no-shconf", "--log-level=4", NULL };
+	char *arguments[] = { "test", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "-l", "0", "--no-shconf", "--log-level=4", NULL };
 	struct rte_mempool *pool;
 
 	CHECK(rte_eal_init(10, arguments) >= 0);

@@ -69,6 +69,16 @@ viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page 
 	viewer/install.sh --browser
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python node pictures.mjs
 
+# Installs DPDK where it may; where it cannot, says why and succeeds, unless DATAPLANE=required.
+test-dataplane: $(STAMPS)/test ## build and test the DPDK switch, with sanitizers as well (DATAPLANE=required: fail where it cannot be built)
+	@dataplane/test.sh $(CURDIR)/$(BIN)/python
+
+bench-dataplane: ## cycles per packet of the DPDK switch: plain forwarding, RED, NP-ECN, TCD
+	@dataplane/install.sh
+	@test -f target/dataplane/release/build.ninja || meson setup target/dataplane/release dataplane --buildtype=release
+	@ninja -C target/dataplane/release --quiet bench
+	@target/dataplane/release/bench
+
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
 bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads

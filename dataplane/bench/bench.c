@@ -63,7 +63,7 @@ static void make_detector(struct rig *rig, enum kind kind)
 
 static void make(struct rig *rig, enum kind kind)
 {
-	struct port_config ports[2] = { { .lossless = 0xFF, .pfc = { .xoff_bytes = 800000, .xon_bytes = 770000, .quanta = 65535 } } };
+	struct port_config ports[2] = { { .lossless = 0xFF, .pfc = { .xoff_bytes = 800000, .xon_bytes = 770000, .pause_quanta = 65535 } } };
 	struct switch_config config = { .name = "bench", .port_count = 2, .ports = ports };
 
 	ports[0].flow_control = kind >= PLAIN_PFC ? FLOW_PFC : FLOW_NONE;

@@ -40,14 +40,8 @@ static struct port_config config_of_port(const struct bw_port *port, const struc
 		.overhead_bytes = port->overhead_bytes,
 		.flow_control = (enum flow_control)port->flow_control,
 		.lossless = port->lossless,
-		.pfc = {
-			.xoff_bytes = port->pfc.xoff_bytes,
-			.xon_bytes = port->pfc.xon_bytes,
-			.quanta = port->pfc.pause_quanta,
-			.watchdog_detect_ps = port->pfc.watchdog_detect_ps,
-			.watchdog_restore_ps = port->pfc.watchdog_restore_ps,
-			.watchdog_action = (enum watchdog_action)port->watchdog_action,
-		},
+		.pfc = port->pfc,
+		.watchdog_action = (enum watchdog_action)port->watchdog_action,
 		.credits = {
 			.period_ps = port->credit_period_ps,
 			.phase_ps = port->credit_phase_ps,

@@ -20,11 +20,11 @@ void port_init(struct port *port, const struct port_config *config, struct holds
 		port->config.nominal_bps = port->wire.rate_bps;
 	if (!port->config.nominal_bps)
 		port->config.nominal_bps = 10 * UINT64_C(1000000000);
-	port->quantum_ps = PFC_QUANTUM_BITS * UINT64_C(1000000000000) / port->config.nominal_bps;
-	for (unsigned i = 0; i < PRIORITIES; i++) {
-		credit_sender_init(&port->lanes[i].credit, config->credits.peer_buffer_bytes);
-		credit_receiver_init(&port->ingress[i].credit, config->credits.buffer_bytes);
-	}
+	port->config.pfc.pause_ps = bw_pfc_quanta_ps(port->config.nominal_bps, config->pfc.pause_quanta);
+	/* Lanes without room would never send: all zero, as they are. */
+	for (unsigned i = 0; config->flow_control == FLOW_CREDITS && i < PRIORITIES; i++)
+		bw_credit_init(&port->ingress[i].credit, CREDIT_UNIT_BYTES, config->credits.buffer_bytes,
+			       config->credits.peer_buffer_bytes, NULL, 0);
 }
 
 void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps)
@@ -104,7 +104,7 @@ bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 		port_drop(port, mbuf, DROP_LINK_DOWN, now_ps);
 		return false;
 	}
-	if (unlikely(port->storming & bit) && port->config.pfc.watchdog_action == WATCHDOG_DROP) {
+	if (unlikely(port->storming & bit) && port->config.watchdog_action == WATCHDOG_DROP) {
 		port_drop(port, mbuf, DROP_WATCHDOG, now_ps);
 		return false;
 	}

@@ -9,10 +9,20 @@
 
 #include "backwater.h"
 #include "counters.h"
-#include "credits.h"
 #include "frame.h"
-#include "pfc.h"
 #include "wire.h"
+
+/* What one credit stands for: the block of the InfiniBand specification. */
+#define CREDIT_UNIT_BYTES 64
+
+enum watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
+
+struct credits_config {
+	/* Tc, and when the first message goes. */
+	uint64_t period_ps, phase_ps;
+	/* What a lane of this port holds, and what one at the other end does. */
+	uint64_t buffer_bytes, peer_buffer_bytes;
+};
 
 enum flow_control { FLOW_NONE, FLOW_PFC, FLOW_CREDITS };
 
@@ -27,7 +37,9 @@ struct port_config {
 	enum flow_control flow_control;
 	/* Priorities (virtual lanes) under flow control, one bit each. The others are lossy. */
 	uint8_t lossless;
-	struct pfc_config pfc;
+	/* The watchdog is that of SONiC (pfcwd): by default 200 ms, 200 ms, drop. `pause_ps` is filled in by port_init. */
+	struct bw_pfc_config pfc;
+	enum watchdog_action watchdog_action;
 	struct credits_config credits;
 	/* What an ingress priority under PFC may hold (xoff and headroom), and an egress queue of a lossy one. 0: as many as there are mbufs. */
 	uint64_t ingress_limit_bytes, lossy_queue_bytes;
@@ -51,17 +63,15 @@ struct lane {
 	/* Since when the first frame could have left: it came into an empty queue, or the gate opened. */
 	uint64_t ready_ps;
 	uint64_t closed_since_ps;
-	struct pfc_gate gate;
-	struct credit_sender credit;
+	struct bw_pfc_gate gate;
 	struct bw_registers registers;
 	uint8_t state;
 };
 
-/* One priority of the ingress side. */
+/* One priority of the ingress side; of a virtual lane both directions. */
 struct ingress {
-	struct pfc_ingress pfc;
-	struct credit_receiver credit;
-	bool holding;
+	struct bw_pfc_ingress pfc;
+	struct bw_credit_lane credit;
 };
 
 struct port {
@@ -71,7 +81,7 @@ struct port {
 	bool credits_due;
 	uint8_t holding;
 	enum flow_control flow_control;
-	uint64_t control_ready_ps, next_credits_ps, quantum_ps, next_refresh_ps;
+	uint64_t control_ready_ps, next_credits_ps, next_refresh_ps;
 	struct lane lanes[PRIORITIES];
 	struct ingress ingress[PRIORITIES];
 	struct port_config config;

@@ -1,7 +1,13 @@
 /* See port_control.h. */
 #include "port_control.h"
 
+#include <string.h>
+
 #include <rte_branch_prediction.h>
+
+#define PFC_OPCODE 0x0101
+/* The longest control frame: credits of eight lanes. Every mbuf has room for it. */
+#define CONTROL_BYTES_MOST FRAME_LEAST_ROOM_BYTES
 
 /* The node begins or ceases to hold back this port's other end. */
 static void set_holding(struct port *port, unsigned priority, bool holding, uint64_t now_ps)
@@ -34,27 +40,24 @@ bool port_charge(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 	if (port->flow_control == FLOW_NONE || !(port->config.lossless >> frame->priority & 1))
 		return true;
 	if (port->flow_control == FLOW_CREDITS) {
-		uint32_t blocks = (uint32_t)credit_blocks(bytes);
-
-		if (unlikely(!credit_arrive(&ingress->credit, blocks))) {
+		if (unlikely(!bw_credit_on_arrival(&ingress->credit, bytes))) {
 			port_drop(port, mbuf, DROP_HEADROOM, now_ps);
 			return false;
 		}
-		frame->charged = blocks;
-		count_most(&port->count.ingress_most_bytes, ingress->credit.held * CREDIT_BLOCK_BYTES);
+		count_most(&port->count.ingress_most_bytes, ingress->credit.held * CREDIT_UNIT_BYTES);
 	} else {
 		if (unlikely(port->config.ingress_limit_bytes &&
 			     ingress->pfc.bytes + bytes > port->config.ingress_limit_bytes)) {
 			port_drop(port, mbuf, DROP_HEADROOM, now_ps);
 			return false;
 		}
-		frame->charged = bytes;
-		if (unlikely(pfc_arrive(&ingress->pfc, &port->config.pfc, bytes))) {
+		if (unlikely(bw_pfc_on_arrival(&ingress->pfc, &port->config.pfc, now_ps, bytes) == BW_PFC_DECISION_PAUSE)) {
 			set_holding(port, frame->priority, true, now_ps);
 			pfc_is_due(port, frame->priority, now_ps);
 		}
 		count_most(&port->count.ingress_most_bytes, ingress->pfc.bytes);
 	}
+	frame->charged = bytes;
 	frame->in = port;
 	return true;
 }
@@ -70,8 +73,8 @@ void port_release(struct rte_mbuf *mbuf, uint64_t now_ps)
 	struct ingress *ingress = &port->ingress[frame->priority];
 
 	if (port->flow_control == FLOW_CREDITS) {
-		ingress->credit.held -= frame->charged;
-	} else if (unlikely(pfc_depart(&ingress->pfc, &port->config.pfc, frame->charged))) {
+		bw_credit_on_departure(&ingress->credit, frame->charged);
+	} else if (unlikely(bw_pfc_on_departure(&ingress->pfc, &port->config.pfc, frame->charged) == BW_PFC_DECISION_RESUME)) {
 		set_holding(port, frame->priority, false, now_ps);
 		pfc_is_due(port, frame->priority, now_ps);
 	}
@@ -97,36 +100,38 @@ void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps)
 		bw_detector_on_resume(port->config.detector, &lane->registers, now_ps, lane->bytes, lane->packets);
 }
 
-static void obey(struct port *port, const struct pfc_message *message, uint64_t now_ps)
+static void obey(struct port *port, const struct bw_pfc_frame *message, uint64_t now_ps)
 {
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		struct pfc_gate *gate = &port->lanes[i].gate;
+		struct bw_pfc_gate *gate = &port->lanes[i].gate;
+		uint16_t quanta = message->quanta[i];
 
-		if (!(message->vector >> i & 1))
+		if (!(message->enabled >> i & 1))
 			continue;
 		if (port->flow_control != FLOW_PFC || !(port->config.lossless >> i & 1)) {
 			count(&port->count.pause_unknown_priority, 1);
 			continue;
 		}
-		count(message->quanta[i] ? &port->count.pause_received[i] : &port->count.resume_received[i], 1);
-		if (gate->storm && message->quanta[i])
+		count(quanta ? &port->count.pause_received[i] : &port->count.resume_received[i], 1);
+		if (gate->storm && quanta)
 			count(&port->count.pauses_ignored, 1);
-		switch (pfc_gate_pause(gate, now_ps, message->quanta[i] * port->quantum_ps)) {
-		case GATE_CLOSED: close_gate(port, i, now_ps); break;
-		case GATE_OPENED: port_open_gate(port, i, now_ps); break;
-		case GATE_SAME: break;
+		switch (bw_pfc_gate_on_pause(gate, now_ps, bw_pfc_quanta_ps(port->config.nominal_bps, quanta))) {
+		case BW_GATE_CHANGE_CLOSED: close_gate(port, i, now_ps); break;
+		case BW_GATE_CHANGE_OPENED: port_open_gate(port, i, now_ps); break;
+		case BW_GATE_CHANGE_SAME: break;
 		}
 	}
 }
 
 /* DROP_REASON_COUNT if the message is fine. Its lanes are taken one by one: one that is wrong does not spoil the others. */
-static enum drop_reason take_credits(struct port *port, const struct credit_message *message, uint64_t now_ps)
+static enum drop_reason take_credits(struct port *port, const struct bw_credit_frame *message, uint64_t now_ps)
 {
 	enum drop_reason fault = DROP_REASON_COUNT;
 
 	if (port->flow_control != FLOW_CREDITS)
 		return DROP_CREDIT_LANE;
 	for (unsigned i = 0; i < PRIORITIES; i++) {
+		struct bw_credit_lane *credit = &port->ingress[i].credit;
 		struct lane *lane = &port->lanes[i];
 
 		if (!(message->lanes >> i & 1))
@@ -135,64 +140,71 @@ static enum drop_reason take_credits(struct port *port, const struct credit_mess
 			fault = DROP_CREDIT_LANE;
 			continue;
 		}
-		switch (credit_update(&lane->credit, &port->ingress[i].credit, message->fctbs[i], message->fccl[i])) {
-		case CREDIT_PAST: fault = DROP_CREDIT_PAST; continue;
-		case CREDIT_FUTURE: fault = DROP_CREDIT_FUTURE; continue;
-		case CREDIT_RESYNC: count(&port->count.credit_resyncs, 1); break;
-		case CREDIT_FINE: break;
+		switch (bw_credit_on_message(credit, message->fctbs[i], message->fccl[i])) {
+		case BW_CREDIT_VERDICT_PAST: fault = DROP_CREDIT_PAST; continue;
+		case BW_CREDIT_VERDICT_FUTURE: fault = DROP_CREDIT_FUTURE; continue;
+		case BW_CREDIT_VERDICT_RESYNC: count(&port->count.credit_resyncs, 1); break;
+		case BW_CREDIT_VERDICT_FINE: break;
 		}
-		if ((port->closed >> i & 1) && lane->queue.head &&
-		    credit_fits(&lane->credit, credit_blocks(rte_pktmbuf_pkt_len(lane->queue.head))))
+		if ((port->closed >> i & 1) && lane->queue.head && bw_credit_fits(credit, rte_pktmbuf_pkt_len(lane->queue.head)))
 			port_open_gate(port, i, now_ps);
 	}
 	return fault;
 }
 
+/* What a control frame that cannot be read was meant to be. */
+static enum drop_reason unreadable(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint16_t opcode = rte_pktmbuf_data_len(mbuf) < 16 ? 0 : (uint16_t)(bytes[14] << 8 | bytes[15]);
+
+	if (frame_of((struct rte_mbuf *)(uintptr_t)mbuf)->ethertype == ETHERTYPE_CREDIT)
+		return DROP_CREDIT;
+	return opcode == PFC_OPCODE ? DROP_PFC : DROP_MAC_CONTROL;
+}
+
+/* Plain PAUSE is not for ports with PFC (IEEE Std 802.1Q, 36.1), a tagged control frame is none, and one to elsewhere not for this port. */
+static enum drop_reason take(struct port *port, const struct rte_mbuf *mbuf, uint64_t now_ps)
+{
+	static const uint8_t ADDRESS[] = BW_PAUSE_ADDRESS;
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct bw_frame frame;
+
+	if (memcmp(bytes, ADDRESS, sizeof(ADDRESS)) != 0 || !bw_frame_parse(bytes, rte_pktmbuf_data_len(mbuf), &frame, NULL, 0))
+		return unreadable(mbuf);
+	switch (frame.kind) {
+	case BW_FRAME_KIND_PFC: obey(port, &frame.pfc, now_ps); return DROP_REASON_COUNT;
+	case BW_FRAME_KIND_CREDIT: return take_credits(port, &frame.credit, now_ps);
+	default: return DROP_MAC_CONTROL;
+	}
+}
+
 void port_take_control(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
-	enum drop_reason fault = DROP_REASON_COUNT;
-	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	enum drop_reason fault = take(port, mbuf, now_ps);
 
-	if (frame_of(mbuf)->ethertype == ETHERTYPE_CREDIT) {
-		struct credit_message message;
-
-		if (!credit_read(mbuf, &message))
-			fault = DROP_CREDIT;
-		else
-			fault = take_credits(port, &message, now_ps);
-		if (fault == DROP_REASON_COUNT)
-			count(&port->count.credit_received, 1);
-	} else {
-		struct pfc_message message;
-
-		/* A tagged one is none: MAC control frames have no tags. Plain PAUSE is not for ports with PFC (802.1Q, 36.1). */
-		if (bytes[12] != 0x88 || rte_pktmbuf_data_len(mbuf) < 16 || (bytes[14] << 8 | bytes[15]) != PFC_OPCODE)
-			fault = DROP_MAC_CONTROL;
-		else if (!pfc_read(mbuf, &message))
-			fault = DROP_PFC;
-		else
-			obey(port, &message, now_ps);
-	}
 	if (fault != DROP_REASON_COUNT) {
 		port_drop(port, mbuf, fault, now_ps);
 		return;
 	}
+	if (frame_of(mbuf)->ethertype == ETHERTYPE_CREDIT)
+		count(&port->count.credit_received, 1);
 	count(&port->count.rx_control, 1);
 	rte_pktmbuf_free(mbuf);
 }
 
 bool port_take_credit(struct port *port, unsigned priority, uint64_t now_ps)
 {
-	struct lane *lane = &port->lanes[priority];
-	uint64_t blocks = credit_blocks(rte_pktmbuf_pkt_len(lane->queue.head));
+	struct bw_credit_lane *credit = &port->ingress[priority].credit;
+	uint32_t bytes = rte_pktmbuf_pkt_len(port->lanes[priority].queue.head);
 
 	if (!(port->config.lossless >> priority & 1))
 		return true;
-	if (!credit_fits(&lane->credit, blocks)) {
+	if (!bw_credit_fits(credit, bytes)) {
 		close_gate(port, priority, now_ps);
 		return false;
 	}
-	lane->credit.sent += blocks;
+	bw_credit_on_sent(credit, bytes);
 	return true;
 }
 
@@ -205,7 +217,7 @@ static void begin_storm(struct port *port, unsigned priority, uint64_t now_ps)
 	port->storming |= (uint8_t)(1 << priority);
 	count(&port->count.storms, 1);
 	port_open_gate(port, priority, now_ps);
-	if (port->config.pfc.watchdog_action == WATCHDOG_FORWARD)
+	if (port->config.watchdog_action == WATCHDOG_FORWARD)
 		return;
 	while ((mbuf = fifo_pop(&lane->queue)))
 		port_drop(port, mbuf, DROP_WATCHDOG, now_ps);
@@ -218,21 +230,21 @@ static void gate_timers(struct port *port, uint64_t now_ps)
 {
 	for (uint8_t left = port->closed | port->storming; left; left &= (uint8_t)(left - 1)) {
 		unsigned i = (unsigned)__builtin_ctz(left);
-		struct pfc_gate *gate = &port->lanes[i].gate;
+		struct bw_pfc_gate *gate = &port->lanes[i].gate;
 
-		if (pfc_gate_expire(gate, now_ps) == GATE_OPENED) {
+		if (bw_pfc_gate_on_time(gate, now_ps) == BW_GATE_CHANGE_OPENED) {
 			count(&port->count.pause_expired, 1);
 			port_open_gate(port, i, gate->opens_at_ps);
 		}
-		switch (pfc_watchdog(gate, &port->config.pfc, now_ps, port->backlog >> i & 1)) {
-		case STORM_BEGINS:
+		switch (bw_pfc_watch(gate, &port->config.pfc, now_ps, port->backlog >> i & 1)) {
+		case BW_STORM_CHANGE_BEGINS:
 			begin_storm(port, i, now_ps);
 			break;
-		case STORM_ENDS:
+		case BW_STORM_CHANGE_ENDS:
 			port->storming &= (uint8_t)~(1 << i);
 			count(&port->count.storms_over, 1);
 			break;
-		case STORM_SAME: break;
+		case BW_STORM_CHANGE_SAME: break;
 		}
 	}
 }
@@ -243,12 +255,12 @@ static void refresh(struct port *port, uint64_t now_ps)
 	port->next_refresh_ps = UINT64_MAX;
 	for (uint8_t left = port->holding; left; left &= (uint8_t)(left - 1)) {
 		unsigned i = (unsigned)__builtin_ctz(left);
-		struct pfc_ingress *ingress = &port->ingress[i].pfc;
+		struct bw_pfc_ingress *ingress = &port->ingress[i].pfc;
 
-		if (now_ps >= ingress->refresh_at_ps)
+		if (bw_pfc_on_time(ingress, &port->config.pfc, now_ps) == BW_PFC_DECISION_PAUSE)
 			pfc_is_due(port, i, now_ps);
-		else if (ingress->refresh_at_ps < port->next_refresh_ps)
-			port->next_refresh_ps = ingress->refresh_at_ps;
+		if (ingress->renew_at_ps < port->next_refresh_ps)
+			port->next_refresh_ps = ingress->renew_at_ps;
 	}
 }
 
@@ -271,13 +283,12 @@ void port_timers(struct port *port, uint64_t now_ps)
 		refresh(port, now_ps);
 }
 
-static void write_pfc(struct port *port, struct rte_mbuf *mbuf, uint64_t start_ps)
+static uint16_t write_pfc(struct port *port, uint8_t *bytes)
 {
-	struct pfc_message message = { .vector = port->pfc_due };
-	uint64_t half_ps = port->config.pfc.quanta * port->quantum_ps / 2;
+	struct bw_pfc_frame message = { .enabled = port->pfc_due };
 
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		struct pfc_ingress *ingress = &port->ingress[i].pfc;
+		const struct bw_pfc_ingress *ingress = &port->ingress[i].pfc;
 
 		if (!(port->pfc_due >> i & 1))
 			continue;
@@ -285,36 +296,35 @@ static void write_pfc(struct port *port, struct rte_mbuf *mbuf, uint64_t start_p
 			count(&port->count.resume_sent[i], 1);
 			continue;
 		}
-		message.quanta[i] = port->config.pfc.quanta;
+		message.quanta[i] = port->config.pfc.pause_quanta;
 		count(&port->count.pause_sent[i], 1);
-		ingress->refresh_at_ps = start_ps + half_ps;
-		if (ingress->refresh_at_ps < port->next_refresh_ps)
-			port->next_refresh_ps = ingress->refresh_at_ps;
+		if (ingress->renew_at_ps < port->next_refresh_ps)
+			port->next_refresh_ps = ingress->renew_at_ps;
 	}
 	port->pfc_due = 0;
-	pfc_write(mbuf, port->config.mac, &message);
+	return (uint16_t)bw_pfc_frame_write(bytes, CONTROL_BYTES_MOST, port->config.mac, &message);
 }
 
-static void write_credits(struct port *port, struct rte_mbuf *mbuf, uint64_t start_ps)
+static uint16_t write_credits(struct port *port, uint8_t *bytes, uint64_t start_ps)
 {
 	const struct credits_config *config = &port->config.credits;
-	struct credit_message message = { .lanes = port->config.lossless };
+	struct bw_credit_frame message = { .lanes = port->config.lossless };
 	/* What the other end can send until the next message, at line rate. */
-	uint64_t period_blocks = (uint64_t)((unsigned __int128)port->config.nominal_bps * config->period_ps /
-					    (8 * UINT64_C(1000000000000)) / CREDIT_BLOCK_BYTES);
+	uint64_t period_units = (uint64_t)((unsigned __int128)port->config.nominal_bps * config->period_ps /
+					   (8 * UINT64_C(1000000000000)) / CREDIT_UNIT_BYTES);
 
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		struct credit_receiver *receiver = &port->ingress[i].credit;
+		const struct bw_credit_lane *credit = &port->ingress[i].credit;
 
 		if (!(message.lanes >> i & 1))
 			continue;
-		message.fctbs[i] = port->lanes[i].credit.sent;
-		message.fccl[i] = credit_limit(receiver);
-		set_holding(port, i, receiver->buffer - receiver->held < period_blocks, start_ps);
+		message.fctbs[i] = credit->sent;
+		message.fccl[i] = bw_credit_granted(credit);
+		set_holding(port, i, credit->buffer - credit->held < period_units, start_ps);
 	}
 	count(&port->count.credit_sent, 1);
 	port->credits_due = false;
-	credit_write(mbuf, port->config.mac, &message);
+	return (uint16_t)bw_credit_frame_write(bytes, CONTROL_BYTES_MOST, port->config.mac, &message);
 }
 
 bool port_send_control(struct port *port, uint64_t now_ps)
@@ -330,10 +340,10 @@ bool port_send_control(struct port *port, uint64_t now_ps)
 		return false;
 	}
 	frame_of(mbuf)->in = NULL;
-	if (port->pfc_due)
-		write_pfc(port, mbuf, start_ps);
-	else
-		write_credits(port, mbuf, start_ps);
+	uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	mbuf->data_len = port->pfc_due ? write_pfc(port, bytes) : write_credits(port, bytes, start_ps);
+	mbuf->pkt_len = mbuf->data_len;
 	count(&port->count.tx_control, 1);
 	wire_send(&port->wire, mbuf, start_ps);
 	return true;

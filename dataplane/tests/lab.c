@@ -17,7 +17,7 @@ struct port_config lab_port(void)
 		.lossless = 0xFF,
 		.rate_bps = LAB_RATE,
 		.delay_ps = LAB_DELAY_PS,
-		.pfc = { .xoff_bytes = 8000, .xon_bytes = 5000, .quanta = 65535 },
+		.pfc = { .xoff_bytes = 8000, .xon_bytes = 5000, .pause_quanta = 65535 },
 		.credits = { .period_ps = 60 * PS_PER_US, .phase_ps = 60 * PS_PER_US, .buffer_bytes = 3200, .peer_buffer_bytes = 3200 },
 	};
 }
@@ -73,12 +73,12 @@ void lab_send(struct lab *lab, unsigned port, struct rte_mbuf *mbuf, uint64_t at
 void lab_pause(struct lab *lab, unsigned port, unsigned priority, uint16_t quanta, uint64_t at_ps)
 {
 	static const uint8_t MAC[6] = { 2, 0, 0, 0, 0, 9 };
-	struct pfc_message message = { .vector = (uint8_t)(1 << priority) };
+	struct bw_pfc_frame message = { .enabled = (uint8_t)(1 << priority) };
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(lab->pool);
 
 	CHECK(mbuf);
 	message.quanta[priority] = quanta;
-	pfc_write(mbuf, MAC, &message);
+	bw_pfc_frame_write(frame_blank(mbuf, BW_LEAST_FRAME), BW_LEAST_FRAME, MAC, &message);
 	lab_send(lab, port, mbuf, at_ps);
 }
 

@@ -66,7 +66,7 @@ static struct port_config port_of(struct scene *scene, enum flow_control flow_co
 		.overhead_bytes = ETHERNET_OVERHEAD_BYTES,
 		.flow_control = flow_control,
 		.lossless = 1 << 3,
-		.pfc = { .xoff_bytes = 800 * KB, .xon_bytes = 770 * KB, .quanta = 65535 },
+		.pfc = { .xoff_bytes = 800 * KB, .xon_bytes = 770 * KB, .pause_quanta = 65535 },
 		.credits = { .period_ps = 60 * PS_PER_US, .phase_ps = (node * 4 + index) * 2 * PS_PER_US, .buffer_bytes = 800 * KB, .peer_buffer_bytes = 800 * KB },
 		/* Headroom: what arrives within 20 us and a packet. */
 		.ingress_limit_bytes = flow_control == FLOW_PFC ? 830 * KB : 0,

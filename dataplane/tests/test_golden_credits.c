@@ -21,27 +21,30 @@ static void make(void)
 static void message(unsigned port, uint8_t lanes, uint64_t fctbs, uint64_t fccl, uint64_t at_ps)
 {
 	static const uint8_t MAC[6] = { 2, 0, 0, 0, 0, 9 };
-	struct credit_message message = { .lanes = lanes };
+	struct bw_credit_frame message = { .lanes = lanes };
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(lab.pool);
 
 	for (unsigned i = 0; i < PRIORITIES; i++) {
 		message.fctbs[i] = fctbs;
 		message.fccl[i] = fccl;
 	}
-	credit_write(mbuf, MAC, &message);
+	mbuf->data_len = (uint16_t)bw_credit_frame_write(rte_pktmbuf_mtod(mbuf, uint8_t *), 256, MAC, &message);
+	mbuf->pkt_len = mbuf->data_len;
 	lab_send(&lab, port, mbuf, at_ps);
 }
 
 /* Credit messages and data that arrived at the far end of a port. */
-static unsigned data_frames(unsigned port, struct credit_message *last, uint64_t *last_sent)
+static unsigned data_frames(unsigned port, struct bw_credit_frame *last, uint64_t *last_sent)
 {
 	struct rte_mbuf *mbuf;
+	struct bw_frame frame;
 	uint64_t sent;
 	unsigned data = 0;
 
 	while ((mbuf = lab_next(&lab, port, &sent))) {
-		if (credit_read(mbuf, last))
-			*last_sent = sent;
+		if (bw_frame_parse(rte_pktmbuf_mtod(mbuf, uint8_t *), rte_pktmbuf_data_len(mbuf), &frame, NULL, 0) &&
+		    frame.kind == BW_FRAME_KIND_CREDIT)
+			*last = frame.credit, *last_sent = sent;
 		else
 			data++;
 		rte_pktmbuf_free(mbuf);
@@ -51,7 +54,7 @@ static unsigned data_frames(unsigned port, struct credit_message *last, uint64_t
 
 static void packets_wait_for_credit_and_leave_with_the_message_that_brings_it(void)
 {
-	struct credit_message last;
+	struct bw_credit_frame last;
 	uint64_t sent;
 
 	make();
@@ -60,7 +63,7 @@ static void packets_wait_for_credit_and_leave_with_the_message_that_brings_it(vo
 	/* To the other direction the far end may send 50 blocks as well: three packets, and it has to wait for the next. */
 	lab_run(&lab, 50 * US);
 	CHECK_EQ(data_frames(1, &last, &sent), 3);
-	CHECK_EQ(lab.ports[1].lanes[3].credit.sent, 48);
+	CHECK_EQ(lab.ports[1].ingress[3].credit.sent, 48);
 
 	/* From elsewhere one more: 64 > 50, so the gate is closed. */
 	lab_send(&lab, 2, lab_frame(&lab, 1, 3, 1000), 50 * US);
@@ -75,13 +78,13 @@ static void packets_wait_for_credit_and_leave_with_the_message_that_brings_it(vo
 	CHECK_EQ(lab.ports[1].closed, 1 << 3);
 	lab_run(&lab, 80 * US + 100 * NS);
 	CHECK_EQ(lab.ports[1].closed, 0);
-	CHECK_EQ(lab.ports[1].lanes[3].credit.sent, 64);
+	CHECK_EQ(lab.ports[1].ingress[3].credit.sent, 64);
 	lab_close(&lab);
 }
 
 static void a_message_tells_what_was_sent_and_what_may_be(void)
 {
-	struct credit_message last;
+	struct bw_credit_frame last;
 	uint64_t sent = 0;
 
 	make();
@@ -104,7 +107,7 @@ static void a_message_tells_what_was_sent_and_what_may_be(void)
 
 static void a_packet_that_holds_its_place_is_not_offered_twice(void)
 {
-	struct credit_message last;
+	struct bw_credit_frame last;
 	uint64_t sent = 0;
 
 	make();
@@ -133,7 +136,7 @@ static void messages_from_the_past_and_the_future_change_nothing(void)
 	CHECK_EQ(lab.ports[1].count.drops[DROP_CREDIT_FUTURE], 3);
 	CHECK_EQ(lab.ports[1].count.drops[DROP_CREDIT_PAST], 1);
 	CHECK_EQ(lab.ports[1].count.credit_received, 0);
-	CHECK_EQ(lab.ports[1].lanes[3].credit.limit, 50);
+	CHECK_EQ(lab.ports[1].ingress[3].credit.limit, 50);
 	CHECK_EQ(lab.ports[1].ingress[3].credit.received, 0);
 	lab_close(&lab);
 }
@@ -145,7 +148,7 @@ static void what_was_lost_on_the_way_does_not_cost_its_room(void)
 	message(0, 1 << 3, 16, 50, 0);
 	lab_run(&lab, 20 * US);
 	CHECK_EQ(lab.ports[0].count.credit_resyncs, 1);
-	CHECK_EQ(credit_limit(&lab.ports[0].ingress[3].credit), 66);
+	CHECK_EQ(bw_credit_granted(&lab.ports[0].ingress[3].credit), 66);
 	lab_close(&lab);
 }
 
@@ -174,10 +177,11 @@ static void lanes_and_messages_that_do_not_exist_are_refused(void)
 	/* Of another version, cut off, and with something in the reserved bytes. */
 	for (unsigned i = 0; i < 3; i++) {
 		static const uint8_t MAC[6] = { 2, 0, 0, 0, 0, 9 };
-		struct credit_message whole = { .lanes = 1 << 3 };
+		struct bw_credit_frame whole = { .lanes = 1 << 3 };
 		struct rte_mbuf *mbuf = rte_pktmbuf_alloc(lab.pool);
 
-		credit_write(mbuf, MAC, &whole);
+		mbuf->data_len = (uint16_t)bw_credit_frame_write(rte_pktmbuf_mtod(mbuf, uint8_t *), 256, MAC, &whole);
+		mbuf->pkt_len = mbuf->data_len;
 		uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 		if (i == 0)

@@ -12,7 +12,7 @@ static void make(uint16_t quanta)
 	struct port_config ports[LAB_PORTS] = { lab_port(), lab_port(), lab_port() };
 
 	for (unsigned i = 0; i < LAB_PORTS; i++)
-		ports[i].pfc.quanta = quanta;
+		ports[i].pfc.pause_quanta = quanta;
 	lab_make(&lab, ports, false);
 }
 
@@ -20,11 +20,12 @@ static void make(uint16_t quanta)
 static int64_t next_pause(uint64_t *sent_ps)
 {
 	struct rte_mbuf *mbuf = lab_next(&lab, 0, sent_ps);
-	struct pfc_message message;
+	struct bw_frame frame;
 	int64_t quanta = -1;
 
-	if (mbuf && pfc_read(mbuf, &message) && message.vector == 1 << 3)
-		quanta = message.quanta[3];
+	if (mbuf && bw_frame_parse(rte_pktmbuf_mtod(mbuf, uint8_t *), rte_pktmbuf_data_len(mbuf), &frame, NULL, 0) &&
+	    frame.kind == BW_FRAME_KIND_PFC && frame.pfc.enabled == 1 << 3)
+		quanta = frame.pfc.quanta[3];
 	rte_pktmbuf_free(mbuf);
 	return quanta;
 }

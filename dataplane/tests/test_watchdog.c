@@ -12,7 +12,7 @@ static void make(enum watchdog_action action)
 	for (unsigned i = 0; i < LAB_PORTS; i++) {
 		ports[i].pfc.watchdog_detect_ps = 200 * US;
 		ports[i].pfc.watchdog_restore_ps = 100 * US;
-		ports[i].pfc.watchdog_action = action;
+		ports[i].watchdog_action = action;
 	}
 	lab_make(&lab, ports, false);
 }

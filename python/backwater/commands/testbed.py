@@ -20,7 +20,7 @@ def on_switches(
     *,
     runs: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
     clock: Literal["step", "clamp", "wall"] | None = None,
-    switch: Path = Path("dataplane/build/backwater-switch"),
+    switch: Path = Path("target/dataplane/release/backwater-switch"),
     examples: Path = Path("dataplane/examples"),
     out: Path = Path("results/testbed"),
 ) -> int:

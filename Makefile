@@ -73,6 +73,23 @@ viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page 
 test-dataplane: $(STAMPS)/test ## build and test the DPDK switch, with sanitizers as well (DATAPLANE=required: fail where it cannot be built)
 	@dataplane/test.sh $(CURDIR)/$(BIN)/python
 
+testbed: build ## Figure 11 of the TCD paper on DPDK switches, under PFC and credits: picture, verdicts
+	@$(DATAPLANE_SWITCH)
+	$(BIN)/backwater testbed
+
+testbed-rdma: ## two virtual machines with soft-RoCE run perftest through the switch (optional; installs qemu)
+	@$(DATAPLANE_SWITCH)
+	@dataplane/rdma/install.sh
+	@dataplane/rdma/guest.sh target/dataplane/rdma
+	@$(PYTHON) dataplane/rdma/run.py --switch target/dataplane/release/backwater-switch --folder target/dataplane/rdma
+
+# Builds target/dataplane/release/backwater-switch.
+define DATAPLANE_SWITCH
+dataplane/install.sh && mkdir -p target/dataplane && \
+  { test -f target/dataplane/release/build.ninja || meson setup target/dataplane/release dataplane --buildtype=release; } && \
+  ninja -C target/dataplane/release --quiet backwater-switch
+endef
+
 bench-dataplane: ## cycles per packet of the DPDK switch: plain forwarding, RED, NP-ECN, TCD
 	@dataplane/install.sh
 	@test -f target/dataplane/release/build.ninja || meson setup target/dataplane/release dataplane --buildtype=release
@@ -110,8 +127,8 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	$(BIN)/ruff format --check python papers tests
-	$(BIN)/ruff check python papers tests
+	$(BIN)/ruff format --check python papers tests dataplane
+	$(BIN)/ruff check python papers tests dataplane
 	$(BIN)/mypy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO_BIN)/cargo-deny --locked check licenses bans sources
@@ -119,8 +136,8 @@ lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ru
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
-	$(BIN)/ruff format python papers tests
-	$(BIN)/ruff check --fix python papers tests
+	$(BIN)/ruff format python papers tests dataplane
+	$(BIN)/ruff check --fix python papers tests dataplane
 
 lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock, requirements-test.lock)
 	$(BIN)/python -m pip install --quiet uv

@@ -24,21 +24,10 @@ GUESTS = (
     ("a", "client", "10.1.0.1", "10.1.0.2", "02:00:00:00:01:01", "bwtapa"),
 )
 #: rxe knows no checksums by hardware: what a virtual NIC may leave undone is switched off.
-PLAIN_NIC = ",".join(
-    f"{name}=off"
-    for name in (
-        "csum",
-        "gso",
-        "guest_csum",
-        "guest_tso4",
-        "guest_tso6",
-        "guest_ecn",
-        "guest_ufo",
-        "host_tso4",
-        "host_tso6",
-    )
-    + ("host_ecn", "host_ufo", "mrg_rxbuf")
+OFFLOADS = (
+    "csum gso guest_csum guest_tso4 guest_tso6 guest_ecn guest_ufo host_tso4 host_tso6 host_ecn host_ufo mrg_rxbuf"
 )
+PLAIN_NIC = ",".join(f"{name}=off" for name in OFFLOADS.split())
 MESSAGE_BYTES, MTU_BYTES = 4096, 1024
 
 

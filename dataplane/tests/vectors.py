@@ -1,4 +1,4 @@
-"""Makes the frames that test_roce.c expects, by scapy (an independent program): `/usr/bin/python3 dataplane/tests/vectors.py`."""
+"""Makes the frames that test_roce.c expects by scapy, an independent program: `python3 dataplane/tests/vectors.py`."""
 
 from scapy.all import IP, UDP, Ether, Raw, raw
 from scapy.contrib.roce import BTH, cnp

@@ -32,3 +32,19 @@ test.each([
 ])("damaged data %# is refused", (raw, message) => {
   expect(() => unpack(raw)).toThrow(message);
 });
+
+test("whatever is broken in the data, it is read or refused with words", () => {
+  const whole = new Uint8Array(packed({ name: "scene" }, scene));
+  // A linear congruential generator: the same bytes are broken in every run.
+  let state = 1;
+  const next = (below: number) => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+  for (let round = 0; round < 2000; round++) {
+    const bytes = whole.slice(0, next(4) ? whole.length : next(whole.length));
+    for (let i = 0; i <= next(4) && bytes.length; i++) bytes[next(bytes.length)] = next(256);
+    try {
+      unpack(bytes.buffer);
+    } catch (error) {
+      expect((error as Error).message).toMatch(/data of the page|Backwater run|in format|column .* (is|has)/);
+    }
+  }
+});

@@ -136,4 +136,6 @@ def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> No
     console.print(tables.port_table(runs, _PORTS, "Per port"))
     folders = ", ".join(str(run.folder) for run in runs.values())
     console.print(f"picture: {picture}\nresults: {folders}", highlight=False, markup=False)
+    shown = " ".join(str(run.folder) for run in runs.values())
+    console.print(f"see them: backwater view {shown}", highlight=False, markup=False)
     console.print(f"next: backwater run {_near(scenario.origin)} --seeds 5", highlight=False, markup=False)

@@ -41,7 +41,7 @@ class FakeCore:
         return json.dumps({"run": {"seed": 7, "threads": 1}, "text": text, "overrides": overrides})
 
     def run(self, *arguments: Any) -> str:
-        _text, _origin, _base, overrides, out, _threads, seed, progress = arguments
+        _text, _origin, _base, overrides, out, _threads, seed, progress, *_functions = arguments
         self.ran.append((tuple(overrides), seed))
         progress({"sim_time_ps": 1, "expected_end_ps": 2, "flows": 4, "plan": "at most 2GB"})
         error = self.fail(tuple(overrides), seed)

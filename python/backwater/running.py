@@ -156,7 +156,9 @@ class _Pool:
         except _core.UserFunctionError as fault:
             from backwater.extend import faults
 
-            outcome = Outcome(job, None, faults.explained(str(fault), functions) if functions else fault)
+            told = faults.explained(str(fault), functions) if functions else fault
+            # A call that Ctrl-C ended did not fail by itself.
+            outcome = Outcome(job, None, KeyboardInterrupt() if self.stop.is_set() else told)
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
         if self.watcher:

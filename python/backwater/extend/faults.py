@@ -37,7 +37,10 @@ def explained(told: str, functions: Functions) -> UserCodeError:
         return UserCodeError(f"{title}: {FIXES[kind].format(value=value)}")
     if one.function is None:
         return UserCodeError(f"{title}: it returned {value}, expected 0")
-    raised = one.code.raised if isinstance(one.code, Plain) else _replayed(one, interface, fault)
+    if isinstance(one.code, Plain):
+        raised = one.code.raised.get(fault["event"][1])
+    else:
+        raised = _replayed(one, interface, fault)
     if raised is None:
         return UserCodeError(
             f"{title}: it raised an exception in its compiled form, but not as plain Python; try compiled=False"

@@ -76,7 +76,7 @@ class UserFunction:
                 f"{self.interface.word} {self.name} ({self.place}) runs as plain Python: a call takes {COST_US} us, "
                 "compiled some 10 ns; for long runs: pip install 'backwater[jit]' and no compiled=False",
                 PlainPythonWarning,
-                stacklevel=2,
+                stacklevel=8,
             )
             return Plain(self.function, self.state)
         with self._lock:

@@ -29,8 +29,10 @@ class Plain:
     state: State
     address: int = 0
     owner: object = None
-    #: What the first call that failed raised.
-    raised: BaseException | None = None
+    #: What calls that failed raised, by the time of their event; the first one at each.
+    raised: dict[int, BaseException] = field(default_factory=dict)
+    #: The user does not want to wait for it any longer.
+    _given_up: bool = field(default=False, repr=False)
     _thread: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -41,19 +43,21 @@ class Plain:
         self.address = ctypes.cast(made, ctypes.c_void_p).value or 0
 
     def _call(self, first: Any, second: Any) -> int:
+        if self._given_up:
+            return 1
         try:
             self._thread = threading.get_ident()
             _require_nothing(self.function(first.contents, second.contents))
         except BaseException as error:  # noqa: BLE001  nothing may leave a callback; the run ends and tells it
-            if self.raised is None:
-                self.raised = error
+            self.raised.setdefault(int(second.contents.now_ps), error)
             return 1
         finally:
             self._thread = None
         return 0
 
     def interrupt(self) -> None:
-        """End a call that does not return, as Ctrl-C would."""
+        """End a call that does not return, as Ctrl-C would, and let no other begin."""
+        self._given_up = True
         thread = self._thread
         if thread is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))

@@ -37,10 +37,7 @@ def explained(told: str, functions: Functions) -> UserCodeError:
         return UserCodeError(f"{title}: {FIXES[kind].format(value=value)}")
     if one.function is None:
         return UserCodeError(f"{title}: it returned {value}, expected 0")
-    if isinstance(one.code, Plain):
-        raised = one.code.raised.get(fault["event"][1])
-    else:
-        raised = _replayed(one, interface, fault)
+    raised = _raised(one, interface, fault)
     if raised is None:
         return UserCodeError(
             f"{title}: it raised an exception in its compiled form, but not as plain Python; try compiled=False"
@@ -48,6 +45,12 @@ def explained(told: str, functions: Functions) -> UserCodeError:
     error = UserCodeError(f"{title}: it raised {type(raised).__name__}{_message(raised)}")
     error.__cause__ = raised
     return error
+
+
+def _raised(one: Loaded, interface: Interface, fault: dict[str, Any]) -> BaseException | None:
+    if isinstance(one.code, Plain):
+        return one.code.raised.get(fault["event"][1])
+    return _replayed(one, interface, fault)
 
 
 def _message(raised: BaseException) -> str:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backwater import claims, experiment
+from backwater import claims, paper_figure
 from backwater.errors import UsageError
 from backwater.testbed import PROFILES, SwitchRun
 
@@ -87,8 +87,8 @@ def _judge(flow_control: str, runs: Sequence[SwitchRun]) -> tuple[claims.Judged,
     return tuple(claims.judge(claim, figure.name, profile, per_run) for claim in figure.claims)
 
 
-def _figure() -> experiment.Figure:
-    return experiment.discover("tcd", ["fig11"])[0]
+def _figure() -> paper_figure.Figure:
+    return paper_figure.discover("tcd", ["fig11"])[0]
 
 
 def write(measured: Sequence[Measured], out: Path) -> list[Path]:

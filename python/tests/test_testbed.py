@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backwater import cli, experiment, testbed, testbed_run
+from backwater import cli, paper_figure, testbed, testbed_run
 from backwater.errors import Exit, UsageError
 from backwater.testbed import SwitchRun
 
@@ -66,7 +66,7 @@ def flow(doc: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def metrics(doc: dict[str, Any]) -> dict[str, Any]:
-    module: Any = experiment.discover("tcd", ["fig11"])[0].module()
+    module: Any = paper_figure.discover("tcd", ["fig11"])[0].module()
     measured: dict[str, Any] = module.switch_metrics(SwitchRun(doc))
     return measured
 

@@ -76,7 +76,12 @@ fn watched(request: &Request<'_>, progress: Option<&Py<PyAny>>) -> (Result<Value
             move || {
                 // Owned here, so that the channel closes when this thread ends.
                 let ready = ready;
-                session::run(request, watch, |outlook| drop(ready.send(outlook)))
+                let run = || session::run(request, watch, |outlook| drop(ready.send(outlook)));
+                if request.functions.facts.is_none() {
+                    return run();
+                }
+                // Known to Python as long as it runs: else every callback into plain Python would make itself known anew.
+                Python::attach(|py| py.detach(run))
             }
         });
         let (mut outlook, mut stopped) = (None, None);

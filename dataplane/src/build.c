@@ -14,7 +14,8 @@
 
 #define PORTS_MOST 64
 
-enum { KIND_SWITCH, KIND_SENDER, KIND_RECEIVER };
+/* A remote node is a station of another process: flows know its address, nothing of it is here. */
+enum { KIND_SWITCH, KIND_SENDER, KIND_RECEIVER, KIND_REMOTE };
 
 bool plan_needs_pci(const struct bw_testbed *config)
 {
@@ -191,6 +192,8 @@ static bool make_node(struct plan *plan, struct bed *bed, uint32_t index)
 	const struct bw_node *config = &plan->config->nodes[index];
 	struct node *node;
 
+	if (config->kind == KIND_REMOTE)
+		return true;
 	switch (config->kind) {
 	case KIND_SWITCH: node = make_switch(plan, bed, index); break;
 	case KIND_SENDER: node = make_sender(plan, bed, index); break;

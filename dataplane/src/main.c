@@ -74,6 +74,7 @@ static bool run(const struct options *options, struct observer *observer, struct
 		return false;
 	if (!bed_wait(&bed, link_timeout_ms))
 		return false;
+	fprintf(stderr, "running %u nodes\n", bed.graph.node_count);
 	bed_run(&bed);
 	if (!capture)
 		return true;

@@ -1,7 +1,7 @@
 """`make testbed-rdma`: two guests with soft-RoCE run ib_send_bw and ib_write_bw through the switch.
 
-Guests are qemu's, emulated (no KVM), with Debian's kernel (rdma_rxe) on taps; the switch has the taps by af_packet. A functional
-test: it says nothing about speed.
+Guests are qemu's, emulated (no KVM), with Debian's kernel (rdma_rxe) on taps; the switch has the taps by af_packet. A
+functional test: it says nothing about speed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ GUESTS = (
     ("a", "client", "10.1.0.1", "10.1.0.2", "02:00:00:00:01:01", "bwtapa"),
 )
 #: rxe knows no checksums by hardware: what a virtual NIC may leave undone is switched off.
-OFFLOADS = (
-    "csum gso guest_csum guest_tso4 guest_tso6 guest_ecn guest_ufo host_tso4 host_tso6 host_ecn host_ufo mrg_rxbuf"
-)
-PLAIN_NIC = ",".join(f"{name}=off" for name in OFFLOADS.split())
+OFFLOADS = ("csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo", "host_tso4", "host_tso6")
+PLAIN_NIC = ",".join(f"{name}=off" for name in (*OFFLOADS, "host_ecn", "host_ufo", "mrg_rxbuf"))
 MESSAGE_BYTES, MTU_BYTES = 4096, 1024
 
 

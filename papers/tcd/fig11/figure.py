@@ -88,10 +88,13 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
 
 
 def draw_rows(rows: Sequence[tuple[str, Windows | None]], title: str, file: Path) -> None:
-    """One row of two panels, F0 and F1, for each of `rows`; one without results says how to get them."""
+    """One row of two panels, F0 and F1, for each of `rows`; one without results says how to get them.
+
+    Each row has its own time: a quick look simulates a tenth of what the switches run.
+    """
     with plot.style():
         made = plot.figure(9.0, 0.6 + 2.7 * len(rows))
-        grid = made.subplots(len(rows), 2, sharex=True, sharey=True, squeeze=False)
+        grid = made.subplots(len(rows), 2, sharey=True, squeeze=False)
         for panels, (name, bed) in zip(grid, rows, strict=True):
             _row(panels, name, bed)
         for axes in grid[-1]:

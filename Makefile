@@ -155,7 +155,7 @@ test-wheel: wheel ## install the wheel into an empty environment and run it with
 	packaging/wheel-test.sh target/wheels/backwater-*.whl $(PYTHON)
 
 clean: ## remove the virtual environment and everything that was built
-	rm -rf $(VENV) target fuzz/target fuzz/corpus results python/backwater/_core*.so
+	rm -rf $(VENV) target fuzz/target fuzz/corpus viewer/node_modules viewer/dist viewer/shots results python/backwater/_core*.so
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -131,6 +131,49 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(isolated: Blame, covere
         View([])
 
 
+@pytest.mark.parametrize(
+    ("terminal", "words", "opened"),
+    [(True, [], 1), (False, [], 0), (True, ["--no-browser"], 0), (False, ["--browser"], 1)],
+)
+def test_a_browser_is_opened_from_a_terminal_alone_or_if_asked_for(
+    terminal: bool,
+    words: list[str],
+    opened: int,
+    isolated: Blame,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    addresses: list[str] = []
+    monkeypatch.setattr("webbrowser.open", addresses.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", interrupted)
+    assert main(["view", str(isolated.results.folder), *words]) == Exit.OK
+    said = capsys.readouterr().out
+    assert said.startswith("http://127.0.0.1:")
+    assert said.endswith("/    Ctrl-C ends it\n")
+    assert addresses == [said.split()[0]] * opened
+
+
+@pytest.mark.parametrize("table", ["ports", "flows", "holds"])
+def test_a_table_that_is_gone_or_damaged_is_named(
+    table: str, isolated: Blame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in isolated.results.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    out = tmp_path / "page.html"
+    (tmp_path / f"{table}.parquet").write_bytes(b"PAR1 and no more")
+    assert main(["view", str(tmp_path), "--out", str(out)]) == Exit.BAD_INPUT
+    assert f"{table}.parquet cannot be read" in capsys.readouterr().err
+    (tmp_path / f"{table}.parquet").unlink()
+    assert main(["view", str(tmp_path), "--out", str(out)]) == Exit.BAD_INPUT
+    assert f"{table}.parquet is missing, though run.json lists it" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
     running = server("<!doctype html>page ½")

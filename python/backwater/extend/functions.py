@@ -74,7 +74,7 @@ class UserFunction:
         if not self.is_compiled:
             warnings.warn(
                 f"{self.interface.word} {self.name} ({self.place}) runs as plain Python: a call takes {COST_US} us, "
-                "compiled some 10 ns; for long runs: pip install 'backwater[jit]' and no compiled=False",
+                "compiled some 20 ns; for long runs: pip install 'backwater[jit]' and no compiled=False",
                 PlainPythonWarning,
                 stacklevel=8,
             )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Microseconds that a call takes, about; docs/extend.md says how that was measured.
-COST_US = 2
+COST_US = 5
 
 
 def _require_nothing(returned: object) -> None:

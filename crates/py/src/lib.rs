@@ -92,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_credits, module)?)?;

@@ -1,23 +1,57 @@
-//! `import_vef`: a VEF trace as one of ours.
-use backwater_traffic::read;
+//! Workloads of other tools as traces of ours.
+use backwater_traffic::read::{self, Imported};
+use backwater_traffic::trace::Trace;
 use pyo3::prelude::*;
 
 use crate::errors::bad_input;
 
-/// The text of the VEF trace as a trace file of ours, what it holds in a sentence, and what is not certain about it. `origin` names
-/// the text in messages.
+/// A trace file of ours, what it holds in a sentence, and what the user should know about it.
+type Made = (String, String, Vec<String>);
+
+fn made(trace: &Trace, notes: Vec<String>) -> Made {
+    let (ranks, messages, collectives) = (trace.ranks, trace.messages.len(), trace.collectives.len());
+    let flows = trace.flows();
+    let holds = format!(
+        "{ranks} ranks, {messages} messages and {collectives} collectives: {flows} flows with the default algorithms"
+    );
+    (trace.to_string(), holds, notes)
+}
+
+/// The text of the VEF trace as a trace of ours. `origin` names the text in messages.
 #[pyfunction]
-pub(crate) fn import_vef(py: Python<'_>, text: &str, origin: &str) -> PyResult<(String, String, String)> {
-    let read = py.detach(|| {
-        read::vef(text).map(|trace| {
-            let (ranks, messages, collectives) = (trace.ranks, trace.messages.len(), trace.collectives.len());
-            let flows = trace.flows();
-            let holds = format!(
-                "{ranks} ranks, {messages} messages and {collectives} collectives: {flows} flows with the default algorithms"
-            );
-            (trace.to_string(), holds)
-        })
-    });
-    let (text, holds) = read.map_err(|error| bad_input(format!("error: {origin} {error}")))?;
-    Ok((text, holds, read::VEF_CAVEAT.to_owned()))
+pub(crate) fn import_vef(py: Python<'_>, text: &str, origin: &str) -> PyResult<Made> {
+    let read = py.detach(|| read::vef(text).map(|trace| made(&trace, vec![read::VEF_CAVEAT.to_owned()])));
+    read.map_err(|error| bad_input(format!("error: {origin} {error}")))
+}
+
+/// A workload of another tool as a trace of ours: `format` is `goal` (text or binary), `htsim` (a connection matrix) or `chakra` (a
+/// file for each NPU). `origin` names them in messages.
+#[pyfunction]
+pub(crate) fn import_workload(
+    py: Python<'_>,
+    format: &str,
+    files: Vec<Vec<u8>>,
+    origin: &str,
+) -> PyResult<Made> {
+    let text = |bytes: &[u8]| {
+        let wrong =
+            |error| bad_input(format!("error: {origin} is no text ({error}), as files of {format} are"));
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(wrong)
+    };
+    let first = files.first().map_or(&[][..], Vec::as_slice);
+    let read: Box<dyn FnOnce() -> Result<Imported, read::ImportError> + Send> = match format {
+        "goal" if first.starts_with(&read::GOAL_MAGIC.to_le_bytes()) => Box::new(|| read::goal_binary(first)),
+        "goal" => {
+            let text = text(first)?;
+            Box::new(move || read::goal(&text))
+        }
+        "htsim" => {
+            let text = text(first)?;
+            Box::new(move || read::htsim_matrix(&text))
+        }
+        "chakra" => Box::new(|| read::chakra(&files.iter().map(Vec::as_slice).collect::<Vec<_>>())),
+        _ => return Err(bad_input(format!("error: no workload format is called {format:?}"))),
+    };
+    let made = py.detach(|| read().map(|imported| made(&imported.trace, imported.notes)));
+    made.map_err(|error| bad_input(format!("error: {origin}: {error}")))
 }

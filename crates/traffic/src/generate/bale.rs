@@ -72,7 +72,14 @@ impl Bale {
         round.push(Act { pe: None, call: Call::Barrier, times: 1, line: 0 });
         let acts = round.repeat(rounds as usize);
         let groups = vec![Ranks { id: 0, members: (0..self.pes).collect() }];
-        Trace { ranks: self.pes, groups, messages: Vec::new(), collectives: Vec::new(), acts }
+        Trace {
+            ranks: self.pes,
+            groups,
+            tasks: Vec::new(),
+            messages: Vec::new(),
+            collectives: Vec::new(),
+            acts,
+        }
     }
 
     /// A PE's puts or gets.

@@ -59,6 +59,11 @@ impl Line<'_> {
         }
     }
 
+    /// The size after `key`, without which the line means nothing.
+    pub(super) fn needed_bytes_as(&self, key: &str) -> Result<Bytes, LineError> {
+        self.size(key)?.ok_or_else(|| self.error(format!("a flow needs `{key}` and a size")))
+    }
+
     /// The size after `bytes`, which `who` needs.
     pub(super) fn needed_bytes(&self, who: &str) -> Result<Bytes, LineError> {
         self.size("bytes")?.ok_or_else(|| self.error(format!("{who} needs `bytes` and a size")))

@@ -6,6 +6,7 @@
 //! group 1 0 2
 //! message 1 from 0 to 1 bytes 4KiB
 //! message 2 from 1 to 2 bytes 4096 after received 1 delay 500ns
+//! task 1 rank 2 after received 2 received 3 delay 1us
 //! collective 1 allreduce bytes 1MiB algorithm ring group 1 root 0
 //! join 1 rank 2 after received 2
 //! pe * put to +1 bytes 8 times 100
@@ -21,7 +22,7 @@ use super::LineError;
 use super::line::{Line, lines, shown};
 use crate::flow::MAX_SIZE;
 use crate::trace::{
-    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Trace,
+    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Task, Trace,
 };
 
 /// A record's place in a list by its name.
@@ -48,6 +49,7 @@ pub fn trace(text: &str) -> Result<Trace, LineError> {
 struct Reader {
     trace: Trace,
     groups: Names,
+    tasks: Names,
     messages: Names,
     collectives: Names,
     /// Messages of the collectives and programs so far.
@@ -74,10 +76,18 @@ impl Reader {
         };
         let ranks = ranks.ok_or_else(|| wrong(second.number))?;
         let groups = vec![Ranks { id: 0, members: (0..ranks).collect() }];
-        let trace = Trace { ranks, groups, messages: Vec::new(), collectives: Vec::new(), acts: Vec::new() };
+        let trace = Trace {
+            ranks,
+            groups,
+            tasks: Vec::new(),
+            messages: Vec::new(),
+            collectives: Vec::new(),
+            acts: Vec::new(),
+        };
         Ok(Self {
             trace,
             groups: [(0, 0)].into(),
+            tasks: Names::new(),
             messages: Names::new(),
             collectives: Names::new(),
             flows: 0,
@@ -100,11 +110,12 @@ impl Reader {
         match line.words[0] {
             "group" => self.group(line),
             "message" => self.message(line),
+            "task" => self.task(line),
             "collective" => self.collective(line),
             "join" => Ok(()),
             "pe" => self.act(line),
             word => {
-                let known = "group, message, collective, join, pe";
+                let known = "group, message, task, collective, join, pe";
                 Err(line.error(format!("`{}` is not one of {known}", shown(word))))
             }
         }
@@ -137,6 +148,24 @@ impl Reader {
         }
         named(line, "message", &mut self.messages, id, self.trace.messages.len())?;
         self.trace.messages.push(Message { id, src, dst, bytes, ready: Ready::AT_ONCE });
+        Ok(())
+    }
+
+    fn task(&mut self, line: &Line<'_>) -> Result<(), LineError> {
+        let until = line.words.iter().position(|word| *word == "after").unwrap_or(line.words.len());
+        let rest = line.words.iter().position(|word| *word == "delay").unwrap_or(line.words.len());
+        if rest < until && until < line.words.len() {
+            return Err(line.error("`delay` comes after what the task waits for".to_owned()));
+        }
+        let own = Line {
+            number: line.number,
+            words: [&line.words[..until.min(rest)], &line.words[rest..]].concat(),
+        };
+        own.only(2, &["rank", "delay"])?;
+        let (id, rank) = (line.id()?, self.rank(&own, "rank")?);
+        let delay = own.value("delay", "a time such as 500ns")?.unwrap_or(Span::ZERO);
+        named(line, "task", &mut self.tasks, id, self.trace.tasks.len())?;
+        self.trace.tasks.push(Task { id, rank, after: Vec::new(), delay, line: line.number });
         Ok(())
     }
 
@@ -216,6 +245,21 @@ impl Reader {
                 let ready = self.ready(line, rank)?;
                 self.trace.collectives[number as usize].joins[member] = ready;
             }
+            "task" => {
+                let number = self.tasks[&line.id()?] as usize;
+                let rank = self.trace.tasks[number].rank;
+                if let Some(at) = line.words.iter().position(|word| *word == "after") {
+                    let words = line.words[at + 1..].split(|word| *word == "delay").next().unwrap_or(&[]);
+                    let what = words
+                        .chunks(2)
+                        .map(|two| self.after(line, two, rank))
+                        .collect::<Result<Vec<_>, _>>()?;
+                    if what.is_empty() {
+                        return Err(line.error(AFTER.to_owned()));
+                    }
+                    self.trace.tasks[number].after = what;
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -227,8 +271,14 @@ impl Reader {
         let Some(at) = line.words.iter().position(|word| *word == "after") else {
             return Ok(Ready { after: After::Start, delay, line: line.number });
         };
-        let what = || line.error("after needs `sent`, `acked`, `received` or `done` and a number".to_owned());
-        let (&kind, id) = line.words.get(at + 1).zip(line.words.get(at + 2)).ok_or_else(what)?;
+        let end = line.words.len().min(at + 3);
+        Ok(Ready { after: self.after(line, &line.words[at + 1..end], rank)?, delay, line: line.number })
+    }
+
+    /// One thing that a record at `rank` waits for, in two words.
+    fn after(&self, line: &Line<'_>, words: &[&str], rank: u32) -> Result<After, LineError> {
+        let what = || line.error(AFTER.to_owned());
+        let &[kind, id] = words else { return Err(what()) };
         let id: u64 = id.parse().map_err(|_| what())?;
         let message = |names: &Names| {
             let unknown = || line.error(format!("there is no message {id}"));
@@ -255,11 +305,20 @@ impl Reader {
                 }
                 After::Done(number)
             }
+            "task" => {
+                let unknown = || line.error(format!("there is no task {id}"));
+                let number = *self.tasks.get(&id).ok_or_else(unknown)?;
+                local(line, self.trace.tasks[number as usize].rank, rank, &format!("task {id} is one of"))?;
+                After::Task(number)
+            }
             _ => return Err(what()),
         };
-        Ok(Ready { after, delay, line: line.number })
+        Ok(after)
     }
 }
+
+/// What stands after `after`.
+const AFTER: &str = "after needs `sent`, `acked`, `received`, `done` or `task` and a number";
 
 fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, LineError> {
     let Some(text) = line.value::<String>("algorithm", "a name")? else { return Ok(op.algorithms()[0]) };

@@ -128,7 +128,14 @@ fn start(header: &Line<'_>) -> Result<Trace, LineError> {
     let fits = u32::try_from(ranks).ok().filter(|ranks| (2..=MAX_RANKS).contains(ranks));
     let ranks = fits.ok_or_else(wrong)?;
     let groups = vec![Ranks { id: 0, members: (0..ranks).collect() }];
-    Ok(Trace { ranks, groups, messages: Vec::new(), collectives: Vec::new(), acts: Vec::new() })
+    Ok(Trace {
+        ranks,
+        groups,
+        tasks: Vec::new(),
+        messages: Vec::new(),
+        collectives: Vec::new(),
+        acts: Vec::new(),
+    })
 }
 
 struct Reader {

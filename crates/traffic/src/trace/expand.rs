@@ -5,7 +5,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use super::collective::Taken;
 use super::steps::{Event, Step};
-use super::{After, Collective, Ready, Trace};
+use super::{After, Collective, Trace};
 use crate::flow::{Flow, Group};
 use crate::read::LineError;
 
@@ -114,15 +114,22 @@ impl Trace {
             build.program.flows.push(Planned { src, dst, bytes, start });
         }
         let ends = Ends::new(self, &mut build);
+        for (number, task) in self.tasks.iter().enumerate() {
+            let events = task.after.iter().filter_map(|after| ends.event(self, *after, task.rank));
+            build.program.steps[ends.tasks as usize + number].after = events.collect();
+        }
         for (number, collective) in self.collectives.iter().enumerate() {
             self.take_apart(number, collective, &ends, &mut build);
         }
         for (number, message) in (0..).zip(&self.messages) {
-            if let Some(event) = ends.event(self, &message.ready, message.src) {
-                build.line = message.ready.line;
-                let step = build.step(message.src, vec![event], message.ready.delay);
-                build.program.steps[step as usize].starts.push(number);
-            }
+            let Some(event) = ends.event(self, message.ready.after, message.src) else { continue };
+            build.line = message.ready.line;
+            let step = match event {
+                // The task starts it by itself.
+                Event::Done(step) if message.ready.delay == Span::ZERO => step,
+                _ => build.step(message.src, vec![event], message.ready.delay),
+            };
+            build.program.steps[step as usize].starts.push(number);
         }
         self.carry_out(&mut build)?;
         build.check()?;
@@ -133,7 +140,7 @@ impl Trace {
         let members = &self.groups[collective.group as usize].members;
         let joins = (0..members.len()).map(|member| ends.join(number, member));
         for (member, (join, ready)) in joins.clone().zip(&collective.joins).enumerate() {
-            let after = ends.event(self, ready, members[member]);
+            let after = ends.event(self, ready.after, members[member]);
             build.program.steps[join as usize].after = after.into_iter().collect();
         }
         build.line = collective.line;
@@ -147,8 +154,10 @@ impl Trace {
     }
 }
 
-/// Two steps for each member of each collective: when it joins, and when it has done its part.
+/// Two steps for each member of each collective: when it joins, and when it has done its part; then one for each task.
 struct Ends {
+    /// Step of the first task.
+    tasks: u32,
     /// First step of each collective.
     first: Vec<u32>,
     /// The member that a rank is, by group.
@@ -169,7 +178,12 @@ impl Ends {
                 build.step(*rank, Vec::new(), Span::ZERO);
             }
         }
-        Self { first, member: trace.groups.iter().map(member).collect() }
+        let tasks = build.program.steps.len() as u32;
+        for task in &trace.tasks {
+            build.line = task.line;
+            build.step(task.rank, Vec::new(), task.delay);
+        }
+        Self { tasks, first, member: trace.groups.iter().map(member).collect() }
     }
 
     fn join(&self, collective: usize, member: usize) -> u32 {
@@ -181,12 +195,13 @@ impl Ends {
     }
 
     /// What a record at `rank` waits for.
-    fn event(&self, trace: &Trace, ready: &Ready, rank: u32) -> Option<Event> {
-        match ready.after {
+    fn event(&self, trace: &Trace, after: After, rank: u32) -> Option<Event> {
+        match after {
             After::Start => None,
             After::Sent(message) => Some(Event::Sent(message)),
             After::Acked(message) => Some(Event::Acked(message)),
             After::Received(message) => Some(Event::Received(message)),
+            After::Task(task) => Some(Event::Done(self.tasks + task)),
             After::Done(number) => {
                 let group = trace.collectives[number as usize].group as usize;
                 Some(Event::Done(self.end(number as usize, self.member[group][&rank])))
@@ -240,7 +255,7 @@ impl Build {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Algorithm, Op, Ranks};
+    use super::super::{Algorithm, Op, Ranks, Ready};
     use super::*;
 
     /// One collective of `n` ranks that all join at the start; member 1 is the root where there is one.
@@ -250,7 +265,14 @@ mod tests {
         let bytes = Bytes::new(bytes);
         let collective = Collective { id: 1, op, algorithm, bytes, group: 0, root: 1 % n, joins, line: 3 };
         let groups = vec![Ranks { id: 0, members }];
-        Trace { ranks: n, groups, messages: Vec::new(), collectives: vec![collective], acts: Vec::new() }
+        Trace {
+            ranks: n,
+            groups,
+            tasks: Vec::new(),
+            messages: Vec::new(),
+            collectives: vec![collective],
+            acts: Vec::new(),
+        }
     }
 
     /// (from, to, bytes) of all messages, sorted.

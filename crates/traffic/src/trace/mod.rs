@@ -39,6 +39,8 @@ pub enum After {
     Received(u32),
     /// The rank has finished its part in this collective.
     Done(u32),
+    /// This task of the rank is done.
+    Task(u32),
 }
 
 /// When a record is ready, and where it stands.
@@ -55,6 +57,21 @@ pub struct Ready {
 impl Ready {
     /// At the start.
     pub const AT_ONCE: Self = Self { after: After::Start, delay: Span::ZERO, line: 0 };
+}
+
+/// Work of a rank: it begins when all of several things have happened there, and takes a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its name in the file.
+    pub id: u64,
+    /// Whose it is.
+    pub rank: u32,
+    /// What must have happened; nothing: it begins at the start.
+    pub after: Vec<After>,
+    /// How long it takes.
+    pub delay: Span,
+    /// Line of the file; 0: none.
+    pub line: usize,
 }
 
 /// A message between two ranks.
@@ -109,6 +126,8 @@ pub struct Trace {
     pub ranks: u32,
     /// Groups for collectives; the first holds all ranks.
     pub groups: Vec<Ranks>,
+    /// Work between messages.
+    pub tasks: Vec<Task>,
     /// Messages.
     pub messages: Vec<Message>,
     /// Collectives.

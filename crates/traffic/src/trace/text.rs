@@ -18,6 +18,14 @@ impl Display for Trace {
             }
             writeln!(out)?;
         }
+        for task in &self.tasks {
+            write!(out, "task {} rank {}", task.id, task.rank)?;
+            if !task.after.is_empty() {
+                write!(out, " after")?;
+            }
+            task.after.iter().try_for_each(|after| self.write_after(*after, out))?;
+            write_delay(task.delay, out)?;
+        }
         for message in &self.messages {
             let (id, src, dst, bytes) = (message.id, message.src, message.dst, message.bytes.get());
             write!(out, "message {id} from {src} to {dst} bytes {bytes}")?;
@@ -50,20 +58,31 @@ impl Trace {
     }
 
     fn write_ready(&self, ready: &Ready, out: &mut Formatter<'_>) -> fmt::Result {
-        match ready.after {
-            After::Start => {}
-            After::Sent(message) => write!(out, " after sent {}", self.messages[message as usize].id)?,
-            After::Acked(message) => write!(out, " after acked {}", self.messages[message as usize].id)?,
-            After::Received(message) => {
-                write!(out, " after received {}", self.messages[message as usize].id)?;
-            }
-            After::Done(number) => write!(out, " after done {}", self.collectives[number as usize].id)?,
+        if ready.after != After::Start {
+            write!(out, " after")?;
         }
-        if ready.delay > Span::ZERO {
-            write!(out, " delay {}ps", ready.delay.as_ps())?;
-        }
-        writeln!(out)
+        self.write_after(ready.after, out)?;
+        write_delay(ready.delay, out)
     }
+
+    fn write_after(&self, after: After, out: &mut Formatter<'_>) -> fmt::Result {
+        match after {
+            After::Start => Ok(()),
+            After::Sent(message) => write!(out, " sent {}", self.messages[message as usize].id),
+            After::Acked(message) => write!(out, " acked {}", self.messages[message as usize].id),
+            After::Received(message) => write!(out, " received {}", self.messages[message as usize].id),
+            After::Done(number) => write!(out, " done {}", self.collectives[number as usize].id),
+            After::Task(task) => write!(out, " task {}", self.tasks[task as usize].id),
+        }
+    }
+}
+
+/// The end of a line: how long it takes, if that is any time.
+fn write_delay(delay: Span, out: &mut Formatter<'_>) -> fmt::Result {
+    if delay > Span::ZERO {
+        write!(out, " delay {}ps", delay.as_ps())?;
+    }
+    writeln!(out)
 }
 
 impl Display for Peer {

@@ -1,5 +1,6 @@
 //! Traces good and bad.
 use super::*;
+use crate::trace::Event;
 
 const SMALL: &str = "backwater-trace 1
 # four ranks, and a group of two
@@ -11,6 +12,9 @@ collective 5 reduce bytes 1000 algorithm linear group 7 root 2
 join 5 rank 2 after received 2
 message 3 from 0 to 3 bytes 8 after done 5 delay 1us
 message 4 from 0 to 2 bytes 8 after acked 3
+task 9 rank 2 after received 2 received 4 done 5 delay 2us
+task 10 rank 2 after task 9
+message 5 from 2 to 3 bytes 8 after task 10
 pe * put-nbi to +1 bytes 8 times 3
 pe 2 compute 1us
 pe 2 get from 0 bytes 1KiB
@@ -20,7 +24,7 @@ pe * barrier
 #[test]
 fn a_trace_says_who_sends_what_after_what() {
     let read = trace(SMALL).expect("a good trace");
-    assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 4, 5 + 12 + 2 + 8));
+    assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 5, 6 + 12 + 2 + 8));
     assert_eq!(read.messages[0].bytes, Bytes::new(4096));
     let Ready { after, delay, line } = read.messages[1].ready;
     assert_eq!((after, delay, line), (After::Received(0), Span::from_ns(500), 6));
@@ -37,6 +41,37 @@ fn a_trace_that_is_written_is_read_back_the_same() {
     assert_eq!((&again.groups, again.flows()), (&read.groups, read.flows()));
     assert_eq!(again.to_string(), read.to_string());
     assert_eq!(again.expand().expect("no circle"), read.expand().expect("no circle"));
+}
+
+#[test]
+fn a_task_waits_for_all_that_it_names_and_then_takes_its_time() {
+    let read = trace(SMALL).expect("a good trace");
+    assert_eq!(read.tasks[0].after, [After::Received(1), After::Received(3), After::Done(0)]);
+    let program = read.expand().expect("no circle");
+    // The last message starts with the task that it waits for, which waits for the other task.
+    let starting = program.steps.iter().position(|step| step.starts.contains(&4)).expect("it starts");
+    let [Event::Done(before)] = program.steps[starting].after[..] else { panic!("one task") };
+    let waited = &program.steps[before as usize];
+    assert_eq!((waited.host, waited.after.len(), waited.delay), (2, 3, Span::from_us(2)));
+}
+
+#[test]
+fn what_is_wrong_with_a_task_is_said_with_its_line() {
+    refused("task 1 rank 4", 4, "there is no rank 4");
+    refused(
+        "task 1 rank 1 after",
+        4,
+        "after needs `sent`, `acked`, `received`, `done` or `task` and a number",
+    );
+    refused("task 1 rank 1 after received", 4, "after needs");
+    refused("task 1 rank 1 after received 1 sent", 4, "after needs");
+    refused("task 1 rank 1 after received 2", 4, "there is no message 2");
+    refused("task 1 rank 2 after received 1", 4, "rank 2, which cannot know it");
+    refused("task 1 rank 1 delay 1us after received 1", 4, "`delay` comes after what the task waits for");
+    refused("task 1 rank 1 after task 1", 4, "never becomes ready");
+    refused("task 1 rank 1\ntask 2 rank 2 after task 1", 5, "task 1 is one of rank 1");
+    refused("task 1 rank 1\ntask 1 rank 2", 5, "two of task 1");
+    refused("task 1", 4, "a task needs `rank` and a rank");
 }
 
 #[track_caller]

@@ -1,0 +1,14 @@
+//! Any bytes are a binary GOAL schedule or refused with a place.
+#![no_main]
+use backwater_traffic::read;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    match read::goal_binary(bytes) {
+        Ok(imported) => {
+            let again = read::trace(&imported.trace.to_string()).expect("what was written");
+            assert_eq!(again.flows(), imported.trace.flows());
+        }
+        Err(error) => assert!(!error.place.is_empty() && !error.what.is_empty()),
+    }
+});

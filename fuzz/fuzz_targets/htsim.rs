@@ -1,0 +1,18 @@
+//! Any text is a connection matrix of htsim or refused with a line.
+#![no_main]
+use backwater_traffic::read;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.windows(2).any(|two| two[0] == "Nodes" && two[1].len() > 3) {
+        return;
+    }
+    match read::htsim_matrix(text) {
+        Ok(imported) => {
+            let again = read::trace(&imported.trace.to_string()).expect("what was written");
+            assert_eq!(again.expand(), imported.trace.expand());
+        }
+        Err(error) => assert!(!error.place.is_empty() && !error.what.is_empty()),
+    }
+});

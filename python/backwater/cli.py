@@ -71,6 +71,17 @@ trace = App(name="trace", help="Messages that depend on each other: traces of ap
 trace.command("backwater.commands.trace:import_", name="import", help="Make a trace file of a VEF trace.")
 app.command(trace)
 
+import_ = App(name="import", help="Networks and workloads of other tools as scenarios.")
+for name, summary in (
+    ("hpcc", "Make a scenario of a config.txt of the HPCC simulator (ns-3)."),
+    ("htsim", "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo)."),
+    ("goal", "Make a scenario of a GOAL schedule, text or binary."),
+    ("chakra", "Make a scenario of Chakra execution traces, one file for each NPU."),
+    ("vef", "Make a scenario of a VEF trace."),
+):
+    import_.command(f"backwater.commands.import_:{name}", help=summary)
+app.command(import_)
+
 export = App(name="export", help="Results for other tools.")
 for name, summary in (
     ("fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),

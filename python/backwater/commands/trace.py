@@ -29,10 +29,11 @@ def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> Non
         raise UsageError(f"{file} cannot be read ({error.strerror}); name a VEF trace") from None
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not text, as VEF traces are; unpack it if it is compressed") from None
-    trace, holds, caveat = _core.import_vef(text, str(file))
+    trace, holds, notes = _core.import_vef(text, str(file))
     try:
         out.write_text(trace, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
     print(f"{out}: {holds}")
-    print(f"note: {caveat}", file=sys.stderr)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)

@@ -1,0 +1,65 @@
+"""Networks and workloads of other tools as scenarios of ours.
+
+Every importer makes a folder with a scenario that runs as it is and the files that it names; nothing is written if anything in
+the input is wrong. What means something else here is a note.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backwater.errors import UsageError
+
+
+@dataclass
+class Imported:
+    """A scenario in the making: its files by name (`scenario.toml` among them), and what the user should know."""
+
+    files: dict[str, str]
+    holds: str
+    notes: list[str] = field(default_factory=list)
+
+
+def read_bytes(file: Path, what: str) -> bytes:
+    """A file's bytes."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror}); name {what}") from None
+    if not content:
+        raise UsageError(f"{file} is empty; {what} is expected")
+    return content
+
+
+def read_text(file: Path, what: str) -> str:
+    """A file's text."""
+    try:
+        return read_bytes(file, what).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
+
+
+def write(imported: Imported, out: Path) -> Path:
+    """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out} exists and is not an empty folder; name another one")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+    try:
+        for name, text in imported.files.items():
+            (made / name).write_text(text, encoding="utf-8")
+        made.chmod(0o755)
+        if out.exists():
+            out.rmdir()
+        made.rename(out)
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return out / "scenario.toml"

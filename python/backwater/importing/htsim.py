@@ -1,0 +1,169 @@
+"""Fat trees of htsim (`.topo`) as topology files of the HPCC simulator, which name every link.
+
+::
+
+    Nodes 8
+    Tiers 2
+    Podsize 8
+    Tier 0
+    Downlink_speed_Gbps 100
+    Radix_Down 4
+    Radix_Up 2
+    Downlink_Latency_ns 1000
+    Tier 1
+    Downlink_speed_Gbps 100
+    Radix_Down 2
+    Downlink_Latency_ns 1000
+
+Tier 0 are the switches that hosts stand at. A tier's downlinks are its links towards the hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from backwater.errors import UsageError
+
+#: The most links that are written; htsim's largest fat trees have fewer.
+_MOST_LINKS = 4_000_000
+
+_TIER_KEYS = {
+    "downlink_speed_gbps": "a rate in Gbps",
+    "radix_down": "a number of ports",
+    "radix_up": "a number of ports",
+    "downlink_latency_ns": "a time in ns",
+    "switch_latency_ns": "a time in ns",
+    "oversubscribed": "a ratio",
+    "bundle": "a number of links",
+    "queue_up": "a number of bytes",
+    "queue_down": "a number of bytes",
+}
+
+
+@dataclass
+class _Tier:
+    line: int
+    values: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Shape:
+    """Switches of each tier, and how many links a switch of a tier has to each one above that it is connected to."""
+
+    nodes: int
+    switches: list[int]
+    links: list[tuple[int, int, int]]
+
+
+def network(text: str, origin: str) -> tuple[str, int, list[str]]:
+    """The topology as a file of the HPCC simulator, the number of its hosts, and what the user should know.
+
+    UsageError names the line that is wrong.
+    """
+    head, tiers = _read(text, origin)
+    shape = _shape(head, tiers, origin)
+    lines = [_line(a, b, tiers[tier]) for a, b, tier in shape.links]
+    count = shape.nodes + sum(shape.switches)
+    switches = " ".join(str(switch) for switch in range(shape.nodes, count))
+    notes = []
+    if any(tier.values.get("switch_latency_ns") for tier in tiers):
+        notes.append("Switch_Latency_ns is not modelled: switches forward without a delay of their own")
+    if any("queue_up" in tier.values or "queue_down" in tier.values for tier in tiers):
+        notes.append("Queue_Up and Queue_Down are not kept: buffers are those of [switch]")
+    if any(tier.values.get("oversubscribed", 1) != 1 for tier in tiers):
+        notes.append("Oversubscribed is not used: what the links are is said by Radix_Up, Radix_Down and Bundle")
+    body = "\n".join(lines)
+    return f"{count} {sum(shape.switches)} {len(lines)}\n{switches}\n{body}\n", shape.nodes, notes
+
+
+def _wrong(origin: str, line: int, what: str) -> UsageError:
+    return UsageError(f"{origin}: line {line}: {what}")
+
+
+def _read(text: str, origin: str) -> tuple[dict[str, int], list[_Tier]]:
+    head: dict[str, int] = {}
+    tiers: list[_Tier] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        words = raw.split("#")[0].split()
+        if not words:
+            continue
+        key = words[0].lower()
+        if key == "tier":
+            if _number(words, "the number of a tier", origin, number) != len(tiers):
+                raise _wrong(origin, number, f"tier {len(tiers)} is expected here: tiers follow each other from 0")
+            tiers.append(_Tier(number))
+        elif not tiers and key in ("nodes", "tiers", "podsize"):
+            head[key] = _number(words, "a number from 1", origin, number)
+        elif tiers and key in _TIER_KEYS:
+            tiers[-1].values[key] = _number(words, _TIER_KEYS[key], origin, number)
+        else:
+            known = ", ".join(("Nodes", "Tiers", "Podsize", "Tier"))
+            if tiers:
+                known = ", ".join(word.title() for word in _TIER_KEYS)
+            raise _wrong(origin, number, f"{words[0][:40]!r} is not one of {known}")
+    last = max(1, len(text.splitlines()))
+    for key in ("nodes", "tiers"):
+        if head.get(key, 0) < 1:
+            raise _wrong(origin, last, f"{key.title()} is missing or 0")
+    if head["tiers"] not in (2, 3) or len(tiers) != head["tiers"]:
+        raise _wrong(origin, last, f"Tiers {head['tiers']} with {len(tiers)} tiers described; 2 or 3 are possible")
+    return head, tiers
+
+
+def _number(words: list[str], what: str, origin: str, line: int) -> int:
+    if len(words) != 2 or not words[1].isascii() or not words[1].isdecimal() or len(words[1]) > 9:
+        raise _wrong(origin, line, f"{words[0][:40]} needs {what}, and nothing else")
+    return int(words[1])
+
+
+def _of(tier: _Tier, key: str, origin: str, default: int | None = None) -> int:
+    value = tier.values.get(key, default)
+    if value is None or value < 1:
+        raise _wrong(origin, tier.line, f"this tier needs {key.title()}, from 1")
+    return value
+
+
+def _divided(number: int, by: int, what: str, origin: str, line: int) -> int:
+    if number % by:
+        raise _wrong(origin, line, f"{what}: {number} is no multiple of {by}")
+    return number // by
+
+
+def _shape(head: dict[str, int], tiers: list[_Tier], origin: str) -> _Shape:
+    nodes = head["nodes"]
+    pod = head.get("podsize", nodes) if len(tiers) == 3 else nodes
+    if pod < 1:
+        raise _wrong(origin, 1, "Podsize is 0")
+    pods = _divided(nodes, pod, "Nodes over Podsize", origin, 1)
+    down = _of(tiers[0], "radix_down", origin)
+    leaves = _divided(pod, down, "hosts of a pod over Radix_Down of tier 0", origin, tiers[0].line)
+    up = _of(tiers[0], "radix_up", origin)
+    ports = _of(tiers[1], "radix_down", origin)
+    above = _divided(leaves * up, ports, "uplinks of a pod over Radix_Down of tier 1", origin, tiers[1].line)
+    parallel = _divided(up, above, "Radix_Up of tier 0 over the switches above it", origin, tiers[0].line)
+    switches = [pods * leaves, pods * above]
+    total = nodes + switches[0] * up
+    cores = beside = stripe = 0
+    if len(tiers) == 3:
+        up_1, ports_2 = _of(tiers[1], "radix_up", origin), _of(tiers[2], "radix_down", origin)
+        cores = _divided(switches[1] * up_1, ports_2, "uplinks of tier 1 over Radix_Down of tier 2", origin, tiers[2].line)
+        stripe = _divided(cores, above, "switches of tier 2 over those of tier 1 in a pod", origin, tiers[2].line)
+        beside = _divided(up_1, stripe, "Radix_Up of tier 1 over the switches above it", origin, tiers[1].line)
+        switches.append(cores)
+        total += switches[1] * up_1
+    if total > _MOST_LINKS:
+        raise _wrong(origin, 1, f"this network has {total} links; at most {_MOST_LINKS} can be written")
+    links = [(host, nodes + host // down, 0) for host in range(nodes)]
+    first_above, first_core = nodes + switches[0], nodes + switches[0] + switches[1]
+    for leaf in range(switches[0]):
+        inside = first_above + leaf // leaves * above
+        links += [(nodes + leaf, inside + other, 1) for other in range(above) for _ in range(parallel)]
+    for switch in range(switches[1] if cores else 0):
+        first = first_core + switch % above * stripe
+        links += [(first_above + switch, first + other, 2) for other in range(stripe) for _ in range(beside)]
+    return _Shape(nodes, switches, links)
+
+
+def _line(a: int, b: int, tier: _Tier) -> str:
+    rate = tier.values.get("downlink_speed_gbps", 100) or 100
+    return f"{a} {b} {rate}Gbps {tier.values.get('downlink_latency_ns', 1000)}ns 0"

@@ -1,0 +1,256 @@
+"""Networks and workloads of other tools: what they become, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from backwater.cli import main
+from backwater.errors import Exit, UsageError
+from backwater.importing import hpcc, htsim
+from backwater.results import Results
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+TOPO = """Nodes 8
+Tiers 2
+Podsize 8
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Downlink_Latency_ns 500
+Tier 1
+Downlink_speed_Gbps 200
+Radix_Down 2
+Downlink_Latency_ns 1000
+"""
+
+THREE = """Nodes 16
+Tiers 3
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 1000
+"""
+
+MATRIX = """Nodes 8
+Connections 2
+0->5 id 1 start 0 size 100000 recv_done_trigger 1
+5->1 id 2 trigger 1 size 50000
+trigger id 1 oneshot
+"""
+
+GOAL = """num_ranks 2
+rank 0 { a: calc 1000 b: send 10000b to 1 tag 5 b requires a }
+rank 1 { recv 10000b from 0 tag 5 }
+"""
+
+
+def _links(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()[2:]]
+
+
+def test_a_leaf_spine_of_htsim_has_its_hosts_its_switches_and_its_links() -> None:
+    text, hosts, notes = htsim.network(TOPO, "a.topo")
+    # 8 hosts, 2 leaves, 2 spines: 4 uplinks over 2 ports of each spine
+    assert (text.splitlines()[0], text.splitlines()[1], hosts, notes) == ("12 4 12", "8 9 10 11", 8, [])
+    links = _links(text)
+    assert links[0] == ["0", "8", "100Gbps", "500ns", "0"]
+    assert links[8:] == [[str(a), str(b), "200Gbps", "1000ns", "0"] for a in (8, 9) for b in (10, 11)]
+
+
+def test_a_fat_tree_of_htsim_is_the_k_4_fat_tree() -> None:
+    networkx = pytest.importorskip("networkx")
+    text, hosts, _ = htsim.network(THREE, "a.topo")
+    assert hosts == 16
+    made = networkx.Graph([(int(a), int(b)) for a, b, *_ in _links(text)])
+    # 8 leaves, 8 above them, 4 cores; every switch has 4 ports
+    assert made.number_of_nodes() == 16 + 8 + 8 + 4
+    assert {made.degree(node) for node in range(16)} == {1}
+    assert {made.degree(node) for node in range(16, 36)} == {4}
+    assert networkx.diameter(made) == 6
+    # Two hosts of different pods: as many ways as a leaf has uplinks.
+    assert networkx.edge_connectivity(made, 16, 22) == 4 - 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("Nodes 8", "Nodes eight", "line 1: Nodes needs a number from 1, and nothing else"),
+        ("Nodes 8", "", "line 12: Nodes is missing or 0"),
+        ("Tiers 2", "Tiers 4", "line 12: Tiers 4 with 2 tiers described; 2 or 3 are possible"),
+        ("Tier 1", "Tier 2", "line 9: tier 1 is expected here: tiers follow each other from 0"),
+        ("Radix_Down 4", "Radix_Down 3", "line 4: hosts of a pod over Radix_Down of tier 0: 8 is no multiple of 3"),
+        ("Radix_Up 2", "", "line 4: this tier needs Radix_Up, from 1"),
+        ("Radix_Up 2", "Radix_Sideways 2", "line 7: 'Radix_Sideways' is not one of Downlink_Speed_Gbps, "),
+        ("Radix_Down 2", "Radix_Down 3", "line 9: uplinks of a pod over Radix_Down of tier 1: 4 is no multiple of 3"),
+        ("Nodes 8", "Nodes 800000000", "line 1: this network has "),
+    ],
+)
+def test_what_is_wrong_with_a_topology_of_htsim_is_said_with_its_line(before: str, after: str, message: str) -> None:
+    text = TOPO.replace(before, after, 1)
+    if after.startswith("Nodes 8000"):
+        text = text.replace("Podsize 8", "Podsize 800000000")
+    with pytest.raises(UsageError) as told:
+        htsim.network(text, "a.topo")
+    assert str(told.value).startswith(f"a.topo: {message}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*TOPO.splitlines(), *THREE.splitlines(), "Tier x", "Bundle 2", "-1", "Nodes 0"])))
+def test_any_topology_file_is_read_or_refused_with_a_line(lines: list[str]) -> None:
+    try:
+        text, hosts, _ = htsim.network("\n".join(lines), "a.topo")
+    except UsageError as error:
+        assert str(error).startswith("a.topo: line ")
+    else:
+        assert len(_links(text)) >= hosts
+
+
+def _run(folder: Path) -> Results:
+    assert main(["run", str(folder / "scenario.toml"), "--out", str(folder / "results")]) in (Exit.OK, Exit.CAVEATS)
+    return next(Results.find(folder / "results"))
+
+
+def test_a_matrix_and_its_topology_become_a_scenario_that_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.cm").write_text(MATRIX)
+    (tmp_path / "a.topo").write_text(TOPO)
+    words = ["import", "htsim", str(tmp_path / "a.cm"), "--topology", str(tmp_path / "a.topo")]
+    assert main([*words, "--out", str(tmp_path / "made")]) == Exit.OK
+    run = _run(tmp_path / "made")
+    first, second = run.flows.sort("flow").collect().iter_rows(named=True)
+    assert (first["size_bytes"], second["size_bytes"]) == (100_000, 50_000)
+    # The second starts at the host at which the first ends, when it ends.
+    assert second["start_ps"] == first["finish_ps"]
+    assert second["src"] == first["dst"]
+
+
+def test_a_goal_schedule_becomes_a_scenario_whose_messages_wait_for_computations(tmp_path: Path) -> None:
+    (tmp_path / "a.goal").write_text(GOAL)
+    assert main(["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path / "made")]) == Exit.OK
+    run = _run(tmp_path / "made")
+    # `calc 1000` are 1000 ns.
+    assert run.flows.collect()["start_ps"].to_list() == [1_000_000]
+
+
+CONFIG = """ENABLE_QCN 1
+CC_MODE 1
+TOPOLOGY_FILE topo.txt
+FLOW_FILE flows.txt
+SIMULATOR_STOP_TIME 2.01
+PACKET_PAYLOAD_SIZE 1000
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+RP_TIMER 900
+EWMA_GAIN 0.00390625
+RATE_AI 50Mb/s
+MIN_RATE 100Mb/s
+KMAX_MAP 1 100000000000 1600
+KMIN_MAP 1 100000000000 400
+PMAX_MAP 1 100000000000 0.2
+BUFFER_SIZE 32
+LINK_DOWN 0 0 0
+"""
+NETWORK = "4 1 3\n3\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0\n"
+FLOWS = "2\n0 2 3 100 100000 2.0\n1 2 3 100 100000 2.0\n"
+
+
+def _config(folder: Path, text: str) -> Path:
+    (folder / "topo.txt").write_text(NETWORK)
+    (folder / "flows.txt").write_text(FLOWS)
+    file = folder / "config.txt"
+    file.write_text(text)
+    return file
+
+
+def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _config(tmp_path, CONFIG)
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made"), "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["notes"] == ["LINK_DOWN 0 0 0 (line 17) is not carried over"]
+    run = _run(tmp_path / "made")
+    cc = run.meta["scenario"]["cc"]
+    assert (cc["kind"], cc["alpha-timer"], cc["rate-timer"], cc["rate-ai"]) == ("dcqcn", "1us", "900us", "50Mbps")
+    detector = run.meta["scenario"]["switch"]["detector"]
+    assert [(row["kmin"], row["kmax"], row["pmax"]) for row in detector["by-rate"]] == [("400KB", "1.6MB", 0.2)]
+    assert run.flows.collect().height == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("CC_MODE 1", "CC_MODE 10", "line 2: CC_MODE 10 is not one of 1 (dcqcn), 3 (hpcc), 7 (timely), 8 (dctcp)"),
+        ("CC_MODE 1", "CC_MODE fast", "line 2: CC_MODE 'fast' is not one number from 0"),
+        ("CC_MODE 1", "CC_MODE", "line 2: CC_MODE has no value"),
+        ("CC_MODE 1", "cc-mode 1", "line 2: 'cc-mode' is no key such as CC_MODE"),
+        ("RATE_AI 50Mb/s", "RATE_AI fiftyMb/s", "line 11: RATE_AI 'fiftyMb/s' is not a rate such as 50Mb/s"),
+        ("KMAX_MAP 1", "KMAX_MAP 2", "line 13: KMAX_MAP is not `n rate value rate value ...` with n pairs"),
+        ("KMIN_MAP 1 1", "KMIN_MAP 1 2", "line 14: KMIN_MAP does not name the link rates that KMAX_MAP names"),
+        ("STOP_TIME 2.01", "STOP_TIME 1.5", "line 5: SIMULATOR_STOP_TIME 1.5 is not after 2 s, when flows start"),
+        ("topo.txt", "other.txt", "line 3: TOPOLOGY_FILE other.txt was not found beside the file"),
+    ],
+)
+def test_what_is_wrong_with_a_config_is_said_with_its_line_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, message: str
+) -> None:
+    file = _config(tmp_path, CONFIG.replace(before, after, 1))
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.BAD_INPUT
+    assert f"{file}: {message}" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([*CONFIG.splitlines(), "KMAX_MAP", "KMAX_MAP nan", "RATE_AI -1", "x", "CC_MODE 1e99"])))
+def test_any_config_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    file = _config(tmp_path_factory.getbasetemp(), "\n".join(lines) or " ")
+    try:
+        made = hpcc.load(file)
+    except UsageError as error:
+        assert str(file) in str(error)
+    else:
+        assert set(made.files) == {"scenario.toml", "topology.txt", "flow.txt"}
+
+
+@pytest.mark.parametrize(
+    ("format_", "content", "message"),
+    [
+        ("goal", b"", "a is empty; a GOAL schedule, text or binary is expected"),
+        ("goal", b"num_ranks 1", "line 1: num_ranks 1 is not a number from 2 to 65536"),
+        ("goal", b"\xff\xfe", "is no text"),
+        ("htsim", b"Nodes 4\n0->9 start 0 size 1", "line 2: there is no node 9; the 4 nodes are 0 to 3"),
+        ("chakra", b"\x00", "there are 1 files, one for each NPU"),
+        ("vef", b"VEF", "line 1: "),
+    ],
+)
+def test_what_is_wrong_with_a_workload_is_said_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str, content: bytes, message: str
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(content)
+    assert main(["import", format_, str(file), "--out", str(tmp_path / "made")]) == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a"]
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.goal").write_text(GOAL)
+    assert main(["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path)]) == Exit.BAD_INPUT
+    assert "is not an empty folder" in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.goal"]

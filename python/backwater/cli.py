@@ -87,6 +87,7 @@ for name, summary in (
     ("fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
     ("pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
     ("perfetto", "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks."),
+    ("pcapng", "Write a capture that Wireshark dissects of the ports in probe.frames."),
     ("csv", "Write tables as CSV, one file each."),
 ):
     export.command(f"backwater.commands.export:{name}", help=summary)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -144,3 +146,60 @@ def test_what_cannot_be_exported_is_said(
     assert main(["export", *words]) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
     assert sorted(run.folder.iterdir()) == before
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("capture")
+    file = folder / "two.toml"
+    text = SCENARIO.replace('kind = "none"', 'kind = "dcqcn"') + 'frames = ["s->h0", "s->h1", "h1->s"]\n'
+    marking = '[switch.detector]\nkind = "red"\nkmin = "5KB"\nkmax = "5KB"\npmax = 1.0\n\n[cc]'
+    file.write_text(text.replace("[cc]", marking), encoding="utf-8")
+    assert main(["run", str(file), "--out", str(folder / "results")]) == Exit.OK
+    return next(Results.find(folder / "results"))
+
+
+def _dissected(capture: Path, shown: str, *fields: str) -> list[list[str]]:
+    words = ["tshark", "-n", "-r", str(capture), "-Y", shown, "-T", "fields"]
+    for field in fields:
+        words += ["-e", field]
+    out = subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603
+    return [line.split("\t") for line in out.stdout.splitlines()]
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark_reads_every_frame_of_a_capture(captured: Results, tmp_path: Path) -> None:
+    out = tmp_path / "two.pcapng"
+    assert main(["export", "pcapng", str(captured.folder), "--out", str(out)]) == Exit.OK
+    frames = captured.frames.collect()
+    everything = _dissected(out, "frame", "frame.time_epoch", "frame.interface_name")
+    assert len(everything) == frames.height
+    assert {name for _, name in everything} == {"s->h0", "s->h1", "h1->s"}
+    kinds = frames.group_by(pl.col("kind").cast(pl.String)).len().rows()
+    count = dict(kinds)
+    # SEND first, middle, last; ECN bits 3 are CE. Two flows of 30 packets to h0.
+    data = _dissected(
+        out, "infiniband.bth.opcode <= 4 && ip.dst == 10.0.0.1", "ip.src", "infiniband.bth.psn", "ip.dsfield.ecn"
+    )
+    to_h0 = frames.filter((pl.col("port").cast(pl.String) == "s->h0") & (pl.col("kind").cast(pl.String) == "data"))
+    from_h1 = frames.filter((pl.col("port").cast(pl.String) == "h1->s") & (pl.col("kind").cast(pl.String) == "data"))
+    assert len(data) == to_h0.height + from_h1.height
+    assert sum(ecn == "3" for *_, ecn in data) == to_h0.filter(pl.col("code").cast(pl.String) == "CE").height > 0
+    assert len(_dissected(out, "infiniband.bth.opcode == 129", "ip.src")) == count["cnp"] > 0
+    # tshark calls PFC "CBFC"
+    pauses = _dissected(out, "macc.opcode == 0x0101", "macc.cbfc.enbv", "macc.cbfc.pause_time.c3")
+    assert len(pauses) == count["pfc"] > 0
+    assert not _dissected(out, "_ws.malformed", "frame.number")
+
+
+def test_a_run_without_frames_says_how_to_record_them(run: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "pcapng", str(run.folder)]) == Exit.BAD_INPUT
+    assert "has no table of frames; run the scenario again with the ports to capture" in capsys.readouterr().err
+
+
+def test_a_port_that_was_not_recorded_is_named(captured: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "pcapng", str(captured.folder), "--ports", "h2->s"]) == Exit.BAD_INPUT
+    assert "no frame of 'h2->s' was recorded" in capsys.readouterr().err
+    assert main(["export", "pcapng", str(captured.folder), "--snap", "20"]) == Exit.BAD_INPUT
+    assert "20 bytes are too few to dissect; keep at least 64 of each frame" in capsys.readouterr().err
+    assert not list(captured.folder.glob("*.pcapng"))

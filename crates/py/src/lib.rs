@@ -1,5 +1,6 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
 mod calculate;
+mod capture;
 mod errors;
 mod functions;
 mod network;
@@ -91,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;

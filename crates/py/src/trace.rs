@@ -24,22 +24,22 @@ pub(crate) fn import_vef(py: Python<'_>, text: &str, origin: &str) -> PyResult<M
     read.map_err(|error| bad_input(format!("error: {origin} {error}")))
 }
 
-/// A workload of another tool as a trace of ours: `format` is `goal` (text or binary), `htsim` (a connection matrix) or `chakra` (a
+/// A workload of another tool as a trace of ours: `format_` is `goal` (text or binary), `htsim` (a connection matrix) or `chakra` (a
 /// file for each NPU). `origin` names them in messages.
 #[pyfunction]
 pub(crate) fn import_workload(
     py: Python<'_>,
-    format: &str,
+    format_: &str,
     files: Vec<Vec<u8>>,
     origin: &str,
 ) -> PyResult<Made> {
     let text = |bytes: &[u8]| {
         let wrong =
-            |error| bad_input(format!("error: {origin} is no text ({error}), as files of {format} are"));
+            |error| bad_input(format!("error: {origin} is no text ({error}), as files of {format_} are"));
         std::str::from_utf8(bytes).map(str::to_owned).map_err(wrong)
     };
     let first = files.first().map_or(&[][..], Vec::as_slice);
-    let read: Box<dyn FnOnce() -> Result<Imported, read::ImportError> + Send> = match format {
+    let read: Box<dyn FnOnce() -> Result<Imported, read::ImportError> + Send> = match format_ {
         "goal" if first.starts_with(&read::GOAL_MAGIC.to_le_bytes()) => Box::new(|| read::goal_binary(first)),
         "goal" => {
             let text = text(first)?;
@@ -50,7 +50,7 @@ pub(crate) fn import_workload(
             Box::new(move || read::htsim_matrix(&text))
         }
         "chakra" => Box::new(|| read::chakra(&files.iter().map(Vec::as_slice).collect::<Vec<_>>())),
-        _ => return Err(bad_input(format!("error: no workload format is called {format:?}"))),
+        _ => return Err(bad_input(format!("error: no workload format is called {format_:?}"))),
     };
     let made = py.detach(|| read().map(|imported| made(&imported.trace, imported.notes)));
     made.map_err(|error| bad_input(format!("error: {origin}: {error}")))

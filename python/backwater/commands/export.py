@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +75,43 @@ def perfetto(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
     if left_out:
         told += f"; {left_out} marks beyond the first {trace.MARKS} are left out"
     _tell(told, {"file": str(place), "events": events, "marks_left_out": left_out}, as_json=json_)
+
+
+def pcapng(
+    results: Path,
+    /,
+    *,
+    ports: str | None = None,
+    snap: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535))] = 65535,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Write a capture that Wireshark dissects (RoCEv2, CNP, PFC) of the ports in `probe.frames`.
+
+    Headers are those of RoCEv2; a frame is as long as it was on the simulated wire, and what it carries are zeros.
+    Wireshark calls PFC "CBFC", and knows no name for a CNP's opcode (129).
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    ports
+        The ports, `s->h0,P2`; all that were recorded if not given. Each is an interface of the capture.
+    snap
+        How many bytes of each frame to keep.
+    out
+        Where to write; `frames.pcapng` in the results folder if not given. One that exists is replaced.
+    json_
+        Print JSON.
+    """
+    from backwater.exporting import pcapng as capture
+    from backwater.results import Results
+
+    run = Results(results)
+    place = out if out is not None else run.folder / "frames.pcapng"
+    names = [name.strip() for name in (ports or "").split(",") if name.strip()]
+    count, chosen = capture.write(run, place, names, snap)
+    _tell(f"{place}: {count} frames of {', '.join(chosen)}", {"file": str(place), "frames": count}, as_json=json_)
 
 
 def csv(results: Path, tables: tuple[str, ...] = (), /, *, out: Out = None, json_: Json = False) -> None:

@@ -54,8 +54,8 @@ def chakra(files: tuple[Path, ...], /, *, out: Out = None, json_: Json = False) 
     Parameters
     ----------
     files
-        The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in their
-        names.
+        The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in
+        their names.
     out
         The folder to make; the first file's name without its endings if not given.
     json_
@@ -112,13 +112,13 @@ def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
 
     found = sorted(files[0].glob("*.et"), key=number)
     if [number(file) for file in found] != list(range(len(found))) or not found:
-        raise UsageError(f"{files[0]} has no files NAME.0.et, NAME.1.et and so on without gaps; name the files one by one")
+        raise UsageError(
+            f"{files[0]} has no files NAME.0.et, NAME.1.et and so on without gaps; name the files one by one"
+        )
     return tuple(found)
 
 
-def _workload(
-    format_: str, files: tuple[Path, ...], topology: Path | None, out: Path | None, *, as_json: bool
-) -> None:
+def _workload(format_: str, files: tuple[Path, ...], topology: Path | None, out: Path | None, *, as_json: bool) -> None:
     from backwater.errors import UsageError
     from backwater.importing import workloads
 

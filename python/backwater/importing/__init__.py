@@ -1,7 +1,7 @@
 """Networks and workloads of other tools as scenarios of ours.
 
-Every importer makes a folder with a scenario that runs as it is and the files that it names; nothing is written if anything in
-the input is wrong. What means something else here is a note.
+Every importer makes a folder with a scenario that runs as it is and the files that it names; nothing is written if
+anything in the input is wrong. What means something else here is a note.
 """
 
 from __future__ import annotations

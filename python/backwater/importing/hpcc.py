@@ -109,7 +109,9 @@ def _found(config: Path, value: _Value, key: str) -> Path:
     for place in (config.parent / name, Path.cwd() / name, config.parent.parent / name, config.parent / name.name):
         if place.is_file():
             return place
-    raise UsageError(f"{config}: line {value.line}: {key} {name} was not found beside the file or in the working folder")
+    raise UsageError(
+        f"{config}: line {value.line}: {key} {name} was not found beside the file or in the working folder"
+    )
 
 
 def _number(values: dict[str, _Value], key: str, used: set[str], origin: str) -> float | None:
@@ -133,7 +135,9 @@ def _run(values: dict[str, _Value], used: set[str], origin: str) -> list[str]:
         return []
     if stop <= _ORIGIN_S:
         line = values["SIMULATOR_STOP_TIME"].line
-        raise UsageError(f"{origin}: line {line}: SIMULATOR_STOP_TIME {stop:g} is not after {_ORIGIN_S:g} s, when flows start")
+        raise UsageError(
+            f"{origin}: line {line}: SIMULATOR_STOP_TIME {stop:g} is not after {_ORIGIN_S:g} s, when flows start"
+        )
     return ["[run]", f'until = "{(stop - _ORIGIN_S) * 1e6:.12g}us"', ""]
 
 
@@ -205,12 +209,14 @@ def _switch(values: dict[str, _Value], used: set[str], origin: str) -> list[str]
     lines += ["[switch.detector]", 'kind = "red"', "by-rate = ["]
     for rate in rates:
         kmin, kmax, pmax = maps["KMIN"][rate], maps["KMAX"][rate], maps["PMAX"][rate]
-        lines.append(f'  {{ rate = "{rate:.12g}bps", kmin = "{kmin:.12g}KB", kmax = "{kmax:.12g}KB", pmax = {pmax:.12g} }},')
+        lines.append(
+            f'  {{ rate = "{rate:.12g}bps", kmin = "{kmin:.12g}KB", kmax = "{kmax:.12g}KB", pmax = {pmax:.12g} }},'
+        )
     return [*lines, "]", ""]
 
 
 def _map(values: dict[str, _Value], key: str, used: set[str], origin: str) -> dict[float, float]:
-    """`n rate value rate value ...`"""
+    """A map by link rate: `n rate value rate value ...`."""
     if key not in values:
         return {}
     used.add(key)

@@ -146,7 +146,9 @@ def _shape(head: dict[str, int], tiers: list[_Tier], origin: str) -> _Shape:
     cores = beside = stripe = 0
     if len(tiers) == 3:
         up_1, ports_2 = _of(tiers[1], "radix_up", origin), _of(tiers[2], "radix_down", origin)
-        cores = _divided(switches[1] * up_1, ports_2, "uplinks of tier 1 over Radix_Down of tier 2", origin, tiers[2].line)
+        cores = _divided(
+            switches[1] * up_1, ports_2, "uplinks of tier 1 over Radix_Down of tier 2", origin, tiers[2].line
+        )
         stripe = _divided(cores, above, "switches of tier 2 over those of tier 1 in a pod", origin, tiers[2].line)
         beside = _divided(up_1, stripe, "Radix_Up of tier 1 over the switches above it", origin, tiers[1].line)
         switches.append(cores)

@@ -46,7 +46,7 @@ report: build ## reproduce the papers at their own size, vary what they leave op
 	  cp results/reproduce/$$paper/report.html docs/reports/$$paper.html || exit; \
 	done
 
-test: test-rust test-python ## run every test
+test: test-rust test-dataplane test-python ## run every test
 
 test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked

@@ -58,7 +58,7 @@ fn goal_says_who_sends_what_and_when() {
     assert_eq!(sent(&read), [(0, 1, 8), (0, 2, 10), (1, 2, 4)]);
     // l2 after 500 ns of computing, l3 when l2 has begun, b when the first message is there; z takes 7 ns more.
     assert_eq!(timeline(&read.trace), (vec![500_000, 500_000, 500_000], 507_000));
-    assert_eq!(read.notes, [super::goal::CPUS]);
+    assert_eq!(read.notes, [goal::CPUS]);
     let again = crate::read::trace(&read.trace.to_string()).expect("what is written");
     assert_eq!(timeline(&again), timeline(&read.trace));
 }
@@ -121,8 +121,12 @@ fn binary() -> Vec<u8> {
     let part = |operations: &[Vec<u8>], list: &[u32]| {
         let mut bytes =
             [(operations.len() as u32).to_le_bytes(), 1u32.to_le_bytes(), 0u32.to_le_bytes()].concat();
-        operations.iter().for_each(|operation| bytes.extend(operation));
-        list.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        for operation in operations {
+            bytes.extend(operation);
+        }
+        for number in list {
+            bytes.extend(number.to_le_bytes());
+        }
         bytes
     };
     let zero = part(&[operation(0, 3, 0, 500, (1, 0)), operation(1, 1, 1, 8, (0, 999))], &[1]);
@@ -130,7 +134,9 @@ fn binary() -> Vec<u8> {
     // The parts begin behind ranks, cpu, nic and two pairs of places: 38 bytes.
     let (first, second) = (38 + zero.len() as u64, 38 + zero.len() as u64 + one.len() as u64);
     let mut bytes = [GOAL_MAGIC.to_le_bytes().as_slice(), &2u32.to_le_bytes(), &[0, 0]].concat();
-    [38, first, first, second].iter().for_each(|place| bytes.extend(u64::to_le_bytes(*place)));
+    for place in [38, first, first, second] {
+        bytes.extend(u64::to_le_bytes(place));
+    }
     [bytes, zero, one].concat()
 }
 

@@ -58,6 +58,21 @@
 #define BW_OPCODE_CNP 129
 
 /*
+ Bytes of a name with its end.
+ */
+#define BW_NAME_BYTES 32
+
+/*
+ Bytes of a DPDK device with its end.
+ */
+#define BW_DEVICE_BYTES 256
+
+/*
+ Bytes of a path to a page with its end.
+ */
+#define BW_PAGE_BYTES 108
+
+/*
  What a credit message does.
  */
 enum bw_credit_verdict {
@@ -527,6 +542,304 @@ struct bw_pfc_gate {
 };
 
 /*
+ A node.
+ */
+struct bw_node {
+  /*
+   Its name.
+   */
+  char name[BW_NAME_BYTES];
+  /*
+   An enum bw_node_kind.
+   */
+  uint32_t kind;
+  /*
+   Its ports follow each other in bw_testbed.ports.
+   */
+  uint32_t first_port;
+  /*
+   How many it has.
+   */
+  uint32_t port_count;
+  /*
+   Its MAC address.
+   */
+  uint8_t mac[6];
+  /*
+   Its IPv4 address: 10.0.0.1 is 0x0A000001.
+   */
+  uint32_t ip;
+  /*
+   Switch: forwards by the addresses it has seen; else by bw_testbed.entries.
+   */
+  bool learning;
+  /*
+   Switch: how long such an address is kept.
+   */
+  uint64_t ageing_ps;
+  /*
+   Switch: what its egress ports mark.
+   */
+  struct bw_detector_config detector;
+  /*
+   Receiver: whether CE is answered with CNPs.
+   */
+  bool cnp;
+  /*
+   Receiver: least time between two CNPs of a flow.
+   */
+  uint64_t cnp_interval_ps;
+  /*
+   Receiver: priority of CNPs.
+   */
+  uint8_t cnp_priority;
+};
+
+/*
+ A port of a node.
+ */
+struct bw_port {
+  /*
+   Its name, unique within its node.
+   */
+  char name[BW_NAME_BYTES];
+  /*
+   Index of its node.
+   */
+  uint32_t node;
+  /*
+   Index of the port at the other end; UINT32_MAX if it is on a device.
+   */
+  uint32_t peer;
+  /*
+   The device as DPDK calls it; empty if there is none.
+   */
+  char device[BW_DEVICE_BYTES];
+  /*
+   Source of its control frames; that of the node for hosts.
+   */
+  uint8_t mac[6];
+  /*
+   Emulated rate; 0: as fast as the device.
+   */
+  uint64_t rate_bps;
+  /*
+   The rate that times PAUSEs.
+   */
+  uint64_t nominal_bps;
+  /*
+   Emulated propagation delay.
+   */
+  uint64_t delay_ps;
+  /*
+   What a frame occupies on the wire beside its bytes.
+   */
+  uint32_t overhead_bytes;
+  /*
+   An enum bw_flow_control.
+   */
+  uint32_t flow_control;
+  /*
+   Bit p: priority p is under flow control.
+   */
+  uint8_t lossless;
+  /*
+   Under PFC.
+   */
+  struct bw_pfc_config pfc;
+  /*
+   Under PFC, in a storm: 0 drops the frames of the priority, 1 sends them.
+   */
+  uint32_t watchdog_action;
+  /*
+   Under credits: Tc.
+   */
+  uint64_t credit_period_ps;
+  /*
+   Under credits: when the first message goes.
+   */
+  uint64_t credit_phase_ps;
+  /*
+   Under credits: what a lane holds here.
+   */
+  uint64_t credit_buffer_bytes;
+  /*
+   Under credits: what a lane holds at the other end.
+   */
+  uint64_t peer_credit_buffer_bytes;
+  /*
+   Under PFC: what an ingress priority may hold; 0: as much as there are buffers.
+   */
+  uint64_t ingress_limit_bytes;
+  /*
+   What an egress queue without flow control may hold; 0: as much as there are buffers.
+   */
+  uint64_t lossy_queue_bytes;
+};
+
+/*
+ A switch knows where a station is.
+ */
+struct bw_entry {
+  /*
+   Index of the switch.
+   */
+  uint32_t node;
+  /*
+   The port, counted within the switch.
+   */
+  uint32_t port;
+  /*
+   The station.
+   */
+  uint8_t mac[6];
+};
+
+/*
+ A paced flow of RoCEv2 packets.
+ */
+struct bw_flow {
+  /*
+   Its name.
+   */
+  char name[BW_NAME_BYTES];
+  /*
+   Index of the sender.
+   */
+  uint32_t from;
+  /*
+   Index of the receiver.
+   */
+  uint32_t to;
+  /*
+   Of what its packets occupy on the wire; 0: whatever the link allows.
+   */
+  uint64_t rate_bps;
+  /*
+   First packet.
+   */
+  uint64_t start_ps;
+  /*
+   No packet is due from then on; UINT64_MAX: ever.
+   */
+  uint64_t stop_ps;
+  /*
+   Payload in all; 0: no end.
+   */
+  uint64_t size_bytes;
+  /*
+   Payload of a packet.
+   */
+  uint32_t payload_bytes;
+  /*
+   Destination queue pair.
+   */
+  uint32_t queue_pair;
+  /*
+   Variation of the distances between packets, in millionths.
+   */
+  uint32_t jitter_ppm;
+  /*
+   Its priority.
+   */
+  uint8_t priority;
+  /*
+   ECN bits.
+   */
+  uint8_t code;
+  /*
+   Whether what was held up is sent later, above the rate.
+   */
+  bool catch_up;
+};
+
+/*
+ A data plane. The arrays belong to it.
+ */
+struct bw_testbed {
+  /*
+   When it ends; 0: with SIGTERM.
+   */
+  uint64_t duration_ps;
+  /*
+   Receivers count in windows of this length.
+   */
+  uint64_t window_ps;
+  /*
+   Of random numbers.
+   */
+  uint64_t seed;
+  /*
+   Packet buffers.
+   */
+  uint32_t frames;
+  /*
+   Bytes of each.
+   */
+  uint32_t frame_bytes;
+  /*
+   An enum bw_clock_kind.
+   */
+  uint32_t clock;
+  /*
+   Number of this process, from 0.
+   */
+  uint32_t process;
+  /*
+   How many there are.
+   */
+  uint32_t processes;
+  /*
+   How long a start waits for the links of devices to come up.
+   */
+  uint32_t link_timeout_ms;
+  /*
+   What a visit of a node adds (step) or adds at most; 0: to be computed from the links.
+   */
+  uint64_t clock_cap_ps;
+  /*
+   How far a process may be ahead (lockstep).
+   */
+  uint64_t lookahead_ps;
+  /*
+   A file that all processes map (lockstep).
+   */
+  char lockstep_page[BW_PAGE_BYTES];
+  /*
+   The nodes.
+   */
+  const struct bw_node *nodes;
+  /*
+   Their ports.
+   */
+  const struct bw_port *ports;
+  /*
+   What switches without learning know.
+   */
+  const struct bw_entry *entries;
+  /*
+   Traffic.
+   */
+  const struct bw_flow *flows;
+  /*
+   How many.
+   */
+  uint32_t node_count;
+  /*
+   How many.
+   */
+  uint32_t port_count;
+  /*
+   How many.
+   */
+  uint32_t entry_count;
+  /*
+   How many.
+   */
+  uint32_t flow_count;
+};
+
+/*
  Where PFC and credit messages go: 01:80:C2:00:00:01, which bridges do not forward.
  */
 #define BW_PAUSE_ADDRESS { 1, 128, 194, 0, 0, 1, }
@@ -774,6 +1087,26 @@ enum bw_storm_change bw_pfc_watch(struct bw_pfc_gate *gate,
                                   const struct bw_pfc_config *config,
                                   uint64_t now_ps,
                                   bool waiting);
+
+/*
+ Reads the file at `path`. On success `*testbed` is to be given back to bw_testbed_free. Else it is NULL, false is returned, and `why`
+ (may be NULL) holds the report: one paragraph per problem with its line, what is allowed and a fix (4096 bytes hold most).
+
+ # Safety
+ `path` is a text that ends with NUL, `testbed` points to a pointer, `why` to `why_size` bytes.
+ */
+bool bw_testbed_parse(const char *path,
+                      struct bw_testbed **testbed,
+                      char *why,
+                      size_t why_size);
+
+/*
+ Gives back what bw_testbed_parse has made; NULL does nothing.
+
+ # Safety
+ `testbed` comes from bw_testbed_parse, unchanged but for its plain numbers, and is not used any more.
+ */
+void bw_testbed_free(struct bw_testbed *testbed);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -10,4 +10,5 @@ pub mod credits;
 pub mod detector;
 pub mod frame;
 pub mod pfc;
+pub mod testbed;
 mod text;

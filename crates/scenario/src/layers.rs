@@ -1,5 +1,5 @@
 //! Puts a scenario together from layers: overrides over the file over the defaults of the profile.
-use crate::document::{Entry, Node, Value};
+use crate::document::{Entry, Node, Value, join};
 
 /// Keys that exclude each other: `(table, keys)`. Where a higher layer gives one of them, the others of a lower layer
 /// are dropped, so that `--set switch.detector.epsilon=0.02` works although the profile sets `max-ton`.
@@ -85,9 +85,4 @@ fn is_dropped(table: &str, key: &str, said: impl Fn(&str) -> bool) -> bool {
         .iter()
         .any(|(name, keys, masked)| *name == table && *masked == key && keys.iter().any(|k| said(k)));
     excluded || masked
-}
-
-/// The dotted name of a key in a table.
-pub(crate) fn join(table: &str, key: &str) -> String {
-    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }

@@ -3,21 +3,18 @@
 //! `Scenario::parse → validate → ValidScenario → build → Spec`: each step can only be taken after the one before, so
 //! that nothing runs, and nothing is written, before everything has been checked. All that is wrong is reported at
 //! once in a [`ScenarioError`], which shows each place with the allowed range and a fix.
-mod check;
-mod diagnostic;
-mod document;
 mod hints;
 mod layers;
-mod nearest;
 mod overrides;
-pub mod quantity;
 mod scenario;
 mod schema;
 mod schemes;
 pub mod settings;
 mod valid;
 
-pub use diagnostic::{Problem, ScenarioError};
+pub(crate) use backwater_document as document;
+pub use backwater_document::quantity;
+pub use backwater_document::{DocumentError as ScenarioError, Problem};
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use valid::{Function, Functions, ValidScenario};

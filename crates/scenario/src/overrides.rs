@@ -7,12 +7,8 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::diagnostic::Problem;
-use crate::document::{Entry, Node, Place, Value};
-use crate::hints;
-use crate::layers::{self, join};
-use crate::nearest::nearest;
-use crate::schema::{Rules, View};
+use crate::document::{Entry, Node, Place, Problem, Rules, Value, View, instead_of, join, nearest};
+use crate::layers;
 
 /// Applies `text`, which stands in the source number `source` from byte `offset` on, to the tree.
 pub(crate) fn apply(
@@ -128,7 +124,7 @@ impl Setter<'_> {
         let keys = self.rules.keys(view, node);
         let own = keys.iter().find(|(known, _)| known == key).map(|(_, view)| view.clone());
         let Some(key_view) = own.or_else(|| self.rules.any_key(view)) else {
-            let (label, fix) = hints::instead_of(name, key, &keys);
+            let (label, fix) = instead_of(&crate::hints::WORDS, name, key, &keys);
             let title = title(node, name);
             let help = fix.unwrap_or_else(|| listed(&title, keys.iter().map(|(key, _)| *key)));
             return Err(unknown(key, place, &title, label).help(help));

@@ -2,12 +2,10 @@
 //! together is the business of [`Scenario::validate`].
 use std::path::{Path, PathBuf};
 
-use crate::check::check;
-use crate::diagnostic::{Problem, ScenarioError, Source};
-use crate::document::{Node, Place};
+use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, check};
 use crate::layers;
 use crate::overrides;
-use crate::schema::Rules;
+use crate::schema;
 use crate::schemes;
 use crate::settings::{Profile, Settings};
 
@@ -75,7 +73,7 @@ impl Scenario {
 type Read = (Settings, Node, Node);
 
 fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<Read, Vec<Problem>> {
-    let rules = Rules::get();
+    let rules = schema::rules();
     let mut root = Node::parse(text, 0)?;
     if text.trim().is_empty() {
         let place = Place { source: 0, span: 0..0 };

@@ -1,10 +1,8 @@
 //! Checks `[[scheme]]`: every scheme has its own name, and the scenario with its overrides is one, too.
-use crate::check;
-use crate::diagnostic::{Problem, Source};
-use crate::document::{Node, Value};
+use crate::document::{Node, Problem, Source, Value, check as check_tree};
 use crate::layers;
 use crate::overrides;
-use crate::schema::Rules;
+use crate::schema;
 use crate::settings::Profile;
 
 /// What is wrong with the schemes of `root`, a complete scenario. `file` is the scenario as it was read and `given` are
@@ -34,7 +32,7 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
     let Some(Value::List(set)) = scheme.get("set").map(|node| &node.value) else {
         return Vec::new();
     };
-    let rules = Rules::get();
+    let rules = schema::rules();
     let (mut root, mut problems) = (file.clone(), Vec::new());
     for node in set {
         let Some(text) = node.text() else { continue };
@@ -61,7 +59,7 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
         }
         Err(broken) => problems.extend(broken),
     }
-    problems.extend(check::check(&root, rules));
+    problems.extend(check_tree(&root, rules));
     problems
 }
 

@@ -32,7 +32,7 @@ use backwater_units::{Bytes, Time};
 
 use self::lanes::Lanes;
 use self::put::{Puts, is_put};
-use crate::diagnostic::{Problem, ScenarioError};
+use crate::document::{DocumentError as ScenarioError, Problem};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
 use crate::settings::{self, Engine, Settings};

@@ -4,7 +4,7 @@ use backwater_topology::Network;
 use super::Context;
 use super::pattern::Pattern;
 use crate::document::Step;
-use crate::nearest::nearest;
+use crate::document::nearest;
 use crate::settings::Names;
 
 /// Hosts that some names and patterns stand for.

@@ -11,7 +11,7 @@ use super::lanes::Lanes;
 use super::pattern::Pattern;
 use super::{Context, is_put};
 use crate::document::at;
-use crate::nearest::nearest;
+use crate::document::nearest;
 
 /// What the fabric records.
 pub(super) fn probe(

@@ -1,15 +1,17 @@
-//! What is wrong with a scenario, shown in the text that was read: file, line, value, allowed range and a fix.
+//! What is wrong with a file, shown in the text that was read: file, line, value, allowed range and a fix.
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::document::Place;
+use crate::node::Place;
 
 /// A text that a scenario was read from: its file, an override, the defaults of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) name: String,
-    pub(crate) text: String,
+pub struct Source {
+    /// How messages call it.
+    pub name: String,
+    /// The text.
+    pub text: String,
 }
 
 /// One thing that is wrong.
@@ -22,23 +24,25 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(place: Place, message: String, label: impl Into<String>) -> Self {
+    /// `message` says what is wrong with which value, `label` stands under the place.
+    pub fn new(place: Place, message: String, label: impl Into<String>) -> Self {
         Self { place, message, label: label.into(), help: None }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// What to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// Adds something to what can be done.
-    pub(crate) fn also(mut self, more: &str) -> Self {
+    pub fn also(mut self, more: &str) -> Self {
         self.help = Some(self.help.map_or_else(|| more.to_owned(), |help| format!("{help}; {more}")));
         self
     }
 
     /// Whether both are at the same place.
-    pub(crate) fn is_where(&self, other: &Self) -> bool {
+    pub fn is_where(&self, other: &Self) -> bool {
         self.place == other.place
     }
 
@@ -58,15 +62,16 @@ impl Problem {
     }
 }
 
-/// Why a scenario cannot run: everything that was found, in the order of the text.
+/// Why a file cannot be used: everything that was found, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioError {
+pub struct DocumentError {
     sources: Vec<Source>,
     problems: Vec<Problem>,
 }
 
-impl ScenarioError {
-    pub(crate) fn new(sources: Vec<Source>, mut problems: Vec<Problem>) -> Self {
+impl DocumentError {
+    /// Of the texts that were read.
+    pub fn new(sources: Vec<Source>, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| (problem.place.source, problem.place.span.start));
         problems.dedup();
         Self { sources, problems }
@@ -111,7 +116,7 @@ fn visible(text: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> 
     start..line.max(start)
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for DocumentError {
     /// The full report, one snippet per problem, without colours.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let renderer = Renderer::plain();
@@ -125,4 +130,4 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for DocumentError {}

@@ -1,4 +1,4 @@
-//! Checks the tree of a complete scenario against the schema: unknown and missing keys, types, units, ranges. All
+//! Checks the tree of a complete file against its schema: unknown and missing keys, types, units, ranges. All
 //! that is wrong is reported at once.
 use std::fmt::Write as _;
 
@@ -6,17 +6,14 @@ use backwater_units::{Bytes, Rate, Span};
 use serde_json::Value as Json;
 
 use crate::diagnostic::Problem;
-use crate::document::{Node, Value};
 use crate::hints;
 use crate::nearest::nearest;
+use crate::node::{Node, Value};
 use crate::quantity::Unit;
-use crate::schema::{Rules, View};
-
-/// How messages call the outermost table.
-const ROOT: &str = "the scenario";
+use crate::rules::{Rules, View};
 
 /// Everything that contradicts the schema.
-pub(crate) fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
+pub fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
     let mut check = Check { rules, problems: Vec::new() };
     check.value(root, &rules.root(), "");
     once(check.problems)
@@ -129,10 +126,12 @@ impl Check<'_> {
             return;
         };
         let message = format!("{name} = {text:?} is not known");
-        if let Some(new) = hints::retired(name, text) {
+        if let Some(new) = hints::retired(&self.rules.words, name, text) {
             return self.report(node, message, "no longer a value", format!("write {new}"));
         }
-        let label = match hints::synonym(name, text).or_else(|| nearest(text, words.iter().copied())) {
+        let label = match hints::synonym(&self.rules.words, name, text)
+            .or_else(|| nearest(text, words.iter().copied()))
+        {
             Some(word) => format!("did you mean {word:?}?"),
             None => "unknown".to_owned(),
         };
@@ -182,7 +181,7 @@ impl Check<'_> {
         let Value::Table(entries) = &node.value else {
             return;
         };
-        let title = if name.is_empty() { ROOT } else { name };
+        let title = if name.is_empty() { self.rules.what } else { name };
         let kinds = Rules::kind_names(view);
         if !kinds.is_empty() {
             match node.get("kind") {
@@ -226,7 +225,7 @@ impl Check<'_> {
 
     fn unknown_key(
         &mut self,
-        entry: &crate::document::Entry,
+        entry: &crate::node::Entry,
         table: &Node,
         title: &str,
         keys: &[(&str, View<'_>)],
@@ -235,8 +234,8 @@ impl Check<'_> {
         if let Some(kind) = table.get("kind").and_then(Node::text) {
             let _ = write!(message, " (kind {kind:?})");
         }
-        let table = if title == ROOT { "" } else { title };
-        let (label, fix) = hints::instead_of(table, &entry.key, keys);
+        let table = if title == self.rules.what { "" } else { title };
+        let (label, fix) = hints::instead_of(&self.rules.words, table, &entry.key, keys);
         let help = fix.unwrap_or_else(|| {
             let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
             names.sort_unstable();

@@ -1,7 +1,7 @@
 //! "Did you mean": the known word that is nearest to a misspelt one.
 
 /// The nearest of `known` to `word`, if it is near enough to be meant. Underscores count as hyphens.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     let far = (word.chars().count() / 3).max(1);
     let near = known.into_iter().map(|name| (distance_to(&word, &plain(name)), name));

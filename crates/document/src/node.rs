@@ -9,50 +9,66 @@ use crate::diagnostic::Problem;
 
 /// Where something was written: which of the sources of a scenario, and which bytes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) source: usize,
-    pub(crate) span: Range<usize>,
+pub struct Place {
+    /// Number of the source.
+    pub source: usize,
+    /// Its bytes.
+    pub span: Range<usize>,
 }
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) place: Place,
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Its place.
+    pub place: Place,
 }
 
 /// A key, its place, and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) place: Place,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Its place.
+    pub place: Place,
+    /// Its value.
+    pub node: Node,
 }
 
 /// What TOML can say.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// In quotes.
     Text(String),
+    /// A whole number.
     Integer(i128),
+    /// A number.
     Float(f64),
+    /// True or false.
     Bool(bool),
+    /// A date or time.
     Date(String),
+    /// In brackets.
     List(Vec<Node>),
+    /// Keys and values, in the order of the text.
     Table(Vec<Entry>),
 }
 
 /// One step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
+    /// Into a table.
     Key(&'static str),
+    /// Into a list.
     Index(usize),
 }
 
 /// Writes the path to a value out of keys and numbers: `at!["traffic", 2, "load"]`.
+#[macro_export]
 macro_rules! at {
-    ($($step:expr),* $(,)?) => { [$($crate::document::Step::from($step)),*] };
+    ($($step:expr),* $(,)?) => { [$($crate::Step::from($step)),*] };
 }
-pub(crate) use at;
 
 impl From<&'static str> for Step {
     fn from(key: &'static str) -> Self {
@@ -68,7 +84,7 @@ impl From<usize> for Step {
 
 impl Node {
     /// Reads a TOML text; what is no TOML is reported, each place once.
-    pub(crate) fn parse(text: &str, source: usize) -> Result<Self, Vec<Problem>> {
+    pub fn parse(text: &str, source: usize) -> Result<Self, Vec<Problem>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() {
             let place = Place { source, span: 0..text.len() };
@@ -84,12 +100,12 @@ impl Node {
     }
 
     /// The value of a key, if this is a table that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
     /// A key and its value, if this is a table that has it.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|entry| entry.key == key),
             _ => None,
@@ -97,7 +113,7 @@ impl Node {
     }
 
     /// The items, if this is a list.
-    pub(crate) fn items(&self) -> Option<&[Self]> {
+    pub fn items(&self) -> Option<&[Self]> {
         match &self.value {
             Value::List(items) => Some(items),
             _ => None,
@@ -105,7 +121,7 @@ impl Node {
     }
 
     /// The text, if this is one.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -113,7 +129,7 @@ impl Node {
     }
 
     /// Where the value at the end of `path` was written, or the nearest thing above it that exists.
-    pub(crate) fn place_of(&self, path: &[Step]) -> Place {
+    pub fn place_of(&self, path: &[Step]) -> Place {
         let mut place = &self.place;
         let mut node = self;
         for step in path {
@@ -129,7 +145,7 @@ impl Node {
     }
 
     /// What kind of value this is, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a text",
             Value::Integer(_) => "a whole number",
@@ -142,7 +158,7 @@ impl Node {
     }
 
     /// The value as it may stand in a message.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match &self.value {
             Value::Text(text) => format!("{text:?}"),
             Value::Integer(number) => number.to_string(),
@@ -155,7 +171,7 @@ impl Node {
     }
 
     /// The value as JSON. A whole number beyond 64 bits becomes a text, which the check has refused before.
-    pub(crate) fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
             Value::Text(text) | Value::Date(text) => Json::from(text.as_str()),

@@ -26,7 +26,7 @@ pub(crate) fn write_capture(
         )));
     }
     let frames = frames.into_iter().map(frame).collect::<Result<Vec<_>, _>>()?;
-    let written = py.detach(|| {
+    let written = py.detach(move || {
         let file = BufWriter::new(File::create(out)?);
         backwater_capture::write(file, &interfaces, frames, snap)
     });

@@ -27,6 +27,7 @@ pub(crate) fn import_vef(py: Python<'_>, text: &str, origin: &str) -> PyResult<M
 /// A workload of another tool as a trace of ours: `format_` is `goal` (text or binary), `htsim` (a connection matrix) or `chakra` (a
 /// file for each NPU). `origin` names them in messages.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python hands over belongs to the function")]
 pub(crate) fn import_workload(
     py: Python<'_>,
     format_: &str,
@@ -39,6 +40,7 @@ pub(crate) fn import_workload(
         std::str::from_utf8(bytes).map(str::to_owned).map_err(wrong)
     };
     let first = files.first().map_or(&[][..], Vec::as_slice);
+    let of_npus: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     let read: Box<dyn FnOnce() -> Result<Imported, read::ImportError> + Send> = match format_ {
         "goal" if first.starts_with(&read::GOAL_MAGIC.to_le_bytes()) => Box::new(|| read::goal_binary(first)),
         "goal" => {
@@ -49,7 +51,7 @@ pub(crate) fn import_workload(
             let text = text(first)?;
             Box::new(move || read::htsim_matrix(&text))
         }
-        "chakra" => Box::new(|| read::chakra(&files.iter().map(Vec::as_slice).collect::<Vec<_>>())),
+        "chakra" => Box::new(move || read::chakra(&of_npus)),
         _ => return Err(bad_input(format!("error: no workload format is called {format_:?}"))),
     };
     let made = py.detach(|| read().map(|imported| made(&imported.trace, imported.notes)));

@@ -124,7 +124,7 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
 	done
 
-lint: $(STAMPS)/dev $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
+lint: $(STAMPS)/test $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/ruff format --check python papers tests dataplane

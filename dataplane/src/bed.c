@@ -143,7 +143,7 @@ void bed_stop(struct bed *bed)
 		device_close(bed->devices[i]->wire.device);
 	for (unsigned i = 0; i < bed->link_count; i++)
 		wire_part(bed->links[i][0], bed->links[i][1]);
-	bed->leaked_frames = rte_mempool_in_use_count(bed->pool);
+	bed->leaked_frames = bed->pool ? rte_mempool_in_use_count(bed->pool) : 0;
 }
 
 void bed_close(struct bed *bed)

@@ -13,6 +13,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_log.h>
 
 /* Short queues: what waits is to wait in the egress queues, where the detector sees it. */
 #define DESCRIPTORS 256
@@ -49,6 +50,8 @@ bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib)
 	arguments[n] = NULL;
 	if (rte_eal_init(n, arguments) >= 0) {
 		sched_setaffinity(0, sizeof(allowed), &allowed);
+		/* It would tell of every attempt to connect. */
+		rte_log_set_level_pattern("pmd.net.memif*", RTE_LOG_EMERG);
 		return true;
 	}
 	fprintf(stderr, "DPDK does not start: %s. It wants %u MiB of memory%s\n", rte_strerror(rte_errno), memory_mib,
@@ -78,8 +81,13 @@ static int configure(uint16_t id, struct rte_mempool *pool)
 		error = rte_eth_rx_queue_setup(id, 0, received, SOCKET_ID_ANY, NULL, pool);
 	if (error == 0)
 		error = rte_eth_tx_queue_setup(id, 0, sent, SOCKET_ID_ANY, NULL);
-	if (error == 0)
+	bool ready = error == 0;
+
+	if (ready)
 		error = rte_eth_dev_start(id);
+	/* A memif client whose server is not there yet: device_wait_for_link() starts it again. */
+	if (error && ready && strncmp(info.driver_name, "net_memif", 9) == 0)
+		error = 0;
 	if (error == 0)
 		/* A switch takes what is not addressed to it; not every virtual device knows of addresses. */
 		(void)rte_eth_promiscuous_enable(id);

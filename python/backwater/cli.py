@@ -25,6 +25,7 @@ app = App(
 )
 for path, summary in (
     ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
+    ("init:init", "Make a folder with a first scenario: your own network and flows, or an example."),
     ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
     ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
     (

@@ -66,6 +66,27 @@ def test_the_commands_print_what_the_readme_says_they_do(
         assert missing == [], f"{command} does not print this any more: change README.md"
 
 
+def test_the_four_commands_lead_to_ones_own_congestion_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    block = re.search(r"```\n(make build\n.*?)```", README, re.DOTALL)
+    assert block is not None
+    build, *commands = [line.split("#")[0].strip() for line in block[1].splitlines()]
+    assert build == "make build"  # this test needs what it makes
+    assert len(commands) == 3
+    for name in ("topology.txt", "flow.txt"):
+        (tmp_path / name).write_bytes((ROOT / "scenarios" / "hpcc" / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        words = shlex.split(command)
+        assert words.pop(0) == ".venv/bin/backwater"
+        # What it serves it also writes, and then it ends.
+        assert cli.main([*words, "--out", "seen.html"] if words[0] == "view" else words) == Exit.OK
+    capsys.readouterr()
+    for page in (tmp_path / "results" / "scenario-s1" / "view.html", tmp_path / "seen.html"):
+        assert page.stat().st_size > 50_000
+
+
 @pytest.mark.parametrize("name", re.findall(r"(?:papers/\w+/)?scenarios/[\w-]+\.toml", README))
 def test_every_scenario_file_that_the_readme_names_is_valid(name: str) -> None:
     assert Scenario.load(ROOT / name).resolve()["traffic"]

@@ -42,15 +42,18 @@ def read_text(file: Path, what: str) -> str:
         raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
 
 
-def write(imported: Imported, out: Path) -> Path:
-    """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty."""
+def write(imported: Imported, out: Path, named: str = "--out") -> Path:
+    """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty.
+
+    `named` is what messages call it.
+    """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"--out {out} exists and is not an empty folder; name another one")
+        raise UsageError(f"{named} {out} exists and is not an empty folder; name another one")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     except OSError as error:
-        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+        raise UsageError(f"{named} {out} cannot be written ({error.strerror}); name another place") from None
     try:
         for name, text in imported.files.items():
             (made / name).write_text(text, encoding="utf-8")
@@ -59,7 +62,7 @@ def write(imported: Imported, out: Path) -> Path:
             out.rmdir()
         made.rename(out)
     except OSError as error:
-        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+        raise UsageError(f"{named} {out} cannot be written ({error.strerror}); name another place") from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return out / "scenario.toml"

@@ -131,14 +131,17 @@ impl Node for Switch {
         world: &World,
         post: &mut P,
     ) {
-        // Once a window, not once a packet.
+        if world.batching_untapped && self.run_batch(arrivals, window, batch, world, post) {
+            return;
+        }
         if !world.taps.is_empty() {
             self.ports.tap(arrivals, window.end, world, post);
+            if world.batching && self.run_batch(arrivals, window, batch, world, post) {
+                return;
+            }
         }
-        if !(world.batching && self.run_batch(arrivals, window, batch, world, post)) {
-            self.memory.refresh_shared();
-            in_order(self, arrivals, window, keys, world, post);
-        }
+        self.memory.refresh_shared();
+        in_order(self, arrivals, window, keys, world, post);
     }
 }
 

@@ -156,10 +156,12 @@ pub(crate) struct World {
     pub(crate) hosts: Vec<u32>,
     /// The number of each flow's last packet; empty unless its wait is recorded.
     pub(crate) last_packet: Vec<u32>,
-    /// The wires whose frames are recorded, by the node that they end at; empty if there are none.
-    pub(crate) taps: Taps,
     /// Whether switches may run a window port by port.
     pub(crate) batching: bool,
+    /// The same, and no wire is tapped: one question instead of two, once a window and switch.
+    pub(crate) batching_untapped: bool,
+    /// The wires whose frames are recorded, by the node that they end at; empty if there are none.
+    pub(crate) taps: Taps,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
     pub(crate) sample: u64,
 }
@@ -262,6 +264,7 @@ impl World {
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
             last_packet,
+            batching_untapped: spec.batching && spec.probe.frames.is_empty(),
             taps: Taps::new(),
             batching: spec.batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),

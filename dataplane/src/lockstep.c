@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* How often a process that is held back looks whether the others are still alive. */
-#define LOOKS_PER_CHECK 4096
+#define LOOKS_PER_CHECK 256
 
 /* One cache line for each process. */
 struct slot {

@@ -133,6 +133,8 @@ void stats_prometheus(FILE *out, const struct bed *bed)
 	each_port(out, bed, state);
 	head(out, "backwater_port_up", "1 if the link is up.", true);
 	each_port(out, bed, up);
+	head(out, "backwater_lost_processes", "Processes of the lockstep that were killed.", true);
+	fprintf(out, "backwater_lost_processes %u\n", bed->lockstep.lost);
 	head(out, "backwater_time_seconds", "Time of the run on its own clock.", true);
 	fprintf(out, "backwater_time_seconds %.9f\n", (double)counted(&bed->clock.now_ps) / 1e12);
 }

@@ -231,6 +231,7 @@ def test_who_loses_its_peer_goes_on_and_says_so(start: Callable[..., switches.Sw
     one.process.kill()
     one.process.wait()
     wait_until(lambda: other.metrics()[f"backwater_port_up{name}"] == 0, "the link is down")
+    wait_until(lambda: other.metrics()["backwater_lost_processes"] == 1, "nobody waits for the dead")
     result = other.end()
     assert result["lost_processes"] == 1
     assert "killed" in other.errors

@@ -41,6 +41,9 @@ struct block {
 
 static void add(struct block *block, const void *bytes, uint32_t count)
 {
+	/* memcpy() may not be called with NULL, not even for nothing. */
+	if (!count)
+		return;
 	memcpy(block->bytes + block->length, bytes, count);
 	block->length += count;
 }

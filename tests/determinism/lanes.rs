@@ -68,9 +68,9 @@ fn check(spec: impl Fn() -> Spec) {
     let outcome = |kind, seen: bool| {
         let mut spec = spec();
         if seen {
-            watch_all(&mut spec)
+            watch_all(&mut spec);
         } else {
-            watch_nothing(&mut spec)
+            watch_nothing(&mut spec);
         }
         fingerprint(spec, kind, None)
     };

@@ -285,7 +285,7 @@ unsafe fn free<T>(items: *const T, count: u32) {
 fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut field = [0; N];
     for (to, from) in field.iter_mut().take(N - 1).zip(text.bytes()) {
-        *to = from as c_char;
+        *to = from.cast_signed();
     }
     field
 }
@@ -302,7 +302,7 @@ fn converted(read: &Testbed) -> bw_testbed {
     let (flows, flow_count) = array(read.flows.iter().map(flow).collect());
     let clock = &read.clock;
     bw_testbed {
-        duration_ps: read.duration.map_or(0, |span| span.as_ps()),
+        duration_ps: read.duration.map_or(0, backwater_units::Span::as_ps),
         window_ps: read.window.as_ps(),
         seed: read.seed,
         frames: read.frames.0,
@@ -316,7 +316,7 @@ fn converted(read: &Testbed) -> bw_testbed {
         process: clock.process.0,
         processes: clock.process.1,
         link_timeout_ms: (clock.link_timeout.as_ps() / 1_000_000_000) as u32,
-        clock_cap_ps: clock.cap.map_or(0, |span| span.as_ps()),
+        clock_cap_ps: clock.cap.map_or(0, backwater_units::Span::as_ps),
         lookahead_ps: clock.lookahead.as_ps(),
         lockstep_page: text(&clock.page),
         nodes,
@@ -419,7 +419,7 @@ fn port(port: &Port) -> bw_port {
         peer: u32::MAX,
         device: [0; BW_DEVICE_BYTES],
         mac: port.mac.0,
-        rate_bps: port.rate.map_or(0, |rate| rate.as_bps()),
+        rate_bps: port.rate.map_or(0, backwater_units::Rate::as_bps),
         nominal_bps: port.nominal.as_bps(),
         delay_ps: port.delay.as_ps(),
         overhead_bytes: port.overhead.get() as u32,
@@ -432,7 +432,7 @@ fn port(port: &Port) -> bw_port {
         credit_buffer_bytes: 0,
         peer_credit_buffer_bytes: 0,
         ingress_limit_bytes: 0,
-        lossy_queue_bytes: port.lossy_queue.map_or(0, |bytes| bytes.get()),
+        lossy_queue_bytes: port.lossy_queue.map_or(0, backwater_units::Bytes::get),
     };
     match &port.link {
         Link::Peer(peer) => made.peer = *peer as u32,
@@ -453,7 +453,7 @@ fn port(port: &Port) -> bw_port {
                 pause_quanta: pfc.quanta,
             };
             made.watchdog_action = u32::from(pfc.action == Action::Forward);
-            made.ingress_limit_bytes = pfc.limit.map_or(0, |limit| limit.get());
+            made.ingress_limit_bytes = pfc.limit.map_or(0, backwater_units::Bytes::get);
         }
         FlowControl::Credits(credits) => {
             made.flow_control = 2;
@@ -471,10 +471,10 @@ fn flow(flow: &backwater_testbed::Flow) -> bw_flow {
         name: text(&flow.name),
         from: flow.from as u32,
         to: flow.to as u32,
-        rate_bps: flow.rate.map_or(0, |rate| rate.as_bps()),
+        rate_bps: flow.rate.map_or(0, backwater_units::Rate::as_bps),
         start_ps: flow.start.as_ps(),
-        stop_ps: flow.stop.map_or(u64::MAX, |span| span.as_ps()),
-        size_bytes: flow.size.map_or(0, |bytes| bytes.get()),
+        stop_ps: flow.stop.map_or(u64::MAX, backwater_units::Span::as_ps),
+        size_bytes: flow.size.map_or(0, backwater_units::Bytes::get),
         payload_bytes: flow.payload.get() as u32,
         queue_pair: flow.queue_pair,
         jitter_ppm: flow.jitter_ppm,

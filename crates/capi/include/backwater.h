@@ -179,6 +179,134 @@ enum bw_storm_change {
 };
 
 /*
+ Which detector.
+ */
+enum bw_detector_kind {
+  /*
+   Nothing is ever marked.
+   */
+  BW_DETECTOR_KIND_NONE = 0,
+  /*
+   ECN by queue length.
+   */
+  BW_DETECTOR_KIND_RED = 1,
+  /*
+   ECN by queue length, but not for packets that were paused.
+   */
+  BW_DETECTOR_KIND_NP_ECN = 2,
+  /*
+   Ternary congestion detection.
+   */
+  BW_DETECTOR_KIND_TCD = 3,
+};
+
+/*
+ How TCD recognises a rising queue.
+ */
+enum bw_trend {
+  /*
+   Risen by delta since the last OFF period, or within a period (the TCD authors' release).
+   */
+  BW_TREND_AUTHORS = 0,
+  /*
+   Risen by more than delta in a period (the paper's flowchart).
+   */
+  BW_TREND_RISE = 1,
+  /*
+   Not fallen in a period (the paper's prose).
+   */
+  BW_TREND_NO_FALL = 2,
+  /*
+   Risen, or level while this switch held back an upstream port.
+   */
+  BW_TREND_RISE_BP = 3,
+};
+
+/*
+ The state of an egress port of one priority.
+ */
+enum bw_port_state {
+  /*
+   The port can send what arrives.
+   */
+  BW_PORT_STATE_NON_CONGESTION = 0,
+  /*
+   More arrives than the port can send: a root of congestion.
+   */
+  BW_PORT_STATE_CONGESTION = 1,
+  /*
+   The port is held back by flow control; its queue says nothing about it.
+   */
+  BW_PORT_STATE_UNDETERMINED = 2,
+  /*
+   Released from the ON-OFF pattern, the trend of its queue being watched; nothing is marked.
+   */
+  BW_PORT_STATE_JUDGING = 3,
+};
+
+/*
+ Where time comes from.
+ */
+enum bw_clock_kind {
+  /*
+   Each visit of a node adds a constant.
+   */
+  BW_CLOCK_KIND_STEP = 0,
+  /*
+   The processor's counter, but a visit adds at most a cap.
+   */
+  BW_CLOCK_KIND_CLAMP = 1,
+  /*
+   Clamp, and no process is far ahead of the slowest.
+   */
+  BW_CLOCK_KIND_LOCKSTEP = 2,
+  /*
+   The processor's counter as it is.
+   */
+  BW_CLOCK_KIND_WALL = 3,
+};
+
+/*
+ What a node is.
+ */
+enum bw_node_kind {
+  /*
+   Forwards.
+   */
+  BW_NODE_KIND_SWITCH = 0,
+  /*
+   Sends.
+   */
+  BW_NODE_KIND_SENDER = 1,
+  /*
+   Counts.
+   */
+  BW_NODE_KIND_RECEIVER = 2,
+  /*
+   Is in another process or machine: has an address and no ports.
+   */
+  BW_NODE_KIND_REMOTE = 3,
+};
+
+/*
+ Who may send when.
+ */
+enum bw_flow_control {
+  /*
+   Whoever likes.
+   */
+  BW_FLOW_CONTROL_NONE = 0,
+  /*
+   By PAUSEs.
+   */
+  BW_FLOW_CONTROL_PFC = 1,
+  /*
+   By credits.
+   */
+  BW_FLOW_CONTROL_CREDITS = 2,
+};
+
+/*
  One virtual lane of a port, in units. Made by bw_credit_init.
  */
 struct bw_credit_lane {

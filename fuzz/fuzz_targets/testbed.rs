@@ -1,0 +1,17 @@
+//! Any text is a testbed or refused with places and reasons.
+#![no_main]
+use backwater_testbed::Testbed;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Err(error) = Testbed::parse(text, "fuzz.toml") {
+        assert!(!error.problems().is_empty());
+        assert!(
+            error
+                .problems()
+                .iter()
+                .all(|problem| !problem.message().is_empty() && error.line_of(problem).1 > 0)
+        );
+        assert!(!error.to_string().is_empty());
+    }
+});

@@ -112,6 +112,17 @@ fn small_network(shape: &Shape) -> bool {
                 |numbers: &[u32]| numbers.iter().fold(1u32, |product, &n| product.saturating_mul(n));
             product(m) <= 32 && product(w) <= 8 && slow(rate.0)
         }
+        Shape::Clos { pods, leaves, hosts_per_leaf, rate, .. } => {
+            *pods <= 4 && *leaves <= 4 && *hosts_per_leaf <= 4 && slow(rate.0)
+        }
+        Shape::Rail { units, servers, gpus, rate, .. } => {
+            *units <= 4 && *servers <= 4 && *gpus <= 4 && slow(rate.0)
+        }
+        Shape::Dragonfly { a, p, h, rate, .. } => *a <= 4 && *p <= 2 && *h <= 2 && slow(rate.0),
+        Shape::Torus { sizes, hosts_per_switch, rate, .. } | Shape::Mesh { sizes, hosts_per_switch, rate, .. } => {
+            let switches = sizes.iter().fold(1u32, |product, &size| product.saturating_mul(size));
+            switches <= 64 && *hosts_per_switch <= 2 && slow(rate.0)
+        }
         Shape::Hpcc { .. } => true,
         Shape::Edges { hosts, links, .. } => hosts.len() <= 32 && links.iter().all(|link| slow(link.rate.0)),
     }
@@ -134,6 +145,10 @@ fn few_flows(traffic: &Traffic) -> bool {
                 && load.is_none_or(|load| load <= 100.0)
         }
         Workload::MpiIo { messages, .. } => *messages <= 10_000,
+        Workload::Collective(collective) => {
+            let tokens = collective.token.is_none_or(|token| token.0 >= Bytes::new(1000));
+            collective.iterations <= 10 && tokens && collective.size.0 <= Bytes::new(1_000_000)
+        }
         Workload::Bale { updates, .. } => updates.is_none_or(|updates| updates <= 100),
         Workload::Gpcnet { ranks_per_host, rings, latency, bandwidth, allreduce, warm_up_passes, .. } => {
             let turns = [latency.warm_up, latency.timed, bandwidth.warm_up, bandwidth.timed, *warm_up_passes];

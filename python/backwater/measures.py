@@ -62,9 +62,13 @@ def has_puts(scenario: Mapping[str, Any]) -> bool:
     return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
 
 
+#: Kinds whose messages depend on each other.
+_APPLICATIONS = ("trace", "bale", "collective")
+
+
 def applications(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries whose messages depend on each other, listed before the run."""
-    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in ("trace", "bale")]
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in _APPLICATIONS]
 
 
 def application_times(results: Results) -> dict[str, int | None]:

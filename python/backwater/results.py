@@ -273,6 +273,11 @@ class Results:
         return self.table("timings")
 
     @property
+    def collectives(self) -> pl.LazyFrame:
+        """One row per iteration of a collective operation: when it began and ended."""
+        return self.table("collectives")
+
+    @property
     def ranks(self) -> pl.LazyFrame:
         """One row per rank of a program: what became of it."""
         return self.table("ranks")

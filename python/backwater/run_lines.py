@@ -26,6 +26,7 @@ def of(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
     lines += _applications(results)
+    lines += _collectives(results)
     lines += _series(results)
     lines += _unreceived(results)
     lines += _impacts(results)
@@ -45,6 +46,32 @@ def _applications(results: Results) -> list[str]:
         elif took is not None:
             messages = quantity.count(_messages(results, name))
             lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
+    return lines
+
+
+def _collectives(results: Results) -> list[str]:
+    """How long the iterations of each collective took, from the start of its first message to the end of its last."""
+    if not results.has("collectives"):
+        return []
+    took = pl.col("elapsed_ps")
+    found = (
+        results.collectives.group_by(pl.col("traffic").cast(pl.String), maintain_order=True)
+        .agg(pl.len(), done=took.count(), mean=took.mean(), least=took.min(), most=took.max())
+        .collect()
+    )
+    entries = {entry["name"]: entry for entry in results.meta["scenario"]["traffic"]}
+    lines = []
+    for row in found.to_dicts():
+        entry = entries[row["traffic"]]
+        told = f"{row['traffic']}: {entry['op']} of {entry['size']}"
+        if not row["done"]:
+            lines.append(f"{told}: no iteration came to its end")
+            continue
+        times = quantity.time(row["mean"])
+        if row["len"] > 1:
+            spread = f"{quantity.time(row['least'])} to {quantity.time(row['most'])}"
+            times = f"{times} on average, {spread}, {row['done']} of {row['len']} iterations"
+        lines.append(f"{told}: {times}")
     return lines
 
 

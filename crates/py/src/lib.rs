@@ -1,6 +1,8 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
 mod calculate;
 mod capture;
+mod clock;
+mod collectives;
 mod errors;
 mod functions;
 mod network;

@@ -1,4 +1,6 @@
 //! One run from scenario text to results folder, without Python.
+use crate::clock::Clock;
+use crate::collectives::Collectives;
 use crate::functions::{self, Loaded};
 use backwater_fabric::record::{PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{
@@ -11,12 +13,10 @@ use backwater_probe::{
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;
 use backwater_units::Time;
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::Instant;
 
 /// What to run and where its results go.
 pub(crate) struct Request<'a> {
@@ -90,6 +90,7 @@ pub(crate) fn run(
     let (until, kind, budget) = (scenario.until(), scenario.engine(), scenario.budget());
     let mut facts = facts(request, &scenario);
     let traffic: Vec<String> = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
+    let mut collectives = Collectives::new(scenario.settings(), scenario.flows());
     let needed = scenario.functions().clone();
     let mut spec = scenario.build();
     spec.user.stop = Arc::clone(&watch.interrupt);
@@ -98,7 +99,7 @@ pub(crate) fn run(
     }
     facts.extend(request.functions.facts.iter().map(|known| ("functions".to_owned(), known.clone())));
     let names = names(&spec, traffic)?;
-    let plan = Plan::new(&demands(&spec, until), budget)
+    let plan = Plan::new(&[demands(&spec, until), collectives.demands()].concat(), budget)
         .map_err(|error| Failure::Input(format!("error: {error}")))?;
     let last_start = || {
         let starts = spec.flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX);
@@ -121,7 +122,7 @@ pub(crate) fn run(
         switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
         ranks: simulation.ranks(),
     };
-    let summary = flows(&simulation, &totals_of.ports, &names, totals.now, sink.as_mut())?;
+    let summary = flows(&simulation, &totals_of.ports, &names, totals.now, sink.as_mut(), &mut collectives)?;
     facts.extend(outcome(&totals, &clock, kind));
     facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
     let broken = |error: serde_json::Error| Failure::Invariant(error.to_string());
@@ -340,16 +341,21 @@ fn flows(
     names: &Names,
     end: Time,
     mut sink: Option<&mut Sink>,
+    collectives: &mut Collectives,
 ) -> Result<Summary, Failure> {
     let broken = |error: NameError| Failure::Invariant(error.to_string());
     let mut summing = Summing::new(names, end);
     simulation.each_flow(|records| {
         summing.add(records).map_err(broken)?;
+        collectives.add(records);
         match &mut sink {
             Some(sink) => Ok(sink.append(records)?),
             None => Ok::<(), Failure>(()),
         }
     })?;
+    if let Some(sink) = sink {
+        sink.append(collectives.rows())?;
+    }
     summing.finish(ports).map_err(broken)
 }
 
@@ -367,33 +373,4 @@ fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-/// Wall and CPU time since the start. On one thread only its own CPU time counts, so that runs side by side do not
-/// count each other's; on several it is that of the whole process.
-struct Clock {
-    start: Instant,
-    cpu: ClockId,
-    cpu_start: f64,
-}
-
-impl Clock {
-    fn start(kind: Kind) -> Self {
-        let several = matches!(kind, Kind::Windows { threads } if threads > 1);
-        let cpu = if several { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime };
-        Self { start: Instant::now(), cpu, cpu_start: seconds(cpu) }
-    }
-
-    fn wall_s(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn cpu_s(&self) -> f64 {
-        seconds(self.cpu) - self.cpu_start
-    }
-}
-
-fn seconds(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

@@ -26,6 +26,9 @@ pub(crate) const RANKS: u64 = 0x7472_000a;
 /// Who does what in `GPCNeT`, and its rings.
 pub(crate) const GPCNET: u64 = 0x7472_000b;
 
+/// Which experts are popular, and which of them tokens go to.
+pub(crate) const COLLECTIVE: u64 = 0x7472_000c;
+
 /// Which of some hosts a traffic entry names.
 pub(crate) const HOSTS: u64 = 0x7472_0008;
 

@@ -2,6 +2,7 @@
 //!
 //! To add a column, add its line to the table and regenerate the page (the drift test says how).
 mod blame;
+mod collective;
 mod common;
 mod delivery;
 mod events;
@@ -13,6 +14,7 @@ mod series;
 mod throttle;
 mod totals;
 
+pub use collective::CollectiveRecord;
 pub use frame::FRAME_WORDS;
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
 pub use put::{HALT_WORDS, PUT_WORDS};
@@ -68,6 +70,8 @@ pub enum TableId {
     Frames,
     /// What ranks measured.
     Timings,
+    /// Iterations of collective operations.
+    Collectives,
     /// What became of each rank.
     Ranks,
     /// Throttles of NICs, by sampling period.
@@ -79,7 +83,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -101,6 +105,7 @@ impl TableId {
         Self::Drops,
         Self::Frames,
         Self::Timings,
+        Self::Collectives,
         Self::Ranks,
         Self::Throttle,
         Self::ThrottleStates,
@@ -130,6 +135,7 @@ impl TableId {
             Self::Drops => "drops",
             Self::Frames => "frames",
             Self::Timings => "timings",
+            Self::Collectives => "collectives",
             Self::Ranks => "ranks",
             Self::Throttle => "throttle",
             Self::ThrottleStates => "throttle_states",
@@ -228,6 +234,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Timings => {
                 type $Record = backwater_fabric::record::TimingRecord;
+                $body
+            }
+            $crate::columns::TableId::Collectives => {
+                type $Record = $crate::columns::CollectiveRecord;
                 $body
             }
             $crate::columns::TableId::Ranks => {

@@ -1,5 +1,5 @@
 //! Defaults of the kinds of `[[traffic]]`; their sources stand at the keys.
-use backwater_units::Bytes;
+use backwater_units::{Bytes, Span};
 
 use super::choices::LoadCounts;
 use super::{Congestor, Names, NetworkTest};
@@ -67,4 +67,8 @@ pub(super) const fn wire() -> LoadCounts {
 
 pub(super) fn everybody() -> Names {
     Names::One("*".to_owned())
+}
+
+pub(super) const fn six_hundred_ns() -> Quantity<Span> {
+    Quantity(Span::from_ns(600))
 }

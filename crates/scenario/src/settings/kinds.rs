@@ -18,6 +18,7 @@ impl Workload {
             Self::HpccFlows { .. } => "hpcc-flows",
             Self::Trace { .. } => "trace",
             Self::Bale { .. } => "bale",
+            Self::Collective(_) => "collective",
             Self::Program { .. } => "program",
             Self::Gpcnet { .. } => "gpcnet",
         }
@@ -40,6 +41,7 @@ impl Workload {
             | Self::MpiIo { .. }
             | Self::HpccFlows { .. }
             | Self::Trace { .. }
+            | Self::Collective(_)
             | Self::Bale { .. } => true,
         }
     }

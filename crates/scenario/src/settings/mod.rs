@@ -4,6 +4,7 @@ mod arbitration;
 mod auto;
 mod cc;
 mod choices;
+mod collective;
 mod combined;
 mod credits;
 mod defaults;
@@ -36,6 +37,7 @@ pub use cc::{Cc, CcKind, Feedback, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
+pub use collective::{Collective, CollectiveAlgorithm, CollectiveOp, RankPlacement};
 pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};

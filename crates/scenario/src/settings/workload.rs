@@ -7,6 +7,7 @@ use super::Names;
 use super::choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
+use super::collective::Collective;
 use super::defaults::{
     congestors, everybody, four, four_fifths, four_kib, half, one, quarter, sixteen, ten, tenth, tests, two,
     wire, word, yes,
@@ -272,6 +273,9 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<Names>,
     },
+    /// A collective operation of ranks, one at each host, again and again: each message is sent when its rank has received what
+    /// comes before it (docs/collectives.md).
+    Collective(Collective),
     /// What the kernels of bale send, from PE to PE with a barrier at the end (docs/trace-format.md#bale). Element i of a distributed
     /// table is on PE i mod n, so that uniformly random elements are on uniformly random PEs; a PE's own cost no message.
     Bale {

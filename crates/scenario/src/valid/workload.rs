@@ -1,5 +1,6 @@
 //! From the kind of a traffic entry to its generator.
 mod bale;
+mod collective;
 mod mpi_io;
 mod poisson;
 mod ranks;
@@ -82,6 +83,7 @@ pub(super) fn flows(
         Workload::MpiIo { .. } => mpi_io::flows(&mut entry, group, seed)?,
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
         Workload::Trace { file, hosts } => trace::flows(&mut entry, file, hosts.as_ref(), group)?,
+        Workload::Collective(_) => collective::flows(&mut entry, group, seed)?,
         Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
         Workload::Program { .. } | Workload::Gpcnet { .. } => ranks::flows(&mut entry, group)?,
     })

@@ -1,6 +1,7 @@
 //! Generators of flows, one file each. All of them are pure functions of their parameters and the seed.
 mod bale;
 mod bursts;
+mod collective;
 mod constant;
 mod incast;
 mod long_lived;
@@ -13,6 +14,7 @@ mod synchronous;
 
 pub use bale::{Bale, Kernel};
 pub use bursts::Bursts;
+pub use collective::{Experts, Iterations};
 pub use constant::Constant;
 pub use incast::Incast;
 pub use long_lived::LongLived;

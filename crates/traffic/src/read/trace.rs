@@ -203,7 +203,17 @@ impl Reader {
         named(line, "collective", &mut self.collectives, id, self.trace.collectives.len())?;
         let (root, line) = (place as u32, line.number);
         self.count(line, algorithm.messages(op, joins.len() as u64))?;
-        self.trace.collectives.push(Collective { id, op, algorithm, bytes, group, root, joins, line });
+        self.trace.collectives.push(Collective {
+            id,
+            op,
+            algorithm,
+            bytes,
+            uneven: Vec::new(),
+            group,
+            root,
+            joins,
+            line,
+        });
         Ok(())
     }
 

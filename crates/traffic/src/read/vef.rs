@@ -306,7 +306,7 @@ fn collective(id: u64, parts: &[Part], members: &[u32], joins: Vec<Ready>) -> Re
         return Err(LineError { line, what: format!("collective {id} moves more than 1000TB") });
     }
     let (algorithm, bytes, group) = (op.algorithms()[0], Bytes::new(bytes), parts[0].group);
-    Ok(Collective { id, op, algorithm, bytes, group, root, joins, line })
+    Ok(Collective { id, op, algorithm, bytes, uneven: Vec::new(), group, root, joins, line })
 }
 
 #[cfg(test)]

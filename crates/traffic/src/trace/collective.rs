@@ -5,6 +5,7 @@
 //! | dissemination | round k: i to i + 2^k | Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization (1988) |
 //! | binomial | a tree: halves, quarters, ... | Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH (2005), §4 |
 //! | recursive-doubling | round k: i and i xor 2^k | the same, §4; a number of members that is no power of two folds the rest first (§4.4) |
+//! | halving-doubling | a reduce-scatter by halves of halves, an allgather back; of others than a power of two the rest is folded first | the same, §4.5 (Rabenseifner's algorithm) |
 //! | pairwise | round k: i to i + k, from i - k | the same, §4.3 |
 //! | ring | every round: i to i + 1 | Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009) |
 //! | linear | one after the other | no algorithm at all |
@@ -48,6 +49,8 @@ pub enum Algorithm {
     /// See the table above.
     RecursiveDoubling,
     /// See the table above.
+    HalvingDoubling,
+    /// See the table above.
     Pairwise,
     /// See the table above.
     Ring,
@@ -67,10 +70,11 @@ const OPS: [(&str, Op); 9] = [
     ("reduce-scatter", Op::ReduceScatter),
 ];
 
-const ALGORITHMS: [(&str, Algorithm); 6] = [
+const ALGORITHMS: [(&str, Algorithm); 7] = [
     ("dissemination", Algorithm::Dissemination),
     ("binomial", Algorithm::Binomial),
     ("recursive-doubling", Algorithm::RecursiveDoubling),
+    ("halving-doubling", Algorithm::HalvingDoubling),
     ("pairwise", Algorithm::Pairwise),
     ("ring", Algorithm::Ring),
     ("linear", Algorithm::Linear),
@@ -108,11 +112,13 @@ impl Op {
 
     /// The algorithms for it; the first is the default.
     pub const fn algorithms(self) -> &'static [Algorithm] {
-        use Algorithm::{Binomial, Dissemination, Linear, Pairwise, RecursiveDoubling, Ring};
+        use Algorithm::{
+            Binomial, Dissemination, HalvingDoubling, Linear, Pairwise, RecursiveDoubling, Ring,
+        };
         match self {
             Self::Barrier => &[Dissemination, Binomial],
             Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter => &[Binomial, Linear],
-            Self::Allreduce => &[Ring, RecursiveDoubling, Binomial],
+            Self::Allreduce => &[Ring, RecursiveDoubling, HalvingDoubling, Binomial],
             Self::Allgather => &[Ring, RecursiveDoubling],
             Self::Alltoall => &[Pairwise, Linear],
             Self::ReduceScatter => &[Ring],
@@ -137,9 +143,9 @@ impl Algorithm {
         let rounds = u64::from(n.max(1).next_power_of_two().trailing_zeros());
         let tree = n.saturating_sub(1);
         match (op, self) {
-            (Op::Allreduce, Self::RecursiveDoubling) => {
-                let whole = 1 << n.max(1).ilog2();
-                whole * u64::from(n.max(1).ilog2()) + 2 * (n.max(1) - whole)
+            (Op::Allreduce, Self::RecursiveDoubling) | (_, Self::HalvingDoubling) => {
+                let (whole, ways) = (1 << n.max(1).ilog2(), 1 + u64::from(self == Self::HalvingDoubling));
+                ways * whole * u64::from(n.max(1).ilog2()) + 2 * (n.max(1) - whole)
             }
             (_, Self::Dissemination | Self::RecursiveDoubling) => n * rounds,
             (Op::Barrier | Op::Allreduce, Self::Binomial) => 2 * tree,
@@ -150,7 +156,7 @@ impl Algorithm {
     }
 
     /// Whether it does `op` among `n` members.
-    pub(crate) const fn does(self, op: Op, n: usize) -> bool {
+    pub const fn does(self, op: Op, n: usize) -> bool {
         !(matches!(op, Op::Allgather) && matches!(self, Self::RecursiveDoubling)) || n.is_power_of_two()
     }
 }
@@ -161,6 +167,8 @@ pub(super) struct Taken<'a> {
     pub(super) members: &'a [u32],
     pub(super) at: Vec<Vec<Event>>,
     pub(super) bytes: u64,
+    /// Of an all-to-all: bytes from each to each, instead of `bytes` for all; empty if they are even.
+    pub(super) uneven: &'a [u64],
     pub(super) root: usize,
 }
 
@@ -190,7 +198,14 @@ impl Taken<'_> {
                 self.collect(|_| bytes);
                 self.spread(|_| bytes);
             }
-            (Op::Allreduce, Algorithm::RecursiveDoubling) => self.double_and_add(),
+            (Op::Allreduce, Algorithm::RecursiveDoubling) => {
+                self.folded(|this, n, member| {
+                    for round in 0..n.ilog2() {
+                        this.swap(n, round, bytes, member);
+                    }
+                });
+            }
+            (Op::Allreduce, Algorithm::HalvingDoubling) => self.folded(Self::halve_and_double),
             (Op::Allreduce, _) => {
                 self.ring(|member, round| part(bytes, n, (member + n - round) % n));
                 self.ring(|member, round| part(bytes, n, (member + 1 + n - round) % n));
@@ -205,8 +220,12 @@ impl Taken<'_> {
             (Op::Alltoall, Algorithm::Linear) => self.flood(),
             (Op::Alltoall, _) => {
                 for round in 1..n {
-                    let sends = (0..n).map(|member| (member, (member + round) % n, bytes));
-                    self.exchange(&sends.collect::<Vec<_>>());
+                    let sends = (0..n).map(|from| {
+                        let to = (from + round) % n;
+                        (from, to, self.to_each(from, to))
+                    });
+                    let sends: Vec<_> = sends.collect();
+                    self.exchange(&sends);
                 }
             }
         }
@@ -286,28 +305,57 @@ impl Taken<'_> {
         self.exchange(&sends.collect::<Vec<_>>());
     }
 
-    /// Allreduce by recursive doubling. The members beyond a power of two hand theirs over first and get the sum last.
-    fn double_and_add(&mut self) {
+    /// An allreduce among a power of two of the members, as `among` does it with their number and their names. The members beyond it
+    /// hand theirs over first and get the sum last.
+    fn folded(&mut self, among: impl Fn(&mut Self, usize, &dyn Fn(usize) -> usize)) {
         let (n, bytes) = (self.members.len(), self.bytes);
         let whole = 1 << n.ilog2();
         let rest = n - whole;
         let folded: Vec<_> = (0..rest).map(|pair| (2 * pair, 2 * pair + 1, bytes)).collect();
         self.exchange(&folded);
-        let member = |place: usize| if place < rest { 2 * place + 1 } else { place + rest };
-        for round in 0..n.ilog2() {
-            self.swap(whole, round, bytes, member);
-        }
+        among(self, whole, &|place| if place < rest { 2 * place + 1 } else { place + rest });
         self.exchange(&folded.iter().map(|(from, to, bytes)| (*to, *from, *bytes)).collect::<Vec<_>>());
+    }
+
+    /// Rabenseifner's allreduce among `n`, a power of two: of what is left of its parts a place keeps the half that its number says and
+    /// hands the other to a neighbour, twice as far away in each round; then everything back.
+    fn halve_and_double(&mut self, n: usize, member: &dyn Fn(usize) -> usize) {
+        let total = self.bytes;
+        // The parts that a place has when `rounds` halves have been given away: from, to.
+        let kept = |place: usize, rounds: u32| {
+            (0..rounds).fold((0, n), |(from, to), round| {
+                let middle = usize::midpoint(from, to);
+                if place & (1 << round) == 0 { (from, middle) } else { (middle, to) }
+            })
+        };
+        let bytes = |(from, to): (usize, usize)| cut(total, n, to) - cut(total, n, from);
+        for round in 0..n.ilog2() {
+            let sends = (0..n).map(|place| {
+                let other = place ^ (1 << round);
+                (member(place), member(other), bytes(kept(other, round + 1)))
+            });
+            self.exchange(&sends.collect::<Vec<_>>());
+        }
+        for round in (0..n.ilog2()).rev() {
+            let sends = (0..n)
+                .map(|place| (member(place), member(place ^ (1 << round)), bytes(kept(place, round + 1))));
+            self.exchange(&sends.collect::<Vec<_>>());
+        }
+    }
+
+    /// What one member sends to another in an all-to-all.
+    fn to_each(&self, from: usize, to: usize) -> u64 {
+        if self.uneven.is_empty() { self.bytes } else { self.uneven[from * self.members.len() + to] }
     }
 
     /// All to all, each to the next member first, without waiting for what comes.
     fn flood(&mut self) {
-        let (n, bytes) = (self.members.len(), self.bytes);
+        let n = self.members.len();
         let mut received: Vec<Vec<Event>> = vec![Vec::new(); n];
         for distance in 1..n {
             for member in 0..n {
                 let to = (member + distance) % n;
-                let flow = self.send((member, to, bytes));
+                let flow = self.send((member, to, self.to_each(member, to)));
                 self.at[member] = vec![Event::Sent(flow)];
                 received[to].push(Event::Received(flow));
             }
@@ -320,6 +368,10 @@ impl Taken<'_> {
 
 /// Part `number` of `parts` nearly equal ones.
 fn part(bytes: u64, parts: usize, number: usize) -> u64 {
-    let cut = |number: usize| (u128::from(bytes) * number as u128 / parts as u128) as u64;
-    cut(number + 1) - cut(number)
+    cut(bytes, parts, number + 1) - cut(bytes, parts, number)
+}
+
+/// Where part `number` of `parts` nearly equal ones begins.
+fn cut(bytes: u64, parts: usize, number: usize) -> u64 {
+    (u128::from(bytes) * number as u128 / parts as u128) as u64
 }

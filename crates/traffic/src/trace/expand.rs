@@ -61,6 +61,8 @@ pub(super) struct Build {
     /// Line of the record that each step belongs to.
     lines: Vec<usize>,
     line: usize,
+    /// Between the last message that a rank waits for and its own within a collective.
+    latency: Span,
 }
 
 impl Build {
@@ -94,7 +96,10 @@ impl Build {
                 return number;
             }
             [Event::Done(step)] => *step,
-            _ => self.step(src, after.to_vec(), Span::ZERO),
+            _ => {
+                let received = after.iter().any(|event| matches!(event, Event::Received(_)));
+                self.step(src, after.to_vec(), if received { self.latency } else { Span::ZERO })
+            }
         };
         self.start(step, dst, bytes)
     }
@@ -106,7 +111,16 @@ impl Trace {
     /// # Errors
     /// Records that never become ready because they wait for each other.
     pub fn expand(&self) -> Result<Program, LineError> {
-        let mut build = Build::default();
+        self.expand_with(Span::ZERO)
+    }
+
+    /// The same with a time for which a rank is busy with a message that it has received in a collective, before it sends the one
+    /// that waits for it.
+    ///
+    /// # Errors
+    /// Records that never become ready because they wait for each other.
+    pub fn expand_with(&self, latency: Span) -> Result<Program, LineError> {
+        let mut build = Build { latency, ..Build::default() };
         // The flow of message m is flow m; what collectives send comes after.
         for message in &self.messages {
             let (src, dst, bytes) = (message.src, message.dst, Bytes::new(message.bytes.get().max(1)));
@@ -146,7 +160,7 @@ impl Trace {
         build.line = collective.line;
         let at = joins.map(|join| vec![Event::Done(join)]).collect();
         let (bytes, root) = (collective.bytes.get(), collective.root as usize);
-        let mut taken = Taken { build, members, at, bytes, root };
+        let mut taken = Taken { build, members, at, bytes, uneven: &collective.uneven, root };
         taken.run(collective.op, collective.algorithm);
         for (member, after) in std::mem::take(&mut taken.at).into_iter().enumerate() {
             build.program.steps[ends.end(number, member) as usize].after = after;
@@ -263,7 +277,8 @@ mod tests {
         let members: Vec<u32> = (0..n).collect();
         let joins = vec![Ready::AT_ONCE; n as usize];
         let bytes = Bytes::new(bytes);
-        let collective = Collective { id: 1, op, algorithm, bytes, group: 0, root: 1 % n, joins, line: 3 };
+        let (uneven, root) = (Vec::new(), 1 % n);
+        let collective = Collective { id: 1, op, algorithm, bytes, uneven, group: 0, root, joins, line: 3 };
         let groups = vec![Ranks { id: 0, members }];
         Trace {
             ranks: n,

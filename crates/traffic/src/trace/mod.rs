@@ -100,6 +100,8 @@ pub struct Collective {
     pub algorithm: Algorithm,
     /// How much; see [`Op`].
     pub bytes: Bytes,
+    /// Of an all-to-all: bytes from each member to each, row by row, instead of `bytes` for all; empty if they are even.
+    pub uneven: Vec<u64>,
     /// Index of its group.
     pub group: u32,
     /// Index in the group of the member that has or gets everything, where there is one.

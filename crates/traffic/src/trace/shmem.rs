@@ -229,7 +229,7 @@ impl Trace {
             at.push(std::mem::take(&mut pe.at));
         }
         let members = &self.groups[0].members;
-        let mut taken = Taken { build, members, at, bytes: 1, root: 0 };
+        let mut taken = Taken { build, members, at, bytes: 1, uneven: &[], root: 0 };
         taken.run(Op::Barrier, Algorithm::Dissemination);
         for (pe, at) in pes.iter_mut().zip(std::mem::take(&mut taken.at)) {
             pe.at = at;

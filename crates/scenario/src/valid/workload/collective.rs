@@ -1,0 +1,179 @@
+//! `kind = "collective"`: ranks at hosts that do a collective operation again and again.
+use backwater_traffic::generate::{Experts, Iterations};
+use backwater_traffic::program::{self, place};
+use backwater_traffic::trace::{Algorithm, MAX_FLOWS, Op};
+use backwater_traffic::{Flow, Group};
+
+use super::Entry;
+use crate::settings::{Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Shape, Workload};
+
+/// Most tokens that are drawn in all.
+const MOST_TOKENS: u64 = 100_000_000;
+
+/// The messages of all iterations; their steps go to the context.
+pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Option<Vec<Flow>> {
+    let settings = entry.context.settings;
+    let Workload::Collective(Collective { op, algorithm, size, iterations, ranks, hosts, placement, .. }) =
+        &settings.traffic[entry.index].workload
+    else {
+        return None;
+    };
+    let hosts = placed(entry, hosts, *ranks, *placement, group, seed)?;
+    let count = hosts.len() as u32;
+    let (op, algorithm) = algorithm_of(entry, *op, *algorithm, count)?;
+    let (experts, latency, compute) = experts(entry)?;
+    let (size, times) = (size.0, *iterations);
+    let of = Iterations { op, algorithm, ranks: count, size, times, latency, compute, experts };
+    entry.count(of.messages() as f64, "iterations")?;
+    if of.messages() > MAX_FLOWS {
+        let message = format!("this means {} messages", of.messages());
+        entry.report("iterations", message, format!("at most {MAX_FLOWS}"), "fewer iterations or ranks");
+        return None;
+    }
+    if of.tokens() > MOST_TOKENS {
+        let message = format!("this means {} tokens to be drawn", of.tokens());
+        let help = "give a larger token, a smaller size or fewer iterations";
+        entry.report("token", message, format!("at most {MOST_TOKENS}"), help);
+        return None;
+    }
+    let (flows, steps) = of.program(group.id, seed).on(&hosts, group);
+    entry.context.steps = steps;
+    Some(flows)
+}
+
+/// The host of each rank.
+fn placed(
+    entry: &mut Entry<'_, '_>,
+    names: &Names,
+    ranks: Option<u32>,
+    placement: RankPlacement,
+    group: &Group,
+    seed: u64,
+) -> Option<Vec<u32>> {
+    let mut hosts = entry.hosts("hosts", names)?;
+    let ranks = ranks.unwrap_or(hosts.len() as u32);
+    if ranks < 2 {
+        entry.report("hosts", "a collective needs at least two ranks", "only one host", "name more hosts");
+        return None;
+    }
+    if ranks as usize > hosts.len() {
+        let message = format!("ranks = {ranks}, but there are {} hosts for them", hosts.len());
+        let help = "a host has one rank: name more hosts, or take a larger topology";
+        entry.report("ranks", message, format!("at most {}", hosts.len()), help);
+        return None;
+    }
+    let order = match placement {
+        RankPlacement::Linear => program::Placement::Block,
+        RankPlacement::Random => program::Placement::Random,
+        RankPlacement::Rails => {
+            if !matches!(entry.context.settings.topology.shape, Shape::Rail { .. }) {
+                let help = "take linear or random, or topology.kind = \"rail\"";
+                entry.report("placement", "this network has no rails", "needs rails", help);
+                return None;
+            }
+            // The first servers, all of their GPUs: coordinates are server and rail.
+            hosts.truncate(ranks as usize);
+            hosts.sort_by_key(|host| {
+                let at = &entry.network.place(entry.network.hosts()[*host as usize]).at;
+                (at[1], at[0])
+            });
+            program::Placement::Block
+        }
+    };
+    place(ranks, &hosts, 1, order, group.id, seed)
+}
+
+/// What is done and by which messages.
+fn algorithm_of(
+    entry: &mut Entry<'_, '_>,
+    op: CollectiveOp,
+    algorithm: Option<CollectiveAlgorithm>,
+    ranks: u32,
+) -> Option<(Op, Algorithm)> {
+    let name = op;
+    let op = match op {
+        CollectiveOp::AllReduce => Op::Allreduce,
+        CollectiveOp::ReduceScatter => Op::ReduceScatter,
+        CollectiveOp::AllGather => Op::Allgather,
+        CollectiveOp::AllToAll | CollectiveOp::MoeAllToAll => Op::Alltoall,
+        CollectiveOp::Broadcast => Op::Bcast,
+    };
+    let Some(algorithm) = algorithm else { return Some((op, op.algorithms()[0])) };
+    let wanted = match algorithm {
+        CollectiveAlgorithm::Ring => Algorithm::Ring,
+        CollectiveAlgorithm::Tree => Algorithm::Binomial,
+        CollectiveAlgorithm::HalvingDoubling => Algorithm::HalvingDoubling,
+        CollectiveAlgorithm::RecursiveDoubling => Algorithm::RecursiveDoubling,
+        CollectiveAlgorithm::Pairwise => Algorithm::Pairwise,
+        CollectiveAlgorithm::Linear => Algorithm::Linear,
+    };
+    if !op.algorithms().contains(&wanted) {
+        let words: Vec<&str> = op.algorithms().iter().map(|algorithm| word(*algorithm)).collect();
+        let message = format!("no {} is done by {}", text(name), word(wanted));
+        entry.report("algorithm", message, format!("one of {}", words.join(", ")), "or leave it out");
+        return None;
+    }
+    if !wanted.does(op, ranks as usize) {
+        let message = format!("{} is for a power of two of ranks, and there are {ranks}", word(wanted));
+        entry.report("algorithm", message, "not for so many", "take ring, or 2, 4, 8, … ranks");
+        return None;
+    }
+    Some((op, wanted))
+}
+
+const fn word(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Binomial => "tree",
+        Algorithm::HalvingDoubling => "halving-doubling",
+        Algorithm::RecursiveDoubling => "recursive-doubling",
+        Algorithm::Pairwise => "pairwise",
+        Algorithm::Linear => "linear",
+        Algorithm::Ring => "ring",
+        Algorithm::Dissemination => "dissemination",
+    }
+}
+
+/// Its name in scenario files.
+const fn text(op: CollectiveOp) -> &'static str {
+    match op {
+        CollectiveOp::AllReduce => "all-reduce",
+        CollectiveOp::ReduceScatter => "reduce-scatter",
+        CollectiveOp::AllGather => "all-gather",
+        CollectiveOp::AllToAll => "all-to-all",
+        CollectiveOp::MoeAllToAll => "moe-all-to-all",
+        CollectiveOp::Broadcast => "broadcast",
+    }
+}
+
+/// Experts, if there are some, and the times of ranks.
+fn experts(
+    entry: &mut Entry<'_, '_>,
+) -> Option<(Option<Experts>, backwater_units::Span, backwater_units::Span)> {
+    let settings = entry.context.settings;
+    let Workload::Collective(Collective { op, host_latency, compute, token, gini, .. }) =
+        &settings.traffic[entry.index].workload
+    else {
+        return None;
+    };
+    let times = (host_latency.0, compute.0);
+    if *op == CollectiveOp::MoeAllToAll {
+        let of = Experts {
+            token: token.map_or(DEFAULT_TOKEN, |token| token.0),
+            gini: gini.unwrap_or(DEFAULT_GINI),
+        };
+        return Some((Some(of), times.0, times.1));
+    }
+    let given = [("token", token.is_some()), ("gini", gini.is_some())];
+    let mut good = true;
+    for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+        let message = format!("{key} is of moe-all-to-all, and this is {}", text(*op));
+        entry.report(key, message, "no experts here", "remove this line");
+        good = false;
+    }
+    good.then_some((None, times.0, times.1))
+}
+
+/// Hidden size of 7168 in FP8 (DeepSeek-V3, arXiv:2412.19437, sections 3.2 and 4.2).
+const DEFAULT_TOKEN: backwater_units::Bytes = backwater_units::Bytes::new(7168);
+/// "Above 0.24 on every real-text condition" (arXiv:2605.20982, abstract).
+const DEFAULT_GINI: f64 = 0.24;

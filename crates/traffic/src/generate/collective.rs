@@ -85,6 +85,7 @@ impl Iterations {
             messages: Vec::new(),
             collectives: (0..self.times).map(collective).collect(),
             acts: Vec::new(),
+            tasks: Vec::new(),
         };
         match trace.expand_with(self.latency) {
             Ok(program) => program,

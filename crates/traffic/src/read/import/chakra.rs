@@ -296,7 +296,8 @@ fn collective(met: &Met, group: u32, id: u64, members: &[u32]) -> Result<Collect
     }
     let joins = vec![Ready::AT_ONCE; members.len()];
     let (bytes, algorithm) = (Bytes::new(bytes.max(1)), op.algorithms()[0]);
-    Ok(Collective { id, op, algorithm, bytes, group, root: root as u32, joins, line: 0 })
+    let (uneven, root) = (Vec::new(), root as u32);
+    Ok(Collective { id, op, algorithm, bytes, uneven, group, root, joins, line: 0 })
 }
 
 fn misfit(rank: u32, node: &Node, what: &str) -> ImportError {

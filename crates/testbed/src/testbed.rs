@@ -264,7 +264,8 @@ impl Testbed {
 pub fn reference() -> String {
     let mut text = String::new();
     for (table, keys) in rules().describe() {
-        let _ = writeln!(text, "### `{table}`\n\n| key | meaning |\n|---|---|");
+        let _ = writeln!(text, "### `{table}`\n");
+        text.push_str(if keys.is_empty() { "No other keys.\n" } else { "| key | meaning |\n|---|---|\n" });
         for (key, meaning) in keys {
             let _ = writeln!(text, "| `{key}` | {meaning} |");
         }

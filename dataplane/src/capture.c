@@ -11,6 +11,7 @@
 #define ENHANCED_PACKET 6u
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define LINKTYPE_ETHERNET 1
+/* Of no length: four octets of zero. */
 #define OPTION_END 0
 #define OPTION_IF_NAME 2
 #define OPTION_IF_SPEED 8
@@ -41,9 +42,6 @@ struct block {
 
 static void add(struct block *block, const void *bytes, uint32_t count)
 {
-	/* memcpy() may not be called with NULL, not even for nothing. */
-	if (!count)
-		return;
 	memcpy(block->bytes + block->length, bytes, count);
 	block->length += count;
 }
@@ -95,7 +93,7 @@ static void write_section(struct capture *capture)
 	add32(&body, UINT32_MAX);
 	add32(&body, UINT32_MAX);
 	add_option(&body, OPTION_SHB_APPLICATION, APPLICATION, sizeof(APPLICATION) - 1);
-	add_option(&body, OPTION_END, NULL, 0);
+	add32(&body, OPTION_END);
 	write_block(capture, SECTION_HEADER, &body);
 }
 
@@ -132,7 +130,7 @@ struct capture_interface *capture_add(struct capture *capture, const char *name,
 	if (rate_bps)
 		add_option(&body, OPTION_IF_SPEED, &rate_bps, sizeof(rate_bps));
 	add_option(&body, OPTION_IF_TSRESOL, &resolution, sizeof(resolution));
-	add_option(&body, OPTION_END, NULL, 0);
+	add32(&body, OPTION_END);
 	write_block(capture, INTERFACE_DESCRIPTION, &body);
 	struct capture_interface *made = &capture->interfaces[capture->interface_count];
 
@@ -181,7 +179,7 @@ void capture_frame(const struct capture_interface *interface, const struct rte_m
 	struct block options = { .length = 0 };
 
 	add_option(&options, OPTION_EPB_FLAGS, &flags, sizeof(flags));
-	add_option(&options, OPTION_END, NULL, 0);
+	add32(&options, OPTION_END);
 	uint32_t total = 32 + kept + padding + options.length;
 	const uint32_t head[] = {
 		ENHANCED_PACKET, total, interface->number, (uint32_t)(stamp_ns >> 32), (uint32_t)stamp_ns, kept, length,

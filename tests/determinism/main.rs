@@ -13,3 +13,4 @@ mod ranks;
 mod ranks_draws;
 mod seeds;
 mod swarm;
+mod user;

@@ -115,7 +115,7 @@ bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against th
 fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, FUZZ_SECONDS (20) each
 	@export PATH="$(CURDIR)/$(CARGO_BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
-	  mkdir -p fuzz/corpus/$$target; seeds=fuzz/seeds/$$target; words=; \
+	  mkdir -p fuzz/corpus/$$target; seeds=$$(ls -d fuzz/seeds/$$target 2>/dev/null); words=; \
 	  case $$target in scenario) seeds="$$seeds scenarios"; words=-dict=fuzz/scenario.dict;; \
 	    overrides) words=-dict=fuzz/scenario.dict;; esac; \
 	  cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target $$seeds -- $$words \

@@ -105,7 +105,7 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
     short = ["run.until=20us", "probe.isolation=true", "traffic.tree.start=0ns"]
     throttled = ["host.throttle=pft", "probe.sample=10us", "probe.throttle-states=true"]
     runs = [
-        backwater.run(ONE_POINT, out=tmp_path / "point"),
+        backwater.run(ONE_POINT, out=tmp_path / "point", overrides=['probe.frames=["P2"]']),
         backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),
         backwater.run(SLOW_HOST, out=tmp_path / "puts", scheme="opt", overrides=["run.until=20us"]),
         backwater.run(RANKS, out=tmp_path / "ranks", overrides=throttled),

@@ -154,6 +154,11 @@ wheel: $(STAMPS)/core ## build the wheel into target/wheels
 test-wheel: wheel ## install the wheel into an empty environment and run it with no compiler in reach
 	packaging/wheel-test.sh target/wheels/backwater-*.whl $(PYTHON)
 
+# Without a network: nothing in the pages leads to a server of others, and nothing is fetched to build them.
+docs: $(STAMPS)/core $(STAMPS)/test ## build the documentation into target/docs; open target/docs/index.html
+	@# The reference lists what this checkout's code says of itself.
+	PYTHONPATH=python NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) target fuzz/target fuzz/corpus viewer/node_modules viewer/dist viewer/shots results python/backwater/_core*.so
 

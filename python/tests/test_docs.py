@@ -1,0 +1,158 @@
+"""What the documentation shows is true: scenarios are valid, commands and Python run, links lead somewhere.
+
+docs/python.md and docs/extend.md have a test of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from backwater import cli
+from backwater.errors import Exit
+from backwater.running import Scenario
+from documentation import links
+from documentation.reference import command_line, pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGES = [file.relative_to(ROOT).as_posix() for file in sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+#: Commands that take long are parsed, but not run: they begin with one of these.
+SLOW = (
+    "backwater gpcnet",
+    "backwater compare",
+    "backwater demo",
+    "backwater throttle results/pft",
+    "backwater reproduce",
+    "backwater testbed",
+    "backwater sweep",
+    "backwater tune",
+    "backwater run scenarios/allreduce.toml",
+    "backwater doctor",
+)
+#: Python that needs the results of a command that takes long.
+NEEDS_SLOW = ('Results.find("results/gpcnet/gpcnet-quick")',)
+#: Python that needs the results of a run which its page does not show.
+NEEDS = {'Results("results/multi-congestion-points-s1")': "backwater run scenarios/multi-congestion-points.toml"}
+#: Pages whose blocks other tests run.
+ELSEWHERE = ("docs/python.md", "docs/extend.md")
+#: Files that the pages speak of without showing them, and what stands in for them.
+FILES = {"ring.program": "scenarios/programs", "app.trace": "scenarios/traces", "gradients.trace": "scenarios/traces"}
+MATRIX = "Nodes 8\nConnections 2\n0->5 id 1 start 0 size 100000 recv_done_trigger 1\n5->1 id 2 trigger 1 size 50000\n"
+#: What a part of a scenario needs around it.
+AROUND = '[topology]\nkind = "star"\nhosts = 16\nrate = "100Gbps"\ndelay = "1us"\n[ack]\nevery = 1\n'
+
+
+def blocks(page: str) -> Iterator[tuple[str, str]]:
+    for found in BLOCK.finditer((ROOT / page).read_text(encoding="utf-8")):
+        indent = found[1]
+        yield found[2], "".join(line.removeprefix(indent) for line in found[3].splitlines(keepends=True))
+
+
+def commands(block: str) -> list[list[str]]:
+    """The words of each `backwater ...` in a block, with or without a prompt."""
+    lines = [line.removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if re.match(r"backwater\b(?!-)", line)]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("scenarios", "docs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name, folder in FILES.items():
+        first = min((ROOT / folder).glob(f"*{Path(name).suffix}"), default=None)
+        if first is not None:
+            shutil.copy(first, tmp_path / name)
+    (tmp_path / "ring.cm").write_text(MATRIX + "trigger id 1 oneshot\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
+def test_every_block_of_a_page_works(page: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for language, block in blocks(page):
+        if language == "toml":
+            whole = block if "[topology]" in block else f"{AROUND}\n{block}"
+            assert Scenario(whole, page, here).resolve()["traffic"]
+        elif language == "python":
+            python(block)
+        elif block.startswith("Nodes "):
+            (here / "fat.topo").write_text(block)
+    for language, block in blocks(page):
+        if language in ("", "sh"):
+            for words in commands(block):
+                run(words)
+    capsys.readouterr()
+
+
+def python(block: str) -> None:
+    if any(text in block for text in NEEDS_SLOW):
+        compile(block, "page", "exec")
+        return
+    wanted = [command for text, command in NEEDS.items() if text in block]
+    wanted += ["backwater init example"] if '"example/' in block else []
+    for command in wanted:
+        run(shlex.split(command))
+    exec(compile(block, "page", "exec"), {"__name__": "page"})  # noqa: S102
+
+
+def run(words: list[str]) -> None:
+    if " ".join(words).startswith(SLOW):
+        called, bound, _ = command_line().parse_args(words[1:], exit_on_error=False)
+        assert called is not None
+        assert bound is not None
+    elif not (words[1] == "init" and Path(words[2]).exists()):
+        assert cli.main(words[1:]) == Exit.OK, " ".join(words)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    made = {f"docs/{place}" for place in pages(ROOT)} if "reference/" in (ROOT / page).read_text("utf-8") else set()
+    for target in links.targets((ROOT / page).read_text(encoding="utf-8")):
+        file = links.resolved(ROOT, ROOT / page, target)
+        assert file.exists() or file.relative_to(ROOT).as_posix() in made, f"{page}: {target}"
+
+
+def test_links_out_of_docs_are_led_to_copies() -> None:
+    text = "[a](../../scenarios/incast.toml) [p](../../papers/tcd/README.md#what) `[no](../x)` [d](../fidelity.md)"
+    assert links.led(ROOT, "showcases/tcd.md", text) == (
+        "[a](../files/scenarios/incast.toml.md) [p](../files/papers/tcd/index.md#what) `[no](../x)` [d](../fidelity.md)"
+    )
+    with pytest.raises(ValueError, match=r"docs/index.md links to ../nothing.toml, which is not there"):
+        links.resolved(ROOT, ROOT / "docs" / "index.md", "../nothing.toml")
+
+
+def test_the_reference_has_every_command_key_and_code() -> None:
+    made = pages(ROOT)
+    for command in ("run", "init", "export pcapng", "pfc headroom"):
+        assert f"\n## backwater {command}\n" in made["reference/commands.md"]
+    assert "--topology" in made["reference/commands.md"]
+    for key in ("flow-control", "kmin", "time-origin", "sample"):
+        assert f"| `{key}` |" in made["reference/scenario.md"]
+    assert "| 3 | `INVARIANT_BROKEN` |" in made["reference/exit-codes.md"]
+    assert "### `detector/tcd.rs`" in made["reference/algorithms.md"]
+    assert "::: backwater.api.Experiment" in made["reference/python.md"]
+
+
+def test_the_site_is_built_and_fetches_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    site = tmp_path / "site"
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    environment = {"PYTHONPATH": str(ROOT / "python"), "NO_MKDOCS_2_WARNING": "1", "PATH": "/usr/bin:/bin"}
+    built = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert built.returncode == 0, built.stdout + built.stderr
+    found = sorted(site.rglob("*.html"))
+    assert len(found) > len(PAGES)
+    for file in found:
+        if file.parent.name != "reports":
+            text = file.read_text(encoding="utf-8")
+            assert re.findall(r'(?:src|<link [^>]*href)="(https?:[^"]*)"', text) == []

@@ -64,6 +64,15 @@ fn with_lanes_the_same_ring_delivers_everything() {
     assert!(used.contains(&3) && used.contains(&4) && used.iter().all(|priority| [3, 4].contains(priority)));
 }
 
+#[test]
+fn a_run_that_ends_amid_packets_that_change_their_lane_finds_each_where_it_came_in() {
+    // The accounts are held against the packets at the end of every run.
+    for us in [5, 17, 42, 90] {
+        let ended = try_run(ring(3), FAST, Some(Time::from_ps(us * 1_000_000)));
+        assert!(ended.is_ok(), "{us} us: {:?}", ended.err());
+    }
+}
+
 fn check(spec: impl Fn() -> Spec) {
     let outcome = |kind, seen: bool| {
         let mut spec = spec();

@@ -48,7 +48,8 @@ fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
     let mut units_held = vec![0u32; switch.memory.accounts.len()];
     for at in 0..ports.queues.len() {
         for packet in switch.waiting(at) {
-            let ingress = ports.at(packet.port, packet.class);
+            // It holds its place in the lane that it came in by.
+            let ingress = ports.at(packet.port, switch.came_in(packet, world));
             if switch.memory.credited & (1 << packet.class) == 0 {
                 used += u64::from(packet.size);
             }

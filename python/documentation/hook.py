@@ -20,6 +20,17 @@ _SHIM = "https://unpkg.com/iframe-worker/shim"
 _OWN_SHIM = "assets/iframe-worker.js"
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List guides that mkdocs.yml does not list yet after those that it does."""
+    sections = {name: place for entry in config.nav or [] for name, place in entry.items()}
+    listed = str(config.nav)
+    for file in sorted((ROOT / "docs").glob("*.md")):
+        if file.name not in listed:
+            title = file.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+            sections["Guides"].append({title: file.name})
+    return config
+
+
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add what is not in docs/."""
     for place, text in reference.pages(ROOT).items():

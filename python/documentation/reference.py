@@ -59,7 +59,7 @@ def _help(words: tuple[str, ...]) -> str:
     said = io.StringIO()
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(said):
         command_line().help_print(
-            list(words), console=Console(file=said, width=100, color_system=None, force_terminal=False)
+            list(words), console=Console(file=said, width=76, color_system=None, force_terminal=False)
         )
     return said.getvalue().strip()
 

@@ -51,7 +51,7 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
     );
     says(
         &report(SMALL, &["topology.k=4"]),
-        &["topology (kind \"star\") has allow-cycles, delay, hosts, kind, rate"],
+        &["topology (kind \"star\") has allow-cycles, delay, hosts, kind, lanes, rate, routing"],
     );
     says(&report(SMALL, &["run.seed.x=1"]), &["has no keys"]);
     says(&report(SMALL, &["run.seed"]), &["has no value"]);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ORIGIN_S = 2.0
 
 #: CC_MODE and our word for it.
-_MODES = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp"}
+_MODES = {1: "dcqcn", 7: "timely"}
 
 _NUMBERS = "a number"
 

@@ -65,7 +65,7 @@ def test_a_ring_takes_two_times_n_minus_1_messages_of_an_nth(tmp_path: Path, n: 
     # The bandwidth term of Patarasuk and Yuan, 2 (n - 1) / n S / C, is what is left without latencies.
     left = row["elapsed_ps"] - rounds * (PACKET * PS_PER_BYTE + 2 * DELAY) - (rounds - 1) * LATENCY
     assert left == 2 * (n - 1) * (part * n) // n * PS_PER_BYTE
-    assert (row["messages"], row["bytes"]) == (n * rounds, n * rounds * part)
+    assert (row["messages"], row["payload_bytes"]) == (n * rounds, n * rounds * part)
 
 
 @pytest.mark.parametrize(("op", "rounds"), [("reduce-scatter", 7), ("all-gather", 7)])
@@ -79,7 +79,7 @@ def test_halving_and_doubling_has_three_rounds_each_way_of_halves(tmp_path: Path
     (row,) = rows(run(tmp_path, 'op = "all-reduce"\nalgorithm = "halving-doubling"\nsize = "64000B"'))
     sizes = [32_000, 16_000, 8_000, 8_000, 16_000, 32_000]
     assert row["elapsed_ps"] == sum(map(message, sizes)) + 5 * LATENCY
-    assert row["bytes"] == 8 * sum(sizes) == 8 * 2 * 7 * 64_000 // 8
+    assert row["payload_bytes"] == 8 * sum(sizes) == 8 * 2 * 7 * 64_000 // 8
 
 
 def test_recursive_doubling_sends_all_of_it_three_times(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_iterations_follow_each_other_and_compute_in_between(tmp_path: Path) -> 
 def test_all_to_all_moves_a_block_for_each_pair(tmp_path: Path, algorithm: str, ranks: int) -> None:
     results = run(tmp_path, f'op = "all-to-all"\nalgorithm = "{algorithm}"\nsize = "3000B"\nranks = {ranks}')
     (row,) = rows(results)
-    assert (row["messages"], row["bytes"]) == (ranks * (ranks - 1), ranks * (ranks - 1) * 3000)
+    assert (row["messages"], row["payload_bytes"]) == (ranks * (ranks - 1), ranks * (ranks - 1) * 3000)
     if algorithm == "pairwise":
         # Each round is a permutation: nobody waits for anybody's link.
         assert row["elapsed_ps"] == (ranks - 1) * message(3000) + (ranks - 2) * LATENCY
@@ -129,7 +129,7 @@ def test_experts_get_what_was_drawn_and_every_byte_arrives(tmp_path: Path) -> No
     keys = 'op = "moe-all-to-all"\nsize = "800KB"\ntoken = "4000B"\ngini = 0.4\niterations = 2'
     results = run(tmp_path, keys)
     flows = results.flows.collect()
-    assert flows["received_bytes"].sum() == flows["size_bytes"].sum() == sum(row["bytes"] for row in rows(results))
+    assert flows["received_bytes"].sum() == flows["size_bytes"].sum() == sum(row["payload_bytes"] for row in rows(results))
     # 200 tokens of each of 8 ranks in 2 iterations: what goes to a rank's own expert does not travel.
     assert 0.6 < flows["size_bytes"].sum() / (2 * 8 * 800_000) < 0.95
     to = flows.group_by(pl.col("dst").cast(pl.String)).agg(pl.col("size_bytes").sum()).sort("size_bytes")

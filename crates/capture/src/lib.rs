@@ -2,8 +2,8 @@
 //!
 //! The simulator's frames have a kind, a size and a few numbers; here they get the bytes that such a frame has on Ethernet
 //! ([`backwater_wire`]). Host h is 10.0.0.0 + h + 1 with the MAC address 02:00:00 and then h; a flow is a queue pair. A frame is as
-//! long as it was on the simulated wire, the check sequence not counted, but never shorter than its headers and 60 bytes; what it
-//! carries are zeros.
+//! long as it was on the simulated wire, the check sequence not counted, up to three bytes less, as RoCE carries whole words, and never
+//! shorter than its headers and 60 bytes; what it carries are zeros.
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -190,7 +190,8 @@ impl Frame {
                     (_, true) => opcode::SEND_LAST,
                     (_, false) => opcode::SEND_MIDDLE,
                 };
-                let payload = vec![0; usize::from(self.size).saturating_sub(ROCE_HEADERS)];
+                let room = usize::from(self.size).saturating_sub(ROCE_HEADERS);
+                let payload = vec![0; room - room % 4];
                 self.roce(Bth { opcode, psn: seq & 0xFF_FFFF, ..Bth::default() }, None, &payload, buffer)
             }
             Kind::Ack { received, negative } => {
@@ -269,8 +270,10 @@ mod tests {
 
     #[test]
     fn data_is_as_long_as_on_the_simulated_wire_and_says_who_sends_to_whom() {
-        let (data, length, _) = written(Kind::Data { seq: 0, last: false }, 1048, 65_535);
-        assert_eq!((data.len(), length), (1048, 1048));
+        // 58 B of headers and 992 B
+        let (data, length, _) = written(Kind::Data { seq: 0, last: false }, 1050, 65_535);
+        assert_eq!((data.len(), length), (1050, 1050));
+        assert_eq!(written(Kind::Data { seq: 0, last: false }, 1053, 65_535).1, 1050, "whole words");
         assert_eq!(data[..14], [2, 0, 0, 0, 1, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
         // 10.0.0.2 to 10.0.1.3, UE in the ECN bits, UDP 4791, SEND first
         assert_eq!((data[15] & 3, &data[26..34]), (2, &[10, 0, 0, 2, 10, 0, 1, 3][..]));
@@ -287,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_cut_off_keeps_its_length_and_a_short_one_is_filled_up() {
-        let (data, length, _) = written(Kind::Data { seq: 3, last: true }, 1048, 96);
-        assert_eq!((data.len(), length), (96, 1048));
+        let (data, length, _) = written(Kind::Data { seq: 3, last: true }, 1050, 96);
+        assert_eq!((data.len(), length), (96, 1050));
         assert_eq!(written(Kind::Cnp, 20, 65_535).1, 74, "a CNP has 16 octets behind its headers");
         assert_eq!(written(Kind::Data { seq: 3, last: true }, 5, 65_535).1, 60);
     }

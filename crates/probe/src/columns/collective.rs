@@ -52,7 +52,7 @@ impl Table for CollectiveRecord {
             Take::MaybeU64(|r| Some(r.end?.as_ps() - r.started()?)),
         ),
         column("messages", "count", "Its messages.", Take::U32(|r| r.messages)),
-        column("bytes", "bytes", "Their payload.", Take::U64(|r| r.bytes)),
+        column("payload_bytes", "bytes", "Their payload.", Take::U64(|r| r.bytes)),
     ];
     fn time(&self) -> Option<Time> {
         None

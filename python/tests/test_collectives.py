@@ -129,7 +129,9 @@ def test_experts_get_what_was_drawn_and_every_byte_arrives(tmp_path: Path) -> No
     keys = 'op = "moe-all-to-all"\nsize = "800KB"\ntoken = "4000B"\ngini = 0.4\niterations = 2'
     results = run(tmp_path, keys)
     flows = results.flows.collect()
-    assert flows["received_bytes"].sum() == flows["size_bytes"].sum() == sum(row["payload_bytes"] for row in rows(results))
+    assert (
+        flows["received_bytes"].sum() == flows["size_bytes"].sum() == sum(row["payload_bytes"] for row in rows(results))
+    )
     # 200 tokens of each of 8 ranks in 2 iterations: what goes to a rank's own expert does not travel.
     assert 0.6 < flows["size_bytes"].sum() / (2 * 8 * 800_000) < 0.95
     to = flows.group_by(pl.col("dst").cast(pl.String)).agg(pl.col("size_bytes").sum()).sort("size_bytes")

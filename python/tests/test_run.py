@@ -109,6 +109,7 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
         backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),
         backwater.run(SLOW_HOST, out=tmp_path / "puts", scheme="opt", overrides=["run.until=20us"]),
         backwater.run(RANKS, out=tmp_path / "ranks", overrides=throttled),
+        backwater.run(SCENARIOS / "allreduce.toml", out=tmp_path / "allreduce"),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

@@ -119,7 +119,8 @@ fn small_network(shape: &Shape) -> bool {
             *units <= 4 && *servers <= 4 && *gpus <= 4 && slow(rate.0)
         }
         Shape::Dragonfly { a, p, h, rate, .. } => *a <= 4 && *p <= 2 && *h <= 2 && slow(rate.0),
-        Shape::Torus { sizes, hosts_per_switch, rate, .. } | Shape::Mesh { sizes, hosts_per_switch, rate, .. } => {
+        Shape::Torus { sizes, hosts_per_switch, rate, .. }
+        | Shape::Mesh { sizes, hosts_per_switch, rate, .. } => {
             let switches = sizes.iter().fold(1u32, |product, &size| product.saturating_mul(size));
             switches <= 64 && *hosts_per_switch <= 2 && slow(rate.0)
         }

@@ -13,6 +13,8 @@
 #define ROUNDS_PER_LOOK 4096
 /* Idle rounds after which another process may have the core (two that poll on one core pass one ring per time slice). */
 #define IDLE_BEFORE_YIELD 64
+/* Processes of a lockstep that end at the same time are one lookahead apart; those that go on are not waited for long. */
+#define LEAVE_PATIENCE_MS 1000
 
 bool bed_init(struct bed *bed, unsigned frames, unsigned frame_bytes, uint64_t seed)
 {
@@ -129,7 +131,7 @@ void bed_run(struct bed *bed)
 		}
 	}
 	if (clock->kind == CLOCK_LOCKSTEP)
-		lockstep_leave(&bed->lockstep);
+		lockstep_leave(&bed->lockstep, LEAVE_PATIENCE_MS);
 }
 
 void bed_stop(struct bed *bed)

@@ -17,7 +17,7 @@
 	X(DROP_CREDIT_LANE, "credit_lane", "credit message for a virtual lane without credits") \
 	X(DROP_CREDIT_PAST, "credit_past", "credit message with registers behind those already seen") \
 	X(DROP_CREDIT_FUTURE, "credit_future", "credit message with registers that no buffer allows") \
-	X(DROP_UNKNOWN_PORT, "unknown_destination", "static forwarding: no entry for the destination") \
+	X(DROP_UNKNOWN_PORT, "unknown_destination", "no entry for the destination, and no port to flood to") \
 	X(DROP_SAME_PORT, "same_port", "destination is where the frame came from") \
 	X(DROP_HEADROOM, "headroom", "ingress buffer of its priority is full") \
 	X(DROP_QUEUE, "queue", "egress queue of a lossy priority is full") \

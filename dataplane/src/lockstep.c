@@ -128,11 +128,17 @@ uint64_t lockstep_advance(struct lockstep *lockstep, uint64_t now_ps, uint64_t w
 	return wanted_ps;
 }
 
-void lockstep_leave(struct lockstep *lockstep)
+void lockstep_leave(struct lockstep *lockstep, unsigned patience_ms)
 {
 	if (!lockstep->page)
 		return;
 	__atomic_store_n(&lockstep->page->slots[lockstep->self].now_ps, UINT64_MAX, __ATOMIC_RELEASE);
+	for (unsigned waited_ms = 0; waited_ms < patience_ms && slowest_other(lockstep) != UINT64_MAX; waited_ms++) {
+		if (lockstep->stop && *lockstep->stop)
+			break;
+		bury_the_dead(lockstep);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
 	munmap(lockstep->page, sizeof(struct lockstep_page));
 	lockstep->page = NULL;
 }

@@ -36,7 +36,8 @@ bool lockstep_wait_for_all(struct lockstep *lockstep, unsigned timeout_ms);
 /* Publishes and returns the time that may be reached now: at most `wanted_ps`, at least `now_ps`. Yields the core if held back. */
 uint64_t lockstep_advance(struct lockstep *lockstep, uint64_t now_ps, uint64_t wanted_ps);
 
-/* The others need not wait for this process any more. */
-void lockstep_leave(struct lockstep *lockstep);
+/* The others need not wait for this process any more. Returns when they have left, too, or after `patience_ms`: whoever closes
+ * its devices earlier takes memory away from beneath those that still send (memif's). */
+void lockstep_leave(struct lockstep *lockstep, unsigned patience_ms);
 
 #endif

@@ -19,20 +19,27 @@ static void send_copy(struct bridge *bridge, struct port *in, struct port *out, 
 	port_enqueue(out, copy, now_ps);
 }
 
-/* To all ports but the one where it came in. */
+/* To all ports but the one where it came in; if all their links are down, one of these drops it. */
 static void flood(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
 	struct port *last = NULL;
+	struct port *down = NULL;
 
 	for (unsigned i = 0; i < bridge->node.port_count; i++) {
 		struct port *out = &bridge->node.ports[i];
 
-		if (out == in || out->wire.down)
+		if (out == in)
 			continue;
+		if (out->wire.down) {
+			down = out;
+			continue;
+		}
 		if (last)
 			send_copy(bridge, in, last, mbuf, now_ps);
 		last = out;
 	}
+	if (!last)
+		last = down;
 	if (last)
 		port_enqueue(last, mbuf, now_ps);
 	else

@@ -1,5 +1,7 @@
 /* Clocks: what a tick adds, and who waits for whom. */
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -82,10 +84,10 @@ static void none_gets_further_ahead_than_the_lookahead(void)
 	CHECK_EQ(lockstep_advance(&two, 0, 3 * PS_PER_US), 3 * PS_PER_US);
 	CHECK_EQ(lockstep_advance(&one, 2 * PS_PER_US, 9 * PS_PER_US), 5 * PS_PER_US);
 	/* Who leaves holds nobody up. */
-	lockstep_leave(&two);
+	lockstep_leave(&two, 0);
 	CHECK_EQ(lockstep_advance(&one, 5 * PS_PER_US, 90 * PS_PER_US), 90 * PS_PER_US);
 	CHECK_EQ(one.lost, 0);
-	lockstep_leave(&one);
+	lockstep_leave(&one, 0);
 	unlink(page_path());
 }
 
@@ -108,7 +110,44 @@ static void who_was_killed_holds_nobody_up(void)
 	for (int i = 0; i < 20000 && !one.lost; i++)
 		now = lockstep_advance(&one, now, now + PS_PER_US);
 	CHECK_EQ(one.lost, 1);
-	lockstep_leave(&one);
+	lockstep_leave(&one, 0);
+	unlink(path);
+}
+
+static void who_comes_to_its_end_waits_for_the_others(void)
+{
+	struct lockstep one, two;
+	const char *path = page_path();
+	struct timespec before, after;
+	int ends[2];
+	char word;
+
+	CHECK_EQ(pipe2(ends, O_NONBLOCK), 0);
+	CHECK_EQ(lockstep_join(&one, path, 0, 2, PS_PER_US), 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		lockstep_join(&two, path, 1, 2, PS_PER_US);
+		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+		CHECK_EQ(write(ends[1], "x", 1), 1);
+		lockstep_leave(&two, 0);
+		_exit(0);
+	}
+	CHECK(lockstep_wait_for_all(&one, 10000));
+	lockstep_leave(&one, 100000);
+	CHECK_EQ(read(ends[0], &word, 1), 1);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+
+	CHECK_EQ(lockstep_join(&one, path, 0, 2, PS_PER_US), 0);
+	CHECK_EQ(lockstep_join(&two, path, 1, 2, PS_PER_US), 0);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	lockstep_leave(&one, 20);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	CHECK((after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000 >= 20);
+	CHECK_EQ(lockstep_advance(&two, 0, PS_PER_US), PS_PER_US);
+	lockstep_leave(&two, 0);
 	unlink(path);
 }
 
@@ -127,7 +166,7 @@ static void a_page_that_a_dead_process_left_does_not_count(void)
 	waitpid(child, NULL, 0);
 	CHECK_EQ(lockstep_join(&one, path, 0, 2, PS_PER_US), 0);
 	CHECK(!lockstep_wait_for_all(&one, 5));
-	lockstep_leave(&one);
+	lockstep_leave(&one, 0);
 	unlink(path);
 }
 
@@ -140,6 +179,7 @@ int main(void)
 	RUN(the_cap_leaves_room_for_line_rate);
 	RUN(none_gets_further_ahead_than_the_lookahead);
 	RUN(who_was_killed_holds_nobody_up);
+	RUN(who_comes_to_its_end_waits_for_the_others);
 	RUN(a_page_that_a_dead_process_left_does_not_count);
 	return 0;
 }

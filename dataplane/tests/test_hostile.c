@@ -249,6 +249,23 @@ static void a_link_that_goes_down_loses_what_waits_for_it(void)
 	lab_close(&lab);
 }
 
+/* Whoever is looked for behind links that are down is not unknown: the links are to blame. */
+static void nothing_is_flooded_to_links_that_are_down(void)
+{
+	uint8_t frame[60] = { 2, 0, 0, 0, 0, 0x77, 2, 0, 0, 0, 0, 9, 0x12, 0x34 };
+
+	make(true);
+	lab.ports[1].wire.down = true;
+	send_raw(0, frame, 60);
+	CHECK_EQ(lab.ports[2].count.tx_frames, 1);
+	CHECK_EQ(lab.ports[1].count.drops[DROP_LINK_DOWN], 0);
+	lab.ports[2].wire.down = true;
+	send_raw(0, frame, 60);
+	CHECK_EQ(dropped(DROP_UNKNOWN_PORT), 0);
+	CHECK_EQ(lab.ports[1].count.drops[DROP_LINK_DOWN] + lab.ports[2].count.drops[DROP_LINK_DOWN], 1);
+	lab_close(&lab);
+}
+
 /* A hundred thousand frames of random bytes behind headers that are nearly right. */
 static void noise(void)
 {
@@ -306,6 +323,7 @@ int main(void)
 	RUN(who_does_not_obey_a_pause_loses_what_exceeds_the_headroom);
 	RUN(a_lossy_priority_drops_at_its_egress_queue);
 	RUN(a_link_that_goes_down_loses_what_waits_for_it);
+	RUN(nothing_is_flooded_to_links_that_are_down);
 	RUN(noise);
 	return 0;
 }

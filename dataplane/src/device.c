@@ -59,6 +59,11 @@ bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib)
 	return false;
 }
 
+void device_stop_dpdk(void)
+{
+	rmdir(rte_eal_get_runtime_dir());
+}
+
 bool device_is_pci(const char *device)
 {
 	unsigned domain, bus, slot, function;

@@ -10,6 +10,11 @@
 /* Starts the environment of DPDK: one lcore, no huge pages. `needs_pci`: look for network cards. False, with a message on stderr. */
 bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib);
 
+/* Removes the directory that DPDK makes for each of its processes. The rest is left to the end of the process: rte_eal_cleanup()
+ * would take memory away from beneath DPDK's interrupt thread, which may still be told of a link that was cut, and crashes then
+ * (seen with 22.11). There are no huge pages and no shared files. */
+void device_stop_dpdk(void);
+
 /* Whether a name is that of a card on the PCI bus (0000:03:00.0) rather than of a virtual device (net_memif0,role=client,...). */
 bool device_is_pci(const char *device);
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -24,33 +26,51 @@ struct lockstep_page {
 	struct slot slots[LOCKSTEP_MOST];
 };
 
+/* Opens the file and locks it; -errno. The last one of an earlier run may have removed it between the two. */
+static int open_page(const char *path, int flags)
+{
+	for (;;) {
+		struct stat found;
+		int file = open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+		if (file < 0)
+			return -errno;
+		if (flock(file, LOCK_EX) == 0 && fstat(file, &found) == 0 && found.st_nlink)
+			return file;
+		close(file);
+	}
+}
+
 int lockstep_join(struct lockstep *lockstep, const char *path, unsigned self, unsigned processes, uint64_t lookahead_ps)
 {
-	if (processes < 1 || processes > LOCKSTEP_MOST || self >= processes || lookahead_ps == 0)
+	if (processes < 1 || processes > LOCKSTEP_MOST || self >= processes || lookahead_ps == 0 || strlen(path) >= LOCKSTEP_PATH)
 		return -EINVAL;
-	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int file = open_page(path, O_CREAT);
 
 	if (file < 0)
-		return -errno;
-	if (ftruncate(file, sizeof(struct lockstep_page)) < 0) {
+		return file;
+	void *page = MAP_FAILED;
+
+	if (ftruncate(file, sizeof(struct lockstep_page)) == 0)
+		page = mmap(NULL, sizeof(struct lockstep_page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (page == MAP_FAILED) {
 		int error = -errno;
 
 		close(file);
 		return error;
 	}
-	void *page = mmap(NULL, sizeof(struct lockstep_page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-
-	close(file);
-	if (page == MAP_FAILED)
-		return -errno;
 	*lockstep = (struct lockstep){
 		.page = page, .self = self, .processes = processes, .lookahead_ps = lookahead_ps,
 	};
+	strcpy(lockstep->path, path);
 	struct slot *slot = &lockstep->page->slots[self];
 
 	__atomic_store_n(&slot->now_ps, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->pid, getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->joined, 1, __ATOMIC_RELEASE);
+	/* The mapping would keep the lock. */
+	flock(file, LOCK_UN);
+	close(file);
 	return 0;
 }
 
@@ -128,6 +148,24 @@ uint64_t lockstep_advance(struct lockstep *lockstep, uint64_t now_ps, uint64_t w
 	return wanted_ps;
 }
 
+/* Under the lock, so that nobody of a next run joins a page that is removed. */
+static void remove_if_last(struct lockstep *lockstep)
+{
+	int file = open_page(lockstep->path, 0);
+	bool last = true;
+
+	if (file < 0)
+		return;
+	for (unsigned i = 0; i < LOCKSTEP_MOST && last; i++) {
+		const struct slot *slot = &lockstep->page->slots[i];
+
+		last = !is_there(slot) || __atomic_load_n(&slot->now_ps, __ATOMIC_ACQUIRE) == UINT64_MAX;
+	}
+	if (last)
+		unlink(lockstep->path);
+	close(file);
+}
+
 void lockstep_leave(struct lockstep *lockstep, unsigned patience_ms)
 {
 	if (!lockstep->page)
@@ -139,6 +177,7 @@ void lockstep_leave(struct lockstep *lockstep, unsigned patience_ms)
 		bury_the_dead(lockstep);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
+	remove_if_last(lockstep);
 	munmap(lockstep->page, sizeof(struct lockstep_page));
 	lockstep->page = NULL;
 }

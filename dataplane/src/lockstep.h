@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #define LOCKSTEP_MOST 64
+#define LOCKSTEP_PATH 108
 
 struct lockstep_page;
 
 struct lockstep {
 	struct lockstep_page *page;
+	char path[LOCKSTEP_PATH];
 	unsigned self;
 	unsigned processes;
 	uint64_t lookahead_ps;
@@ -36,7 +38,7 @@ bool lockstep_wait_for_all(struct lockstep *lockstep, unsigned timeout_ms);
 /* Publishes and returns the time that may be reached now: at most `wanted_ps`, at least `now_ps`. Yields the core if held back. */
 uint64_t lockstep_advance(struct lockstep *lockstep, uint64_t now_ps, uint64_t wanted_ps);
 
-/* The others need not wait for this process any more. Returns when they have left, too, or after `patience_ms`: whoever closes
+/* The others need not wait for this process any more; the last one removes the file. Returns when they have left, too, or after `patience_ms`: whoever closes
  * its devices earlier takes memory away from beneath those that still send (memif's). */
 void lockstep_leave(struct lockstep *lockstep, unsigned patience_ms);
 

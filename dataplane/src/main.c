@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_eal.h>
-
 #include "build.h"
 #include "capture.h"
 #include "device.h"
@@ -146,8 +144,7 @@ int main(int count, char **words)
 	listen_to_signals();
 	if (device_start_dpdk(words[0], plan_needs_pci(&config), plan_memory_mib(&config))) {
 		code = build_and_run(&options, &config);
-		fflush(stdout);
-		rte_eal_cleanup();
+		device_stop_dpdk();
 	}
 	bw_testbed_free(file);
 	return code;

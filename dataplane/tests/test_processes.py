@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from switches import port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 BED = """
 [run]
@@ -210,6 +210,11 @@ def test_two_processes_over_memif_keep_one_time(start: Callable[..., switches.Sw
     time.sleep(0.5)
     other = start(right, "--duration", "10ms")
     check_halves(one.result(), other.result())
+    # Nothing is left: neither the page of their clocks nor what DPDK makes for a process.
+    page = re.search(r'page = "(.*)"', left)
+    assert page
+    assert not Path(page[1]).exists()
+    assert not list(Path("/var/run/dpdk").glob(f"backwater{one.process.pid}"))
 
 
 def test_two_processes_in_two_network_namespaces(

@@ -7,23 +7,22 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
-from cyclopts import App, CycloptsError
-
-from backwater import InvariantError, ScenarioError, __version__
+from backwater import InvariantError, ScenarioError, __version__, overview
 from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-app = App(
-    name="backwater",
-    help="Congestion in lossless networks: which ports are congested, and which are only held back.",
-    version=f"backwater {__version__}",
-    result_action="return_value",
-)
-for path, summary in (
+    from cyclopts import App
+
+#: What the program is for.
+ABOUT = "Congestion in lossless networks: which ports are congested, and which are only held back."
+#: Every command: where its function is, below `backwater.commands`, and its summary. Its name is that of the function.
+#: They are listed here, and imported when they are called, so that --help imports nothing.
+COMMANDS: tuple[tuple[str, str], ...] = (
     ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
     ("init:init", "Make a folder with a first scenario: your own network and flows, or an example."),
     ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
@@ -38,61 +37,91 @@ for path, summary in (
     ("throttle:throttle", "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did."),
     ("topology:topology", "Print the size, diameter, bisection and freedom of deadlock of a network."),
     ("describe:describe", "Print what a results folder holds, and what its columns mean."),
+    ("diff:diff", "Print what two runs differ in: settings, and the first frame that is not the same in both."),
     ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),
     ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),
-):
-    # By path and with the summary given, so that --help imports no command.
-    app.command(f"backwater.commands.{path}", help=summary)
-
-app.command(
-    "backwater.commands.testbed:on_switches",
-    name="testbed",
-    help="Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
+    (
+        "testbed:on_switches",
+        "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
+    ),
+)
+#: Groups of commands: name, summary, and for each command where its function is, its name and its summary.
+GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "tcd",
+        "Ternary congestion detection: what its parameters should be.",
+        (("calculate:max_ton", "max-ton", "Print max(Ton), the longest ON period of a held-back port."),),
+    ),
+    (
+        "pfc",
+        "Priority flow control: what a port needs.",
+        (("calculate:headroom", "headroom", "Print the headroom that an ingress port needs."),),
+    ),
+    (
+        "cbfc",
+        "Credit-based flow control: what a virtual lane needs.",
+        (
+            (
+                "calculate:feasibility",
+                "feasibility",
+                "Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
+            ),
+        ),
+    ),
+    (
+        "trace",
+        "Messages that depend on each other: traces of applications.",
+        (("trace:import_", "import", "Make a trace file of a VEF trace."),),
+    ),
+    (
+        "import",
+        "Networks and workloads of other tools as scenarios.",
+        (
+            ("import_:hpcc", "hpcc", "Make a scenario of a config.txt of the HPCC simulator (ns-3)."),
+            (
+                "import_:htsim",
+                "htsim",
+                "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).",
+            ),
+            ("import_:goal", "goal", "Make a scenario of a GOAL schedule, text or binary."),
+            ("import_:chakra", "chakra", "Make a scenario of Chakra execution traces, one file for each NPU."),
+            ("import_:vef", "vef", "Make a scenario of a VEF trace."),
+        ),
+    ),
+    (
+        "export",
+        "Results for other tools.",
+        (
+            ("export:fct", "fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
+            ("export:pfc", "pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
+            (
+                "export:perfetto",
+                "perfetto",
+                "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",
+            ),
+            ("export:pcapng", "pcapng", "Write a capture that Wireshark dissects of the ports in probe.frames."),
+            ("export:csv", "csv", "Write tables as CSV, one file each."),
+        ),
+    ),
 )
 
-tcd = App(name="tcd", help="Ternary congestion detection: what its parameters should be.")
-tcd.command("backwater.commands.calculate:max_ton", help="Print max(Ton), the longest ON period of a held-back port.")
-app.command(tcd)
 
-pfc = App(name="pfc", help="Priority flow control: what a port needs.")
-pfc.command("backwater.commands.calculate:headroom", help="Print the headroom that an ingress port needs.")
-app.command(pfc)
+@cache
+def app() -> App:
+    """The command line as cyclopts knows it: the tables above."""
+    from cyclopts import App
 
-cbfc = App(name="cbfc", help="Credit-based flow control: what a virtual lane needs.")
-cbfc.command(
-    "backwater.commands.calculate:feasibility",
-    help="Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
-)
-app.command(cbfc)
-
-
-trace = App(name="trace", help="Messages that depend on each other: traces of applications.")
-trace.command("backwater.commands.trace:import_", name="import", help="Make a trace file of a VEF trace.")
-app.command(trace)
-
-import_ = App(name="import", help="Networks and workloads of other tools as scenarios.")
-for name, summary in (
-    ("hpcc", "Make a scenario of a config.txt of the HPCC simulator (ns-3)."),
-    ("htsim", "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo)."),
-    ("goal", "Make a scenario of a GOAL schedule, text or binary."),
-    ("chakra", "Make a scenario of Chakra execution traces, one file for each NPU."),
-    ("vef", "Make a scenario of a VEF trace."),
-):
-    import_.command(f"backwater.commands.import_:{name}", help=summary)
-app.command(import_)
-
-export = App(name="export", help="Results for other tools.")
-for name, summary in (
-    ("fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
-    ("pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
-    ("perfetto", "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks."),
-    ("pcapng", "Write a capture that Wireshark dissects of the ports in probe.frames."),
-    ("csv", "Write tables as CSV, one file each."),
-):
-    export.command(f"backwater.commands.export:{name}", help=summary)
-app.command(export)
+    made = App(name="backwater", help=ABOUT, version=f"backwater {__version__}", result_action="return_value")
+    for path, summary in COMMANDS:
+        made.command(f"backwater.commands.{path}", name=overview.name(path), help=summary)
+    for name, about, members in GROUPS:
+        group = App(name=name, help=about)
+        for path, word, summary in members:
+            group.command(f"backwater.commands.{path}", name=word, help=summary)
+        made.command(group)
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,12 +144,11 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = app(arguments, exit_on_error=False)
+        result = _quickly(given) if given in _QUICK else app()(given, exit_on_error=False)
         # Here rather than at the interpreter's end, which could only complain of a pipe that was closed.
         sys.stdout.flush()
-    except CycloptsError:
-        return Exit.BAD_INPUT
     except ScenarioError as error:
         return _fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
@@ -140,12 +168,48 @@ def _main(arguments: Sequence[str] | None) -> int:
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except KeyboardInterrupt:
         return _fail("interrupted", Exit.CAVEATS)
-    except Exception as error:
-        if "polars" not in sys.modules or not isinstance(error, sys.modules["polars"].exceptions.PolarsError):
-            raise
+    except Exception as error:  # noqa: BLE001  whatever else goes wrong is told without a traceback
+        return _unexpected(error)
+    return result if isinstance(result, int) else Exit.OK
+
+
+#: What is answered without importing what parses commands, which takes longer than all else.
+_QUICK: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["--version"])
+
+
+def _quickly(given: Sequence[str]) -> int:
+    print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
+    return Exit.OK
+
+
+def _unexpected(error: Exception) -> int:
+    """What else a command may raise: options that make no sense, tables that cannot be read, and bugs."""
+    kinds = {"cyclopts": "CycloptsError", "polars": "exceptions.PolarsError"}
+    found = {name for name, path in kinds.items() if _is(error, name, path)}
+    if "cyclopts" in found:
+        # Cyclopts has said what is wrong.
+        return Exit.BAD_INPUT
+    if "polars" in found:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         return _fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
-    return result if isinstance(result, int) else Exit.OK
+    if os.environ.get("BACKWATER_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    told = f"{type(error).__name__}: {error}"
+    return _fail(
+        f"error: {told}\nThis is a bug of Backwater; please report it with the command. "
+        "BACKWATER_TRACEBACK=1 shows where it happened.",
+        Exit.INVARIANT_BROKEN,
+    )
+
+
+def _is(error: Exception, module: str, path: str) -> bool:
+    """Whether an error is of a class of a module that may not have been imported."""
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return isinstance(found, type) and isinstance(error, found)
 
 
 def _show_traceback(error: UsageError) -> None:

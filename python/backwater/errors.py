@@ -29,9 +29,16 @@ def require_folder(folder: Path, option: str) -> None:
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line."""
+    """Exit codes of the command line; docs/promises.md lists them, `backwater explain exit-codes` prints them."""
 
+    #: All is well.
     OK = 0
+    #: Two runs that were compared are not the same.
+    DIFFERS = 1
+    #: Something that was given cannot be used; the message says what would do. Nothing is half-written.
     BAD_INPUT = 2
+    #: The model broke a promise such as losslessness, or the program has a bug.
     INVARIANT_BROKEN = 3
+    #: Done, but not without reservations: caveats in the results, a check that failed, or interrupted (what is finished
+    #: is kept).
     CAVEATS = 4

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from small_paper import CLAIMS, EXPERIMENT, FIGURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# What fails unexpectedly in a test shows where.
+os.environ.setdefault("BACKWATER_TRACEBACK", "1")
 
 _SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

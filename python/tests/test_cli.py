@@ -193,13 +193,6 @@ def test_a_quantity_that_makes_no_sense_is_refused_by_name(
     assert part in capsys.readouterr().err
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from backwater.cli import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert "Usage: backwater" in shown.stdout
-    assert not {"'numpy'", "'polars'", "'matplotlib'", "'pydantic'"} & set(shown.stderr.strip("[]\n").split(", "))
-
-
 def test_describe_explains_every_column_with_its_unit(
     scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:

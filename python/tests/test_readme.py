@@ -35,7 +35,7 @@ def test_every_scenario_of_the_readme_is_valid(text: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_readme_parses(command: str) -> None:
     words = shlex.split(command.split(">")[0])[1:]
-    called, bound, _ = cli.app.parse_args(words, exit_on_error=False)
+    called, bound, _ = cli.app().parse_args(words, exit_on_error=False)
     assert called is not None
     assert bound is not None
 

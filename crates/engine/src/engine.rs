@@ -134,6 +134,26 @@ impl<N: Node> Engine<N> {
         stop
     }
 
+    /// Keeps a copy of every message that takes effect at `from` (picoseconds) or later. Only the reference engine does
+    /// that, so that the fast one need not ask; false if this is not it.
+    pub fn keep_messages(&mut self, from: u64) -> bool {
+        match &mut self.inner {
+            Inner::Heap(heap) => {
+                heap.keep_from = from;
+                true
+            }
+            Inner::Windows(_) => false,
+        }
+    }
+
+    /// The messages kept since the last call, each with the node at which it took effect, in order of time.
+    pub fn kept_messages(&mut self) -> Vec<(u32, N::Message)> {
+        match &mut self.inner {
+            Inner::Heap(heap) => std::mem::take(&mut heap.kept),
+            Inner::Windows(_) => Vec::new(),
+        }
+    }
+
     /// The time reached: the end of the last window run, or `until`.
     pub fn now(&self) -> Time {
         Time::from_ps(self.now)

@@ -21,6 +21,9 @@ pub(crate) struct Heap<N: Node> {
     pub(crate) width: u64,
     /// Nodes with an event in the current window.
     touched: Vec<bool>,
+    /// From when on messages are kept as they take effect, and those that were, with their nodes.
+    pub(crate) keep_from: u64,
+    pub(crate) kept: Vec<(u32, N::Message)>,
 }
 
 struct HeapPost<'a, M> {
@@ -57,6 +60,8 @@ impl<N: Node> Heap<N> {
             recorded: 0,
             width,
             touched: vec![false; nodes.len()],
+            keep_from: u64::MAX,
+            kept: Vec::new(),
             nodes,
         };
         for node in 0..heap.nodes.len() {
@@ -132,6 +137,9 @@ impl<N: Node> Heap<N> {
             } else {
                 let payload = self.messages[message as usize];
                 self.free.push(message);
+                if time >= self.keep_from {
+                    self.kept.push((node, payload));
+                }
                 state.receive(&payload, world, &mut post);
             }
             for (to, message) in sent.drain(..) {

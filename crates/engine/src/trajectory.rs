@@ -1,5 +1,5 @@
 //! The trajectory digest: what happened at each node, in one number.
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 /// Sum of well-mixed hashes of (time, entity, kind) of the events of one node. A sum, because the order inside a
 /// node follows from the times, and a node may work its ports off one after the other within a window.
@@ -24,6 +24,11 @@ impl Trajectory {
     /// The number of events noted.
     pub const fn events(&self) -> u64 {
         self.events
+    }
+
+    /// One number for the trajectory of the node with this name.
+    pub fn of_named(&self, name: &str) -> u64 {
+        xxh3_64_with_seed(name.as_bytes(), Self::fold(std::iter::once(self)))
     }
 
     /// One number for the trajectories of all nodes, given in node order.

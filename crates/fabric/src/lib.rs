@@ -45,6 +45,7 @@ mod queue;
 mod ranks;
 mod receiving;
 pub mod record;
+pub mod retrace;
 mod segments;
 mod simulation;
 mod spacing;

@@ -262,7 +262,7 @@ impl Simulation {
         Violation::TooLong { time: self.engine.now(), unfinished: self.unfinished() }
     }
 
-    fn failure(&self) -> Violation {
+    pub(crate) fn failure(&self) -> Violation {
         let nodes = self.engine.nodes();
         let breach = nodes
             .iter()

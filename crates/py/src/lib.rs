@@ -1,4 +1,5 @@
 //! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
+mod algorithms;
 mod calculate;
 mod capture;
 mod clock;
@@ -6,6 +7,8 @@ mod collectives;
 mod errors;
 mod functions;
 mod network;
+mod outlook;
+mod retrace;
 mod run;
 mod session;
 mod trace;
@@ -95,6 +98,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(outlook::outlook, module)?)?;
+    module.add_function(wrap_pyfunction!(retrace::prefixes, module)?)?;
+    module.add_function(wrap_pyfunction!(retrace::arrivals, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;

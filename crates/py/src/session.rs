@@ -7,12 +7,12 @@ use backwater_fabric::{
     Control, End, Kind, Overflow, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
 };
 use backwater_probe::{
-    Demand, IsolationSummary, NameError, Names, Plan, RankSummary, Sink, SinkError, Summary, Summing,
-    TableId, ThrottleSums, Written, run_json,
+    Demand, IsolationSummary, NameError, Names, Plan, PlanError, RankSummary, Sink, SinkError, Summary,
+    Summing, TableId, ThrottleSums, Written, run_json,
 };
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_topology::Network;
-use backwater_units::Time;
+use backwater_units::{Bytes, Time};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -89,6 +89,7 @@ pub(crate) fn run(
     let scenario = valid(request.text, request.origin, request.base, request.overrides)?;
     let (until, kind, budget) = (scenario.until(), scenario.engine(), scenario.budget());
     let mut facts = facts(request, &scenario);
+    let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let traffic: Vec<String> = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
     let mut collectives = Collectives::new(scenario.settings(), scenario.flows());
     let needed = scenario.functions().clone();
@@ -99,7 +100,7 @@ pub(crate) fn run(
     }
     facts.extend(request.functions.facts.iter().map(|known| ("functions".to_owned(), known.clone())));
     let names = names(&spec, traffic)?;
-    let plan = Plan::new(&[demands(&spec, until), collectives.demands()].concat(), budget)
+    let plan = plan(&spec, until, &collectives, budget)
         .map_err(|error| Failure::Input(format!("error: {error}")))?;
     let last_start = || {
         let starts = spec.flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX);
@@ -124,6 +125,10 @@ pub(crate) fn run(
     };
     let summary = flows(&simulation, &totals_of.ports, &names, totals.now, sink.as_mut(), &mut collectives)?;
     facts.extend(outcome(&totals, &clock, kind));
+    facts.insert("files".into(), files.into());
+    // What paths in the scenario count from, for who runs it again.
+    let base = std::path::absolute(request.base).unwrap_or_else(|_| request.base.to_owned());
+    facts.insert("base".into(), base.display().to_string().into());
     facts.insert("aliases".into(), aliases(simulation.network(), &names)?);
     let broken = |error: serde_json::Error| Failure::Invariant(error.to_string());
     facts.insert("totals".into(), serde_json::to_value(&summary.totals).map_err(broken)?);
@@ -213,6 +218,16 @@ fn finish(out: Option<&Path>, sink: Option<Sink>, ends: &Ends, facts: Value) -> 
     sink.append(&ends.ranks)?;
     let written = sink.finish()?;
     Ok(run_json::write(dir, facts, &written)?)
+}
+
+/// What a run may write.
+pub(crate) fn plan(
+    spec: &Spec,
+    until: Option<Time>,
+    collectives: &Collectives,
+    budget: Bytes,
+) -> Result<Plan, PlanError> {
+    Plan::new(&[demands(spec, until), collectives.demands()].concat(), budget)
 }
 
 /// The tables of a run, with the rows that can be told beforehand.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from backwater import ScenarioError
 from backwater.errors import Exit, UsageError
@@ -22,7 +25,13 @@ _ETHERNET = {"ECN": "red", "TCD": "tcd"}
 _INFINIBAND = {"FECN": "fecn", "TCD": "tcd"}
 
 
-def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), picture: Path | None = None) -> int:
+def demo(
+    *,
+    scenario: Path | None = None,
+    out: Path = Path("results/demo"),
+    picture: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
     """Run one congestion point under ECN and under TCD, print a table of both and draw a picture.
 
     Port P3 is congested: bursts of fifteen hosts meet there. PFC holds back the ports before it, P0, P1 and P2, whose
@@ -38,6 +47,8 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
         Where the two results folders go.
     picture
         Where the picture goes; queue-and-state.png in the working folder if not given, under credits infiniband.png.
+    json_
+        Print JSON: the picture, and the run.json of each run.
     """
     from backwater import measures
     from backwater.progress import watching
@@ -53,14 +64,18 @@ def demo(*, scenario: Path | None = None, out: Path = Path("results/demo"), pict
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
         for name, kind in schemes.items()
     ]
-    with watching(jobs) as watcher:
+    with watching(jobs, quiet=json_) as watcher:
         outcomes = run_jobs(jobs, None, watcher)
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: no table and no picture without both runs", file=sys.stderr)
         return Exit.CAVEATS
     _raise_failures(outcomes)
     runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
-    _print(runs, _draw(runs, picture), loaded)
+    drawn = _draw(runs, picture)
+    if json_:
+        print(json.dumps({"picture": str(drawn), "runs": {name: run.meta for name, run in runs.items()}}, indent=2))
+    else:
+        _print(runs, drawn, loaded)
     return Exit.CAVEATS if any(run.meta["caveats"] for run in runs.values()) else Exit.OK
 
 

@@ -1,12 +1,25 @@
 """``backwater schema``: the JSON Schema of a scenario, for editors."""
 
+from __future__ import annotations
 
-def schema() -> None:
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def schema(*, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
     """Print the JSON Schema of a scenario file.
 
     An editor that knows TOML schemas then completes keys and shows what they mean: write it to a file and put
     `#:schema scenario.schema.json` on the first line of a scenario.
+
+    Parameters
+    ----------
+    json_
+        Print JSON, which a schema is anyway.
     """
     from backwater import _core
+
+    del json_
 
     print(_core.schema())

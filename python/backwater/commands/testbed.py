@@ -23,6 +23,7 @@ def on_switches(
     switch: Path = Path("target/dataplane/release/backwater-switch"),
     examples: Path = Path("dataplane/examples"),
     out: Path = Path("results/testbed"),
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Run Figure 11 of the TCD paper on the software switches, under PFC and under credits, and judge its claims.
 
@@ -41,6 +42,8 @@ def on_switches(
         The folder with fig11-pfc.toml and fig11-credits.toml.
     out
         Where results go.
+    json_
+        Print JSON: the claims and their verdicts, as in claims.json.
     """
     from backwater import terminal, testbed_run
     from backwater.testbed import PROFILES
@@ -49,12 +52,16 @@ def on_switches(
     options = () if clock is None else ("--clock", clock)
     measured = [testbed_run.measure(switch, examples, name, runs, options, out) for name in PROFILES]
     files = testbed_run.write(measured, out)
-    terminal.stdout().print(_table(measured))
+    if json_:
+        print((out / "claims.json").read_text(encoding="utf-8"))
+    else:
+        terminal.stdout().print(_table(measured))
     for item in measured:
         if left_out := len(item.runs) - len(item.counted):
             print(f"{item.flow_control}: {left_out} of {len(item.runs)} runs disturbed: not counted", file=sys.stderr)
         print(*item.losses, sep="\n", end="\n" if item.losses else "", file=sys.stderr)
-    print("written: " + ", ".join(map(str, files)))
+    if not json_:
+        print("written: " + ", ".join(map(str, files)))
     if any(item.losses for item in measured):
         return Exit.INVARIANT_BROKEN
     held = all(str(judged.verdict) == "holds" for item in measured for judged in item.judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,12 @@ from cyclopts import Parameter
 from backwater.errors import UsageError
 
 
-def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> None:
+def import_(
+    file: Path,
+    *,
+    out: Annotated[Path, Parameter(name="--out")],
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
     """Make a trace file (see docs/trace-format.md) of a VEF trace.
 
     Parameters
@@ -20,6 +26,8 @@ def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> Non
         The VEF trace.
     out
         Where to write the trace file; one that exists is replaced.
+    json_
+        Print JSON.
     """
     from backwater import _core
 
@@ -34,6 +42,9 @@ def import_(file: Path, *, out: Annotated[Path, Parameter(name="--out")]) -> Non
         out.write_text(trace, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+    if json_:
+        print(json.dumps({"file": str(out), "holds": holds, "notes": list(notes)}, indent=2))
+        return
     print(f"{out}: {holds}")
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

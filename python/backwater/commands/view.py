@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ def view(
     out: Path | None = None,
     port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 0,
     browser: bool | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Show a run as a page, or two side by side on the same clock: fabric, queues, PAUSEs, congestion trees, flows.
 
@@ -29,6 +31,8 @@ def view(
         The port to serve it at; any that is free if not given.
     browser
         Open a browser; if not given, only from a terminal.
+    json_
+        Print JSON: the file that was written and its bytes, or the address that the page is served at.
     """
     from backwater.errors import UsageError
     from backwater.view import View, find
@@ -40,16 +44,17 @@ def view(
     page = View(find(results))
     if out is not None:
         written = page.write(out)
-        print(f"written: {written} ({written.stat().st_size / 1e6:.2g} MB)")
+        told = f"written: {written} ({written.stat().st_size / 1e6:.2g} MB)"
+        print(json.dumps({"file": str(written), "bytes": written.stat().st_size}) if json_ else told)
         return
-    _serve(page.html, port, sys.stdout.isatty() if browser is None else browser)
+    _serve(page.html, port, sys.stdout.isatty() if browser is None else browser, json_)
 
 
-def _serve(page: str, port: int, open_browser: bool) -> None:
+def _serve(page: str, port: int, open_browser: bool, as_json: bool) -> None:
     from backwater.view.serve import serve
 
     def ready(address: str) -> None:
-        print(f"{address}    Ctrl-C ends it", flush=True)
+        print(json.dumps({"address": address}) if as_json else f"{address}    Ctrl-C ends it", flush=True)
         if open_browser:
             import webbrowser
 

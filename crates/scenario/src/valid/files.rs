@@ -10,7 +10,10 @@ impl Context<'_> {
         let joined = self.scenario.base.join(file);
         let absolute: PathBuf = std::path::absolute(&joined).unwrap_or(joined);
         match std::fs::read(&absolute) {
-            Ok(bytes) => Some(bytes),
+            Ok(bytes) => {
+                self.files.push(absolute);
+                Some(bytes)
+            }
             Err(error) => {
                 let message = format!("{file:?} cannot be read: {error}");
                 let help = format!(

@@ -24,6 +24,8 @@ mod topology;
 mod user;
 mod workload;
 
+use std::path::PathBuf;
+
 use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Routes};
@@ -44,6 +46,7 @@ pub struct ValidScenario {
     spec: Spec,
     functions: Functions,
     caveats: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 /// What the checks share: the scenario, and what they found.
@@ -52,6 +55,8 @@ struct Context<'a> {
     settings: &'a Settings,
     problems: Vec<Problem>,
     caveats: Vec<String>,
+    /// Files that were read, absolute.
+    files: Vec<PathBuf>,
     /// What starts the flows that depend on others.
     steps: Vec<backwater_traffic::trace::Step>,
     programs: backwater_traffic::program::Programs,
@@ -85,6 +90,7 @@ impl Scenario {
             settings: &settings,
             problems: Vec::new(),
             caveats: Vec::new(),
+            files: Vec::new(),
             steps: Vec::new(),
             programs: backwater_traffic::program::Programs::default(),
             functions: Functions::default(),
@@ -93,9 +99,11 @@ impl Scenario {
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
         }
-        let (problems, caveats, functions) = (context.problems, context.caveats, context.functions);
+        let Context { problems, caveats, files, functions, .. } = context;
         match spec {
-            Some(spec) if problems.is_empty() => Ok(ValidScenario { settings, spec, functions, caveats }),
+            Some(spec) if problems.is_empty() => {
+                Ok(ValidScenario { settings, spec, functions, caveats, files })
+            }
             _ => Err(ScenarioError::new(self.sources, problems)),
         }
     }
@@ -265,6 +273,11 @@ impl ValidScenario {
     /// What the user should know about the results.
     pub fn caveats(&self) -> &[String] {
         &self.caveats
+    }
+
+    /// The files that the scenario names, absolute, in the order in which they were read: what a run depends on besides its text.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The network.

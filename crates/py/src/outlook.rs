@@ -1,0 +1,134 @@
+//! `outlook`: what a scenario will take, from arithmetic alone, for the estimate before a run; and the files that it depends on.
+use crate::collectives::Collectives;
+use crate::errors::bad_input;
+use crate::session;
+use backwater_fabric::Spec;
+use backwater_scenario::ValidScenario;
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Rate, Time};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Flows whose ways are looked up; of more of them, evenly chosen ones stand for all.
+const SAMPLED: usize = 4096;
+/// Picoseconds of a second, and bits of a byte.
+const SECOND_PS: f64 = 1e12;
+const BITS: f64 = 8.0;
+
+/// What a scenario holds and will take, as JSON: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`,
+/// `hosts`, `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `routes_bytes`, `packets` and
+/// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), and
+/// `limit` (of the results, a sentence).
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+pub(crate) fn outlook(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let found = py.detach(|| session::valid(text, origin, Path::new(base_dir), &overrides).map(of));
+    found.map(|value| value.to_string()).map_err(|error| bad_input(error.to_string()))
+}
+
+fn of(scenario: ValidScenario) -> Value {
+    let until = scenario.until();
+    let budget = scenario.budget();
+    let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
+    let (resolved, caveats) = (scenario.resolved(), scenario.caveats().to_vec());
+    let collectives = Collectives::new(scenario.settings(), scenario.flows());
+    let spec = scenario.build();
+    let (packets, hops) = work(&spec, until);
+    let hosts = spec.network.hosts().len();
+    json!({
+        "scenario": resolved,
+        "files": files,
+        "caveats": caveats,
+        "hosts": hosts,
+        "switches": spec.network.nodes().len() - hosts,
+        "ports": spec.network.port_count(),
+        "flows": spec.flows.len(),
+        "ranks": spec.programs.ranks.len(),
+        "until_ps": until.map(Time::as_ps),
+        "routes_bytes": spec.routes.memory(),
+        "packets": packets.round(),
+        "packet_hops": hops.round(),
+        "limit": session::plan(&spec, until, &collectives, budget).ok().map(|plan| plan.to_string()),
+    })
+}
+
+/// Data packets, and how many links they and their ACKs cross together.
+fn work(spec: &Spec, until: Option<Time>) -> (f64, f64) {
+    let end = until.map_or_else(|| last_end(spec), |until| until.as_ps() as f64);
+    let sizes: Vec<f64> = spec.flows.iter().map(|flow| bytes_until(spec, flow, end)).collect();
+    let shares = shares(spec, &sizes, end);
+    let payload = spec.packet.payload.get() as f64;
+    let step = spec.flows.len().div_ceil(SAMPLED).max(1);
+    let (mut packets, mut hops) = (0.0, 0.0);
+    for (index, flow) in spec.flows.iter().enumerate().step_by(step) {
+        let count = (sizes[index] * shares[index] / payload).ceil() * step as f64;
+        let links = spec.routes.path(&spec.network, flow.src, flow.dst, |_| 0).len() as f64;
+        packets += count;
+        hops += count * links * (1.0 + acks_per_packet(spec, flow));
+    }
+    (packets, hops)
+}
+
+/// Line rate of a host, in bytes per picosecond.
+fn line(spec: &Spec, host: u32) -> f64 {
+    let node = spec.network.hosts()[host as usize];
+    spec.network.ports(node)[0].rate.as_bps() as f64 / BITS / SECOND_PS
+}
+
+/// What a flow can have sent by `end`, alone on its link and as fast as its application makes it.
+fn bytes_until(spec: &Spec, flow: &Flow, end: f64) -> f64 {
+    let bytes_per_ps = |rate: Rate| rate.as_bps() as f64 / BITS / SECOND_PS;
+    let (rate, end) = match flow.pacing {
+        Pacing::Constant { rate, .. } => (bytes_per_ps(rate), end),
+        Pacing::Supplied { rate, until, .. } => (bytes_per_ps(rate), end.min(until.as_ps() as f64)),
+        // What ranks say to each other is known when they say it.
+        Pacing::Messages => return 0.0,
+        Pacing::Controlled | Pacing::LineRate => (f64::INFINITY, end),
+    };
+    let start = if flow.start == Time::MAX { 0.0 } else { flow.start.as_ps() as f64 };
+    let most = (end - start).max(0.0) * rate.min(line(spec, flow.src));
+    if flow.size == Bytes::MAX { most } else { most.min(flow.size.get() as f64) }
+}
+
+/// The part of it that fits the links of its two hosts, which others use too.
+fn shares(spec: &Spec, sizes: &[f64], end: f64) -> Vec<f64> {
+    let hosts = spec.network.hosts().len();
+    let (mut sent, mut received) = (vec![0.0; hosts], vec![0.0; hosts]);
+    for (flow, size) in spec.flows.iter().zip(sizes) {
+        sent[flow.src as usize] += size;
+        received[flow.dst as usize] += size;
+    }
+    let fits = |host: u32, bytes: f64| (end * line(spec, host) / bytes.max(1.0)).min(1.0);
+    let share = |flow: &Flow| {
+        fits(flow.src, sent[flow.src as usize]).min(fits(flow.dst, received[flow.dst as usize]))
+    };
+    spec.flows.iter().map(share).collect()
+}
+
+/// When a run without `until` is over at the earliest: its last flow has started, and the busiest host has got or sent everything.
+fn last_end(spec: &Spec) -> f64 {
+    let hosts = spec.network.hosts().len();
+    let (mut sent, mut received, mut last) = (vec![0.0; hosts], vec![0.0; hosts], 0.0_f64);
+    for flow in spec.flows.iter().filter(|flow| flow.size < Bytes::MAX) {
+        sent[flow.src as usize] += flow.size.get() as f64;
+        received[flow.dst as usize] += flow.size.get() as f64;
+        if flow.start < Time::MAX {
+            last = last.max(flow.start.as_ps() as f64);
+        }
+    }
+    let busiest = (0..hosts).map(|host| sent[host].max(received[host]) / line(spec, host as u32));
+    last + busiest.fold(0.0, f64::max)
+}
+
+fn acks_per_packet(spec: &Spec, flow: &Flow) -> f64 {
+    let pair = spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
+    let ack = spec.pairs.get(usize::from(pair)).and_then(|pair| pair.ack);
+    ack.map_or(0.0, |ack| 1.0 / f64::from(ack.every.max(1)))
+}

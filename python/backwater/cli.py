@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),
     ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),
+    ("explain:explain", "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim."),
     (
         "testbed:on_switches",
         "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
@@ -155,7 +156,9 @@ def _main(arguments: Sequence[str] | None) -> int:
         _show_traceback(error)
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except InvariantError as error:
-        return _fail(f"error: {error}", Exit.INVARIANT_BROKEN)
+        from backwater.explaining import codes
+
+        return _fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
     except BrokenPipeError:
         # The reader of a pipe left, as `head` does.
         return _without_reader()

@@ -42,3 +42,13 @@ class Exit(IntEnum):
     #: Done, but not without reservations: caveats in the results, a check that failed, or interrupted (what is finished
     #: is kept).
     CAVEATS = 4
+
+
+#: What each code says, in a line: the one place from which docs, `backwater explain` and --help take it.
+MEANS = {
+    Exit.OK: "all is well; a `note:` (flows that the end of the run cut off) changes nothing",
+    Exit.DIFFERS: "two runs that `backwater diff` compared are not the same",
+    Exit.BAD_INPUT: "bad input: file, line, value, allowed range and a fix are told, and nothing is half-written",
+    Exit.INVARIANT_BROKEN: "an invariant of the model broke, such as a loss in a lossless network",
+    Exit.CAVEATS: "interrupted, or finished with something to know before the results are used (`caveat:`)",
+}

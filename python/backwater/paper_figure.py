@@ -294,15 +294,15 @@ def _rank(name: str) -> tuple[int, str]:
 
 def home(system: str, root: Path | None = None) -> Path:
     """The folder of a paper; raises UsageError with those that there are."""
-    papers = root or _papers()
-    place = papers / system
+    found = root or papers()
+    place = found / system
     if not place.is_dir():
-        known = ", ".join(sorted(path.name for path in papers.iterdir() if path.is_dir()))
+        known = ", ".join(sorted(path.name for path in found.iterdir() if path.is_dir()))
         raise UsageError(f"there is no paper {system!r}; there are: {known}")
     return place
 
 
-def _papers() -> Path:
+def papers() -> Path:
     """The folder ``papers`` of the checkout that this package was built from, or of the working folder."""
     for root in (Path(__file__).parents[2], Path.cwd()):
         if (root / "papers").is_dir():

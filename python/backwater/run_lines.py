@@ -8,6 +8,7 @@ import polars as pl
 
 from backwater import measures, put_lines, quantity, tables, throttle
 from backwater.errors import UsageError
+from backwater.explaining import codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ def of(results: Results) -> list[str]:
     lines = [f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"]
     if not results.complete:
         lines.append("partial: the run was interrupted; these are the results until then")
-    lines += [f"caveat: {caveat}" for caveat in meta["caveats"]]
+    lines += [codes.marked("caveat", caveat) for caveat in meta["caveats"]]
     lines += _applications(results)
     lines += _collectives(results)
     lines += _series(results)

@@ -152,16 +152,9 @@ def _line(text: str) -> str:
 def exit_codes() -> str:
     """Exit codes and exceptions."""
     from backwater import InvariantError, ScenarioError, UserCodeError
-    from backwater.errors import Exit, UsageError
+    from backwater.errors import MEANS, Exit, UsageError
 
-    means = {
-        Exit.OK: "all is well; a `note:` (flows that the end of the run cut off) changes nothing",
-        Exit.DIFFERS: "two runs that `backwater diff` compared are not the same",
-        Exit.BAD_INPUT: "bad input: file, line, value, allowed range and a fix are told, and nothing is half-written",
-        Exit.INVARIANT_BROKEN: "an invariant of the model broke, such as a loss in a lossless network",
-        Exit.CAVEATS: "interrupted, or finished with something to know before the results are used (`caveat:`)",
-    }
-    rows = [f"| {code.value} | `{code.name}` | {means[code]} |" for code in Exit]
+    rows = [f"| {code.value} | `{code.name}` | {MEANS[code]} |" for code in Exit]
     errors = (ScenarioError, UsageError, UserCodeError, InvariantError)
     kinds = [f"| `backwater.{error.__name__}` | {_line((error.__doc__ or '').split('.')[0])} |" for error in errors]
     codes = ["# Exit codes and errors", "", "| code | name | means |", "|---|---|---|", *rows]

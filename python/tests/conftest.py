@@ -102,6 +102,6 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in (("experiment.toml", EXPERIMENT), ("claims.toml", CLAIMS), ("figure.py", FIGURE)):
         (figure / name).write_text(text)
     (figure / "one.toml").write_text("# a scenario")
-    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "papers"

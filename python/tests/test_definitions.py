@@ -64,7 +64,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(text)
-    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

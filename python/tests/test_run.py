@@ -186,7 +186,7 @@ def test_json_of_a_run_that_stopped_itself_says_why(small: Path, capsys: pytest.
     said = capsys.readouterr()
     assert [run["seed"] for run in json.loads(said.out)] == [shown["seed"], shown["seed"] + 1]
     # Each failure has its run's name before it.
-    assert f"error: {small.stem} seed {shown['seed']}: " in said.err
+    assert f"error[buffer-overflow]: {small.stem} seed {shown['seed']}: " in said.err
     assert f"{small.stem} seed {shown['seed'] + 1}: " in said.err
 
 

@@ -48,7 +48,7 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (figure / name).write_text(text)
     (figure / "one.toml").write_text("# a scenario")
     (home / "sensitivity.toml").write_text(OPEN)
-    monkeypatch.setattr(paper_figure, "_papers", lambda: tmp_path / "papers")
+    monkeypatch.setattr(paper_figure, "papers", lambda: tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return home
 

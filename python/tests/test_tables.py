@@ -53,7 +53,7 @@ def test_a_run_that_never_lacked_credits_says_how_full_its_buffers_were(tcd_run:
 
 def test_caveats_come_with_the_run(tcd_run: Results) -> None:
     tcd_run.meta["caveats"].append("marks: only the first 9 rows fit the budget")
-    assert "caveat: marks: only the first 9 rows fit the budget" in run_lines.of(tcd_run)
+    assert "caveat[budget]: marks: only the first 9 rows fit the budget" in run_lines.of(tcd_run)
 
 
 def test_the_busiest_ports_come_first_and_by_their_aliases(tcd_run: Results) -> None:

@@ -37,8 +37,14 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn report(&mut self, node: &Node, message: String, label: impl Into<String>, help: String) {
-        self.problems.push(Problem::new(node.place.clone(), message, label).help(help));
+    fn report(
+        &mut self,
+        node: &Node,
+        code: &'static str,
+        message: String,
+        (label, help): (impl Into<String>, String),
+    ) {
+        self.problems.push(Problem::new(node.place.clone(), message, label).code(code).help(help));
     }
 
     fn value(&mut self, node: &Node, view: &View<'_>, name: &str) {
@@ -65,7 +71,12 @@ impl Check<'_> {
             (Value::Text(text), None) if view.allows("string") => {
                 if text.is_empty() && view.get("minLength").is_some() {
                     let message = format!("{name} is empty");
-                    self.report(node, message, "give at least one character", help_of(view));
+                    self.report(
+                        node,
+                        "out-of-range",
+                        message,
+                        ("give at least one character", help_of(view)),
+                    );
                 }
             }
             _ => self.wrong_type(node, name, wanted(view), &Rules::kind_names(view)),
@@ -78,7 +89,7 @@ impl Check<'_> {
             [] => format!("write {name} as {wanted}"),
             kinds => format!("write {name} = {{ kind = \"…\" }} with one of {}", kinds.join(", ")),
         };
-        self.report(node, message, format!("expected {wanted}"), help);
+        self.report(node, "wrong-type", message, (format!("expected {wanted}"), help));
     }
 
     /// One of several forms is enough; otherwise the complaint is that of the last form of the same type.
@@ -117,7 +128,7 @@ impl Check<'_> {
         };
         if let Err((label, range)) = outcome {
             let message = format!("{name} = {text:?} is not allowed");
-            self.report(node, message, label, range);
+            self.report(node, "out-of-range", message, (label, range));
         }
     }
 
@@ -127,7 +138,7 @@ impl Check<'_> {
         };
         let message = format!("{name} = {text:?} is not known");
         if let Some(new) = hints::retired(&self.rules.words, name, text) {
-            return self.report(node, message, "no longer a value", format!("write {new}"));
+            return self.report(node, "unknown-word", message, ("no longer a value", format!("write {new}")));
         }
         let label = match hints::synonym(&self.rules.words, name, text)
             .or_else(|| nearest(text, words.iter().copied()))
@@ -135,7 +146,7 @@ impl Check<'_> {
             Some(word) => format!("did you mean {word:?}?"),
             None => "unknown".to_owned(),
         };
-        self.report(node, message, label, format!("choose one of {}", words.join(", ")));
+        self.report(node, "unknown-word", message, (label, format!("choose one of {}", words.join(", "))));
     }
 
     fn integer(&mut self, node: &Node, view: &View<'_>, name: &str, number: i128) {
@@ -152,7 +163,12 @@ impl Check<'_> {
         let most = bound("maximum").map_or(format, |most| most as i128);
         if !(least..=most).contains(&number) {
             let message = format!("{name} = {number} is out of range");
-            self.report(node, message, format!("allowed: {least} to {most}"), help_of(view));
+            self.report(
+                node,
+                "out-of-range",
+                message,
+                (format!("allowed: {least} to {most}"), help_of(view)),
+            );
         }
     }
 
@@ -161,7 +177,12 @@ impl Check<'_> {
         let (least, most) = (bound("minimum").unwrap_or(0.0), bound("maximum").unwrap_or(f64::MAX));
         if !(least..=most).contains(&number) {
             let message = format!("{name} = {number} is out of range");
-            self.report(node, message, format!("allowed: {least} to {most}"), help_of(view));
+            self.report(
+                node,
+                "out-of-range",
+                message,
+                (format!("allowed: {least} to {most}"), help_of(view)),
+            );
         }
     }
 
@@ -196,7 +217,7 @@ impl Check<'_> {
                 Some(_) => {}
                 None => {
                     let help = format!("add kind = \"…\", one of {}", kinds.join(", "));
-                    self.report(node, format!("{title} has no kind"), "which kind?", help);
+                    self.report(node, "missing-key", format!("{title} has no kind"), ("which kind?", help));
                     return;
                 }
             }
@@ -218,7 +239,8 @@ impl Check<'_> {
                 let description =
                     keys.iter().find(|(known, _)| *known == key).and_then(|(_, v)| v.text("description"));
                 let help = format!("add {key}: {}", description.unwrap_or("see the schema"));
-                self.report(node, format!("{title} has no {key}"), format!("{key} is missing"), help);
+                let message = format!("{title} has no {key}");
+                self.report(node, "missing-key", message, (format!("{key} is missing"), help));
             }
         }
     }
@@ -241,7 +263,8 @@ impl Check<'_> {
             names.sort_unstable();
             format!("the keys here are {}", names.join(", "))
         });
-        self.problems.push(Problem::new(entry.place.clone(), message, label).help(help));
+        let problem = Problem::new(entry.place.clone(), message, label);
+        self.problems.push(problem.code("unknown-key").help(help));
     }
 }
 

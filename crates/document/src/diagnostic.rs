@@ -1,4 +1,5 @@
 //! What is wrong with a file, shown in the text that was read: file, line, value, allowed range and a fix.
+use std::borrow::Cow;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -21,12 +22,23 @@ pub struct Problem {
     message: String,
     label: String,
     help: Option<String>,
+    code: Option<Cow<'static, str>>,
 }
 
 impl Problem {
     /// `message` says what is wrong with which value, `label` stands under the place.
     pub fn new(place: Place, message: String, label: impl Into<String>) -> Self {
-        Self { place, message, label: label.into(), help: None }
+        Self { place, message, label: label.into(), help: None, code: None }
+    }
+
+    /// The word that `backwater explain` knows it by, which is shown in brackets: `unknown-key`, or the key that is wrong.
+    pub fn code(self, code: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: Some(code.into()), ..self }
+    }
+
+    /// The word that `backwater explain` knows it by.
+    pub fn word(&self) -> Option<&str> {
+        self.code.as_deref()
     }
 
     /// What to do about it.
@@ -94,7 +106,12 @@ impl DocumentError {
         let span = visible(&source.text, &problem.place.span);
         let label = AnnotationKind::Primary.span(span).label(problem.label.as_str());
         let snippet = Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(label);
-        let group = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
+        let title = Level::ERROR.primary_title(problem.message.as_str());
+        let title = match &problem.code {
+            Some(code) => title.id(code.as_ref()),
+            None => title,
+        };
+        let group = title.element(snippet);
         match &problem.help {
             Some(help) => group.element(Level::HELP.message(help.as_str())),
             None => group,

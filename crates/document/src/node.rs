@@ -70,6 +70,16 @@ macro_rules! at {
     ($($step:expr),* $(,)?) => { [$($crate::Step::from($step)),*] };
 }
 
+impl Step {
+    /// The key, if it leads into a table.
+    pub const fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Index(_) => None,
+        }
+    }
+}
+
 impl From<&'static str> for Step {
     fn from(key: &'static str) -> Self {
         Self::Key(key)
@@ -94,6 +104,7 @@ impl Node {
         let problem = |error: &toml::de::Error| {
             let span = error.span().unwrap_or(0..text.len());
             Problem::new(Place { source, span }, format!("this is not TOML: {}", error.message()), "here")
+                .code("syntax")
                 .help("text stands in quotes, lists in [ ], tables under [name]; see https://toml.io")
         };
         Err(errors.iter().map(problem).collect())
@@ -207,6 +218,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: usize) -> Result<Node, Problem>
     let place = Place { source, span: value.span() };
     let too_large = || {
         Problem::new(place.clone(), "this number is too large".to_owned(), "does not fit into 64 bits")
+            .code("out-of-range")
             .help("write a number below 2^63")
     };
     let value = match value.get_ref() {

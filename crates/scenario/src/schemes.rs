@@ -19,7 +19,7 @@ pub(crate) fn check(root: &Node, file: &Node, given: &[String], sources: &mut Ve
             && earlier.filter_map(|other| other.get("name")?.text()).any(|other| Some(other) == name.text())
         {
             let message = format!("two schemes are called {}", name.shown());
-            let problem = Problem::new(name.place.clone(), message, "the name is taken");
+            let problem = Problem::new(name.place.clone(), message, "the name is taken").code("scheme.name");
             problems.push(problem.help("give every scheme a name of its own"));
         }
         problems.extend(with(scheme, file, given, sources));
@@ -39,10 +39,11 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
         let at = place(node, text, sources);
         if text.split(['.', '=']).next().is_some_and(|key| key.trim() == "scheme") {
             let message = format!("the scheme changes schemes: {text:?}");
-            let problem = Problem::new(node.place.clone(), message, "changes schemes");
+            let problem = Problem::new(node.place.clone(), message, "changes schemes").code("scheme.set");
             problems.push(problem.help("set any other key"));
         } else {
-            problems.extend(overrides::apply(&mut root, text, at, rules).err());
+            let refused = overrides::apply(&mut root, text, at, rules).err();
+            problems.extend(refused.map(|problem| problem.code("override")));
         }
     }
     for (index, text) in given.iter().enumerate() {

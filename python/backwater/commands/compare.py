@@ -155,6 +155,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     import polars as pl
 
     from backwater import comparison, outcome_tables, outcome_views, outcomes, terminal
+    from backwater.explaining import codes
 
     table = made.table()
     found = outcomes.outcomes(made.runs, window)
@@ -183,7 +184,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     console = terminal.stdout()
     for name, of_scheme in made.runs.items():
         for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
-            console.print(f"{name}: caveat: {caveat}", highlight=False, markup=False)
+            console.print(f"{name}: {codes.marked('caveat', caveat)}", highlight=False, markup=False)
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:

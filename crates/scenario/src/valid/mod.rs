@@ -67,7 +67,9 @@ impl Context<'_> {
     /// Reports what is wrong with the value at the end of `path`.
     fn report(&mut self, path: &[Step], message: String, label: impl Into<String>, help: impl Into<String>) {
         let place = self.scenario.root.place_of(path);
-        self.problems.push(Problem::new(place, message, label).help(help));
+        let keys: Vec<&str> = path.iter().filter_map(Step::key).collect();
+        let code = if keys.is_empty() { "file".to_owned() } else { keys.join(".") };
+        self.problems.push(Problem::new(place, message, label).code(code).help(help));
     }
 
     /// A table such as `switch.pfc` as the user wrote it, in the file or in an override.

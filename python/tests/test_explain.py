@@ -1,0 +1,287 @@
+"""``backwater explain``: every word that the program prints or reads is known, and means what its source says."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from backwater import ScenarioError, _core, explaining
+from backwater.cli import main
+from backwater.errors import MEANS, Exit
+from backwater.explaining import codes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+VALID = ROOT / "crates" / "scenario" / "src" / "valid"
+STAR = """
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[[traffic]]
+name = "bg"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+start = "0us"
+"""
+
+
+def explain(word: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert main(["explain", word, "--json"]) == Exit.OK, word
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["found"]
+    return found
+
+
+def test_every_code_says_what_happened_and_what_to_do() -> None:
+    ids = [code.id for code in codes.codes()]
+    assert len(ids) == len(set(ids))
+    for code in codes.codes():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code.id)
+        assert code.short.endswith(".")
+        assert len(code.means) > 20
+        assert len(code.todo) > 10
+        assert (code.match is None) == (code.kind == "error")
+
+
+#: What stands where a template leaves room for a list.
+_FILLED = {"NoProgress": "host h0 has 3 packets", "RanksWait": "3 ranks have not ended"}
+#: Codes that are not called as their variant is.
+_NAMED = {"User": "user-function", "Sink": "results"}
+
+
+def _violations() -> Iterator[tuple[str, str]]:
+    """Each variant of `Violation` with its message, as its source has it."""
+    text = (ROOT / "crates" / "fabric" / "src" / "violation.rs").read_text("utf-8")
+    body = text[text.index("pub enum Violation") :]
+    for found in re.finditer(r'#\[error\(\s*"((?:[^"\\]|\\.|\\\n)*)".*?\)\]\s*(\w+)', body, re.DOTALL):
+        message = re.sub(r"\\\n\s*", "", found[1])
+        yield found[2], re.sub(r"\{[^}]*\}", _FILLED.get(found[2], "x"), message)
+
+
+def test_every_broken_invariant_has_its_code() -> None:
+    found = dict(_violations())
+    assert len(found) >= 17
+    for variant, message in found.items():
+        kebab = re.sub(r"(?<!^)(?=[A-Z])", "-", variant).lower()
+        assert codes.of_message(message) == _NAMED.get(variant, kebab), message
+    named = {code.id for code in codes.codes() if code.kind == "invariant"}
+    assert named == {codes.of_message(message) for message in found.values()}
+
+
+def test_every_file_that_writes_caveats_has_codes_for_them() -> None:
+    pushing = re.compile(r"caveats\.push\(")
+    writing = {
+        f"valid/{file.relative_to(VALID).as_posix()}"
+        for file in VALID.rglob("*.rs")
+        if pushing.search(file.read_text("utf-8"))
+    }
+    assert writing == {place for code in codes.codes() for place in code.source}
+
+
+_CAVEATS = [
+    ("no-effect", ["cc.kind=none", "cc.timely.beta=0.8"]),
+    ("not-lossless", ["traffic.bg.priority=5", "switch.pfc.priorities=[3]"]),
+    ("starts-late", ["run.until=1ms", "traffic.bg.start=2ms"]),
+    ("drain-too-fast", ["host.drain=400Gbps"]),
+    ("blame-without-pauses", ["probe.blame=true", "probe.pauses=false"]),
+    (
+        "long-credit-period",
+        ["profile=infiniband", "switch.credits.period=100us", "switch.credits.buffer=8MB", "switch.buffer=64MB"],
+    ),
+    ("slow-credits", ["profile=infiniband", "switch.credits.returned=at-once", "switch.credits.buffer=8KB"]),
+    ("host-not-guarded", ["host.drain=50Gbps", "switch.flow-control=none"]),
+]
+
+
+@pytest.mark.parametrize(("code", "overrides"), _CAVEATS)
+def test_caveats_of_scenarios_are_known_by_their_codes(
+    code: str, overrides: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(_core.outlook(STAR, "star.toml", ".", overrides))["caveats"]
+    assert code in [codes.of_message(text) for text in told], told
+    text = next(text for text in told if codes.of_message(text) == code)
+    assert codes.marked("caveat", text).startswith(f"caveat[{code}]: ")
+    # The whole line can be pasted, with and without its code.
+    for line in (text, f"caveat: {text}", codes.marked("caveat", text), code):
+        assert explain(line, capsys)[0]["word"] == code
+
+
+_MALFORMED = [
+    ("syntax", STAR + "x = = 2", []),
+    ("syntax", "", []),
+    ("unknown-key", STAR + "[switch]\nbufer = '1MB'", []),
+    ("missing-key", STAR.replace('to = "h1"', ""), []),
+    ("wrong-type", STAR + "[switch]\nbuffer = 3", []),
+    ("unknown-word", STAR + "[cc]\nkind = 'dcqn'", []),
+    ("out-of-range", STAR + "[cc]\ng = 7.5", []),
+    ("out-of-range", STAR + "[switch]\nbuffer = '3 lightyears'", []),
+    ("override", STAR, ["cc.nothing=1"]),
+    ("override", STAR, ["cc.kind"]),
+    ("traffic.from", STAR.replace('from = "h0"', 'from = "h9"'), []),
+    ("switch.pfc.headroom", STAR, ["profile=hpcc-ns3", "switch.pfc.headroom=1KB"]),
+]
+
+
+@pytest.mark.parametrize(("code", "text", "overrides"), _MALFORMED)
+def test_a_problem_of_a_file_carries_a_word_that_is_explained(
+    code: str, text: str, overrides: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        _core.validate(text, "star.toml", ".", overrides)
+    found = re.findall(r"^error\[([^\]]+)\]: ", str(refused.value), re.MULTILINE)
+    assert code in found, str(refused.value)
+    for word in found:
+        assert explain(word, capsys)[0]["word"] == word
+
+
+def test_every_key_at_which_a_scenario_is_refused_is_known() -> None:
+    known = {entry.word for entry in explaining.entries() if entry.kind == "key"}
+    paths = set()
+    for file in VALID.rglob("*.rs"):
+        for found in re.findall(r"at!\[([^\]]*)\]", file.read_text("utf-8")):
+            steps = [step.strip() for step in found.split(",") if step.strip()]
+            # Names that are no texts are numbers of entries; where they are keys the rest says so.
+            if all(re.fullmatch(r'"[a-z-]+"|[\w.]*(?:index|entry|number)|\d+', step) for step in steps):
+                paths.add(".".join(step.strip('"') for step in steps if step.startswith('"')))
+    assert len(paths) > 40
+    assert paths - known - {""} == set()
+
+
+def test_every_column_is_explained_as_the_page_of_columns_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "columns.md").read_text("utf-8")
+    count = 0
+    for part in text.split("\n## `")[1:]:
+        table = part.partition(".parquet")[0]
+        for column, kind, unit, meaning in re.findall(
+            r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", part, re.MULTILINE
+        ):
+            word = f"{table}.{column}"
+            entry = next(entry for entry in explaining.find(word) if entry.word == word)
+            assert entry.facts["type"] == kind
+            assert entry.facts["unit"] == unit
+            assert entry.summary == meaning.replace("\\|", "|")
+            count += 1
+        assert explain(f"{table}.parquet", capsys)[0]["word"] == f"{table}.parquet"
+    assert count > 250
+
+
+def test_every_key_and_word_of_the_schema_is_explained() -> None:
+    schema = json.loads((ROOT / "schema" / "scenario.schema.json").read_text("utf-8"))
+    known = {entry.word.rsplit(".", 1)[-1].partition("=")[0] for entry in explaining.entries() if entry.kind == "key"}
+    words = {entry.word.partition("=")[2] for entry in explaining.entries() if entry.kind == "value"}
+
+    def walk(value: Any) -> Iterator[tuple[str, str]]:
+        if isinstance(value, dict):
+            for key, below in value.get("properties", {}).items():
+                yield "key", key
+                yield from walk(below)
+            if isinstance(value.get("const"), str):
+                yield "word", value["const"]
+            for name in ("oneOf", "anyOf", "$defs"):
+                inner = value.get(name, {})
+                for below in inner.values() if isinstance(inner, dict) else inner:
+                    yield from walk(below)
+
+    found = set(walk(schema))
+    assert {name for kind, name in found if kind == "key"} <= known
+    alone = {"auto", "unlimited", "never"}  # words that stand beside quantities
+    assert {name for kind, name in found if kind == "word"} - words <= alone
+
+
+def test_every_algorithm_is_explained_with_its_reference_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    source = ROOT / "crates" / "control" / "src"
+    for file in source.rglob("*.rs"):
+        head = re.match(r"(?://!.*\n)+", file.read_text("utf-8"))
+        word = file.relative_to(source).as_posix().removesuffix(".rs").removesuffix("/mod")
+        if head and word not in ("lib", "mod"):
+            assert [entry for entry in explaining.find(word) if entry.word == word], word
+    dcqcn = explain("dcqcn", capsys)[0]
+    assert dcqcn["word"] == "reaction/dcqcn"
+    assert "SIGCOMM 2015" in dcqcn["text"]
+    assert "| symbol | unit | default | source |" in dcqcn["text"]
+    assert "judging" in explain("tcd", capsys)[0]["text"]
+    assert explain("ib-cc", capsys)[0]["word"] == "reaction/ib_cc"
+
+
+def test_every_claim_and_definition_of_the_papers_is_explained() -> None:
+    count = 0
+    for file in (ROOT / "papers").rglob("*.toml"):
+        data = tomllib.loads(file.read_text("utf-8"))
+        kinds = {"claims.toml": "claim", "paper.toml": "definition"}
+        for one in data.get(kinds.get(file.name, ""), ()):
+            # Two figures may have a claim of the same id.
+            found = [entry for entry in explaining.find(one["id"]) if entry.word == one["id"]]
+            assert [entry for entry in found if entry.summary == one["text"] and one["paper"] in entry.text]
+            count += 1
+    assert count > 200
+
+
+def test_exit_codes_are_explained_by_number_and_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for code in Exit:
+        for word in (str(code.value), code.name, f"exit-{code.value}"):
+            assert explain(word, capsys)[0]["summary"] == MEANS[code]
+    assert main(["explain", "exit-codes"]) == Exit.OK
+    shown = capsys.readouterr().out
+    for code in Exit:
+        assert f"{code.value}  {code.name}" in shown
+
+
+def test_a_short_word_lists_all_that_end_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"switch.detector.kmin", "switch.detector.by-rate.kmin"} <= {
+        entry["word"] for entry in explain("kmin", capsys)
+    }
+    assert main(["explain", "kmin"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "switch.detector.kmin (key): " in shown
+    assert "in full: backwater explain switch." in shown
+    assert main(["explain", "switch.detector.kmin"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "type: a size such as 320KB" in shown
+    assert 'default: "5.15KB" (profile authors)' in shown
+
+
+@pytest.mark.parametrize(("word", "near"), [("slowdwn", "flows.slowdown"), ("dcqcnn", "dcqcn"), ("kmim", "kmin")])
+def test_a_word_that_is_not_known_gets_suggestions(word: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == Exit.BAD_INPUT
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"error: nothing is called '{word}'; did you mean " in shown.err
+    assert near in shown.err
+    assert main(["explain", word, "--json"]) == Exit.BAD_INPUT
+    data = json.loads(capsys.readouterr().out)
+    assert data["found"] == []
+    assert any(near in name for name in data["nearest"])
+
+
+@pytest.mark.parametrize("word", ["", "  ", "%s", "[]", "\x00", "…", "a" * 10_000])
+def test_what_is_no_word_is_refused(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == Exit.BAD_INPUT
+    assert "error: nothing is called" in capsys.readouterr().err
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_is_answered(word: str) -> None:
+    assert isinstance(explaining.find(word) or explaining.nearest(word), list)
+
+
+def test_without_a_word_it_says_what_kinds_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "x algorithm: " in shown
+    assert "deadlock-possible" in shown
+    assert main(["explain", "--json"]) == Exit.OK
+    data = json.loads(capsys.readouterr().out)
+    assert "flows.slowdown" in data["column"]
+    assert data["error"] == [code.id for code in codes.codes() if code.kind == "error"]

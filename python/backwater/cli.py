@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("report:report", "Write the report of a reproduction again, from the runs that there are."),
     ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
     ("schema:schema", "Print the JSON Schema of a scenario file."),
+    ("doctor:doctor", "Print versions, extras and folders, and check a small run: to copy into a bug report."),
     ("explain:explain", "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim."),
     (
         "testbed:on_switches",

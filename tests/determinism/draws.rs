@@ -4,7 +4,8 @@ use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
-    DcqcnConfig, DcqcnHpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw, ReactionConfig, StateRule,
+    DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
+    ReactionConfig, StateRule, SwiftConfig,
 };
 use backwater_fabric::{
     AckSpec, Arbiter, CreditSpec, Queueing, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
@@ -179,6 +180,17 @@ pub(crate) fn reaction() -> impl Strategy<Value = ReactionConfig> {
     ]
 }
 
+/// Reaction points with windows: small ones that close often, and those of the papers.
+fn window() -> impl Strategy<Value = Option<ReactionConfig>> {
+    let bytes = prop::sample::select(vec![3_000u64, 20_000, 100_000]);
+    let kind = (0u32..3, bytes, 1u64..30).prop_map(|(kind, bdp, rtt)| match kind {
+        0 => ReactionConfig::Dctcp(DctcpConfig::paper(1048, bdp)),
+        1 => ReactionConfig::Swift(SwiftConfig::standard(1048, bdp, Span::from_ns(100 * rtt))),
+        _ => ReactionConfig::Hpcc(HpccConfig::paper(1048, Rate::from_gbps(40), Span::from_us(rtt))),
+    });
+    prop::option::of(kind)
+}
+
 pub(crate) fn ack() -> impl Strategy<Value = Option<AckSpec>> {
     let priority = prop::sample::select(vec![None, Some(3), Some(6), Some(7)]);
     let ack = (1u32..6, 60u64..90, priority).prop_map(|(every, size, priority)| AckSpec {
@@ -216,7 +228,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
     );
     let traffic = (prop::collection::vec(flow, 1..30), prop::sample::select(vec![0u64, 20, 48]));
     let until = prop_oneof![Just(None), (20u64..300).prop_map(|n| Some(us(n)))];
-    let ends = (reaction(), notify(), ack(), timely());
+    let ends = (reaction(), notify(), ack(), timely(), window());
     let queueing = prop::sample::select(vec![Queueing::Output, Queueing::VirtualOutput]);
     let switch = (queueing, switching(), arbiter());
     (network, traffic, gates(), detector(), ends, switch, until).prop_map(
@@ -225,7 +237,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             (flows, header),
             gates,
             detector,
-            (reaction, notify, ack, timely),
+            (reaction, notify, ack, timely, window),
             (queueing, switching, arbiter),
             until,
         )| {
@@ -240,6 +252,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
                 notify,
                 ack,
                 timely,
+                window,
                 queueing,
                 switching,
                 arbiter,

@@ -54,6 +54,7 @@ pub(crate) struct Case {
     pub(crate) notify: Option<NotifyConfig>,
     pub(crate) ack: Option<AckSpec>,
     pub(crate) timely: Option<SegmentSpec>,
+    pub(crate) window: Option<ReactionConfig>,
     pub(crate) queueing: Queueing,
     pub(crate) switching: Switching,
     pub(crate) arbiter: Arbiter,
@@ -148,6 +149,11 @@ impl Case {
         spec.pairs[0].reaction = self.reaction;
         spec.pairs[0].notify = self.notify;
         spec.pairs[0].ack = self.ack;
+        // Messages of a connection have no windows.
+        if let Some(window) = self.window.filter(|_| !self.seed.is_multiple_of(3)) {
+            spec.pairs[0].reaction = window;
+            spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: Some(7) });
+        }
         if let Some(segment) = self.timely {
             let size = Bytes::new(64);
             spec.pairs.push(PairSpec {

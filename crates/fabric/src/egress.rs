@@ -22,7 +22,8 @@ pub(crate) struct Egress {
     pub(crate) peer_port: u16,
     /// Its detector among those of the world.
     pub(crate) detector: u16,
-    /// What a settled detector need not be shown: [`backwater_control::detector::Detector::calm`].
+    /// A settled detector need not be shown a shorter queue: one more than [`backwater_control::detector::Detector::calm`], 0 to show
+    /// it all.
     pub(crate) calm: u32,
     /// Bit per class: packets wait.
     pub(crate) waiting: u8,

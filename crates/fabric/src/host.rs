@@ -128,7 +128,7 @@ impl Node for Host {
                     }
                 }
                 if informs {
-                    self.informed(slot, packet, world);
+                    self.informed(slot, packet, world, post);
                 }
             }
             Kind::Cim => {

@@ -56,11 +56,13 @@ mod supply;
 mod switch;
 mod tally;
 mod taps;
+mod telemetry;
 mod throttle;
 mod truth;
 mod user;
 mod violation;
 mod voq;
+mod window;
 mod world;
 
 pub use backwater_engine::Kind;

@@ -1,5 +1,6 @@
 //! What a switch does with its detectors' verdicts: marks, states, their accounts and records.
 use backwater_control::detector::{Departure, Detector};
+use backwater_control::reaction::IntHop;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
@@ -9,6 +10,7 @@ use crate::packet::Packet;
 use crate::record::{MarkRecord, StateRecord};
 use crate::spec::MarkBasis;
 use crate::switch::Switch;
+use crate::telemetry::Telemetry;
 use crate::world::World;
 
 impl Switch {
@@ -25,6 +27,9 @@ impl Switch {
         if packet.class == 0 {
             return packet.code;
         }
+        if let Some(telemetry) = &world.telemetry {
+            self.write_into(telemetry, out, packet, now);
+        }
         let queue = match world.mark.basis {
             MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
             MarkBasis::Port => self.waiting_at(out),
@@ -34,6 +39,20 @@ impl Switch {
             self.crowd(out, packet, code, now, world, post);
         }
         code
+    }
+
+    /// Writes what there is to know of the port into the packet that leaves by it.
+    fn write_into(&self, telemetry: &Telemetry, out: u16, packet: &Packet, now: u64) {
+        let first = self.ports.at(out, 0);
+        let queues = &self.ports.queues[first..first + self.ports.classes];
+        let hop = IntHop {
+            id: self.ports.node << 10 | u32::from(out),
+            rate: self.ports.egress[usize::from(out)].rate(),
+            at: Time::from_ps(now),
+            sent: queues.iter().map(|queue| queue.sent_bytes).sum(),
+            queue: u64::from(self.waiting_at(out)),
+        };
+        telemetry.write(packet, &hop);
     }
 
     /// Bytes in all queues of an egress port but that of the control frames.

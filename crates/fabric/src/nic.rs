@@ -185,6 +185,7 @@ impl Host {
         let spacing = &mut self.spacings[sender.spacing as usize];
         match sender.sent(spacing, due, now, size, wire_time, world) {
             After::Due(next) => self.due[usize::from(class)].replace_first(next),
+            After::Acknowledged => self.silence_first(class),
             After::Nothing => {
                 packet.seq = sender.last_seq(packet.seq);
                 self.silence_first(class);

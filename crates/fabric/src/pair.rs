@@ -10,8 +10,9 @@ use crate::ranks::frame::{self, Message};
 use crate::ranks::outgoing::Outgoing;
 use crate::segments::{Next, Segments};
 use crate::spacing::Spacing;
-use crate::spec::SegmentSpec;
+use crate::spec::PairSpec;
 use crate::supply::Supply;
+use crate::window::Window;
 use crate::world::World;
 
 /// When a queue pair may send again.
@@ -20,6 +21,8 @@ pub(crate) enum After {
     Due(u64),
     /// It has sent everything.
     Nothing,
+    /// Its window is full; an ACK opens it.
+    Acknowledged,
     /// The flow has been sent; the first packet of the connection's next message is not due before that.
     Message(u64),
 }
@@ -59,19 +62,24 @@ struct Special {
     supply: Option<Supply>,
     /// If ranks give it messages.
     outgoing: Option<Outgoing>,
+    /// If its reaction point limits what is under way.
+    window: Option<Window>,
 }
 
 impl Special {
-    fn new(flow: &Flow, segment: Option<SegmentSpec>, world: &World) -> Option<Box<Self>> {
+    fn new(index: u32, flow: &Flow, pair: &PairSpec, world: &World) -> Option<Box<Self>> {
         let segments = match flow.pacing {
             Pacing::Constant { .. } => None,
-            _ => segment.map(Segments::new),
+            _ => pair.segment.map(Segments::new),
         };
         let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let supply = Supply::new(flow, full, world.seed);
         let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
-        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some();
-        is_special.then(|| Box::new(Self { segments, supply, outgoing }))
+        let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
+        let window =
+            (reacts && pair.reaction.has_window()).then(|| Window::new(index, &pair.reaction, world));
+        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
+        is_special.then(|| Box::new(Self { segments, supply, outgoing, window }))
     }
 }
 
@@ -95,7 +103,7 @@ impl Sender {
             cnps_ce: 0,
             cnps_ue: 0,
             lateness: Lateness::default(),
-            special: Special::new(flow, world.pairs[usize::from(kind)].segment, world),
+            special: Special::new(index, flow, &world.pairs[usize::from(kind)], world),
         }
     }
 
@@ -119,17 +127,45 @@ impl Sender {
         world: &World,
     ) -> After {
         self.sent += 1;
-        let wire = u32::from(size);
-        let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
         if self.special.is_some() {
-            (next, made) = self.sent_special(now, wire, wire_time);
+            return self.sent_special(spacing, due, now, size, wire_time, world);
         }
+        let wire = u32::from(size);
         let last = self.sent == self.packets;
         if last && self.connection == OWN_CONNECTION {
             return After::Nothing;
         }
+        let next = Next::Paced { since: now, bytes: wire };
         let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
-        if last { After::Message(due) } else { After::Due(due.max(made)) }
+        if last { After::Message(due) } else { After::Due(due) }
+    }
+
+    /// The same of a sender that has something special.
+    #[inline(never)]
+    fn sent_special(
+        &mut self,
+        spacing: &mut Spacing,
+        due: u64,
+        now: u64,
+        size: u16,
+        wire_time: u64,
+        world: &World,
+    ) -> After {
+        let wire = u32::from(size);
+        let (next, made) = self.after_special(now, wire, wire_time);
+        let last = self.sent == self.packets;
+        if let Some(window) = self.special.as_mut().and_then(|special| special.window.as_mut()) {
+            window.sent(self.flow, self.sent, now, wire, made, world);
+        }
+        if last && self.connection == OWN_CONNECTION {
+            return After::Nothing;
+        }
+        let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+        if last {
+            return After::Message(due);
+        }
+        let is_full = self.window_mut().is_some_and(|window| window.closes(spacing));
+        if is_full { After::Acknowledged } else { After::Due(due.max(made)) }
     }
 
     /// A PUT stream sends the next packet `now`: when the one after it is there, if that was not the last.
@@ -151,8 +187,7 @@ impl Sender {
     }
 
     /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
-    #[inline(never)]
-    fn sent_special(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
+    fn after_special(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
         let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
         if let Some(special) = &mut self.special {
             if let Some(supply) = &mut special.supply {
@@ -253,7 +288,12 @@ impl Sender {
     /// Whether its ACKs tell the reaction point round-trip times.
     #[inline]
     pub(crate) fn measures(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.segments.is_some())
+        self.special.as_ref().is_some_and(|special| special.segments.is_some() || special.window.is_some())
+    }
+
+    /// What it has under way, if that is limited.
+    pub(crate) fn window_mut(&mut self) -> Option<&mut Window> {
+        self.special.as_mut()?.window.as_mut()
     }
 
     /// An ACK for the first `packets` packets: the round-trip time of a segment, if it completes one.

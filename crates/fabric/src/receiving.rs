@@ -97,9 +97,20 @@ impl Host {
 
     /// An ACK tells the reaction point something.
     #[inline(never)]
-    pub(crate) fn informed(&mut self, slot: u32, ack: &Packet, world: &World) {
+    pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, world: &World, post: &mut P) {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
+        let (kind, spacing) = (sender.kind, sender.spacing);
+        if let Some(window) = sender.window_mut() {
+            let spacing = &mut self.spacings[spacing as usize];
+            if let Some(due) = window.acknowledged(ack, kind, spacing, world) {
+                let class = self.told.class_of(&self.senders[slot as usize], world);
+                self.due[usize::from(class)].push(due, slot);
+                self.sending |= 1 << class;
+                self.send_next(ack.time, world, post);
+            }
+            return;
+        }
         let rtt = sender.round_trip(ack.seq, ack.time);
         let spacing = &mut self.spacings[sender.spacing as usize];
         spacing.informed(sender.kind, ack.echo, rtt, ack.time, world);

@@ -1,6 +1,6 @@
 //! What spaces the packets of a queue pair: one for all the messages of a connection.
 use backwater_control::CodePoint;
-use backwater_control::reaction::{Reaction, ReactionConfig};
+use backwater_control::reaction::{Feedback, Reaction, ReactionConfig};
 use backwater_engine::{Stream, stream, uniform};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -106,6 +106,29 @@ impl Spacing {
             }
             Self::User(pacing) => pacing.informed(Time::from_ps(now), echo, rtt, &world.user),
             Self::Constant { .. } => {}
+        }
+    }
+
+    /// An ACK for a flow with a window.
+    pub(crate) fn fed_back(&mut self, kind: u16, ack: &Feedback<'_>, now: u64, world: &World) {
+        if let Self::Reaction(reaction) = self {
+            reaction.on_feedback(&world.pairs[usize::from(kind)].reaction, Time::from_ps(now), ack);
+        }
+    }
+
+    /// How many bytes may be under way.
+    pub(crate) fn window(&self) -> f64 {
+        match self {
+            Self::Reaction(reaction) => reaction.window(),
+            Self::Constant { .. } | Self::User(_) => f64::INFINITY,
+        }
+    }
+
+    /// The gap after a packet of `wire` bytes, as it is now.
+    pub(crate) fn gap(&mut self, wire: u32) -> u64 {
+        match self {
+            Self::Reaction(reaction) => reaction.gap(wire).as_ps(),
+            Self::Constant { .. } | Self::User(_) => 0,
         }
     }
 

@@ -149,14 +149,19 @@ impl Switch {
     pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
         for (egress, detector) in ports.egress.iter_mut().zip(&spec.switch.detectors[node as usize]) {
             egress.detector = world.detector_number(detector);
-            egress.calm = detector.calm().min(u64::from(u32::MAX)) as u32;
+            egress.calm = match world.telemetry {
+                // Every packet is to be written into.
+                Some(_) => 0,
+                None => (detector.calm().saturating_add(1)).min(u64::from(u32::MAX)) as u32,
+            };
         }
         let count = ports.egress.len();
         let truth = spec.probe.blame.as_ref().map(|above| {
             let truth = Truth::new(&above[node as usize], ports.classes);
             for (egress, above) in ports.egress.iter_mut().zip(&truth.above) {
                 // From above K the queue reaches K by a dequeue that is shown to the detector, and so to the crowd.
-                egress.calm = egress.calm.min(above.saturating_sub(u32::from(world.payload + world.header)));
+                let calm = above.saturating_sub(u32::from(world.payload + world.header));
+                egress.calm = egress.calm.min(calm.saturating_add(1));
             }
             Box::new(truth)
         });
@@ -332,7 +337,7 @@ impl Switch {
         let queue = &mut self.ports.queues[at];
         let egress = &mut self.ports.egress[out as usize];
         count(queue, egress, packet);
-        if queue.bytes <= egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
+        if queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
             packet.code
         } else {
             self.judge(out, packet, now, world, post)

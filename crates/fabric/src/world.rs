@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
-use backwater_topology::{Network, Port, Routes};
+use backwater_topology::{Network, Port, Routes, flow_hash};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
@@ -16,7 +16,9 @@ use crate::lanes::{self, Lanes};
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::switch::salt;
 use crate::taps::Taps;
+use crate::telemetry::Telemetry;
 use crate::user::{User, UserSpec};
 
 mod by_class;
@@ -156,6 +158,10 @@ pub(crate) struct World {
     pub(crate) hosts: Vec<u32>,
     /// The number of each flow's last packet; empty unless its wait is recorded.
     pub(crate) last_packet: Vec<u32>,
+    /// Switches on the path of each flow; empty unless a reaction point has a window.
+    pub(crate) hops: Vec<u8>,
+    /// What switches write into packets, if a reaction point wants that.
+    pub(crate) telemetry: Option<Box<Telemetry>>,
     /// Whether switches may run a window port by port.
     pub(crate) batching: bool,
     /// The same, and no wire is tapped: one question instead of two, once a window and switch.
@@ -194,7 +200,12 @@ impl World {
         let payload = spec.packet.payload.get() as u16;
         let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
         let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
+        let pair = |flow: &Flow| &spec.pairs[kind_of(&spec.pair_of, flow)].reaction;
+        let windows = spec.pairs.iter().any(|pair| pair.reaction.has_window());
+        let telemetry = Telemetry::new(&flows, pair, |flow| packets(flow, payload));
         Self {
+            hops: if windows { hops(&flows, spec) } else { Vec::new() },
+            telemetry,
             seed: spec.seed,
             classes,
             lossless,
@@ -299,7 +310,7 @@ impl World {
 
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
-        self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
+        kind_of(&self.pair_of, flow) as u16
     }
 
     /// Whether a flow's packets are recorded.
@@ -356,6 +367,18 @@ impl World {
 /// A list of what is wanted, or an empty one if nothing is.
 fn if_any(wanted: &[bool]) -> Vec<bool> {
     if wanted.contains(&true) { wanted.to_vec() } else { Vec::new() }
+}
+
+fn kind_of(pair_of: &[u16], flow: &Flow) -> usize {
+    usize::from(pair_of.get(usize::from(flow.group)).copied().unwrap_or(0))
+}
+
+/// Switches on the path of each flow, as ECMP chooses it.
+fn hops(flows: &[Flow], spec: &Spec) -> Vec<u8> {
+    let hash = |key, node| flow_hash(key, false, salt(spec.seed, node));
+    let path =
+        |key, flow: &Flow| spec.routes.path(&spec.network, flow.src, flow.dst, |node| hash(key, node)).len();
+    (0..).zip(flows).map(|(key, flow)| path(key, flow).saturating_sub(1).min(255) as u8).collect()
 }
 
 fn path_keys(flows: &[Flow]) -> Arc<[u32]> {

@@ -10,7 +10,7 @@ use crate::hints;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
-const FILLED: [&str; 24] = [
+const FILLED: [&str; 27] = [
     "Run",
     "Packet",
     "Ack",
@@ -30,6 +30,9 @@ const FILLED: [&str; 24] = [
     "Cc",
     "Timely",
     "Ib",
+    "Dctcp",
+    "Swift",
+    "Hpcc",
     "Put",
     "PutAck",
     "Aimd",
@@ -78,6 +81,9 @@ fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::M
         "Dack" => &defaults["put"]["dack"],
         "Timely" => &defaults["cc"]["timely"],
         "Ib" => &defaults["cc"]["ib"],
+        "Dctcp" => &defaults["cc"]["dctcp"],
+        "Swift" => &defaults["cc"]["swift"],
+        "Hpcc" => &defaults["cc"]["hpcc"],
         name => &defaults[name.to_lowercase()],
     };
     table.as_object()

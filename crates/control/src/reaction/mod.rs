@@ -13,22 +13,30 @@ pub mod custom;
 mod dack;
 mod dcqcn;
 mod dcqcn_hpcc;
+mod dctcp;
+mod feedback;
+mod hpcc;
 mod ib_cc;
 mod opt;
 mod pacer;
 mod pft;
 mod policy;
+mod swift;
 mod timely;
 
 pub use aimd::{Aimd, AimdConfig};
 pub use dack::{Dack, DackConfig, FreeOne, Grants, Halt};
 pub use dcqcn::{Dcqcn, DcqcnConfig};
 pub use dcqcn_hpcc::{DcqcnHpcc, DcqcnHpccConfig};
+pub use dctcp::{Dctcp, DctcpConfig};
+pub use feedback::{Feedback, IntHop, MAX_HOPS};
+pub use hpcc::{Hpcc, HpccConfig};
 pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
 pub use opt::OptConfig;
 pub use pacer::Pacer;
 pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule, Transition, interval};
 pub use policy::{AckFacts, Load, Policy, PolicyConfig, State};
+pub use swift::{Swift, SwiftConfig};
 pub use timely::{Timely, TimelyConfig, TimelyOnUe};
 
 /// What a flow does when a CNP tells it that its packets crossed undetermined ports only (UE).
@@ -57,6 +65,12 @@ pub enum ReactionConfig {
     Timely(TimelyConfig),
     /// InfiniBand's congestion control.
     IbCc(IbCcConfig),
+    /// A window by ECN marks.
+    Dctcp(DctcpConfig),
+    /// A window by delay.
+    Swift(SwiftConfig),
+    /// A window by in-band telemetry.
+    Hpcc(HpccConfig),
 }
 
 impl ReactionConfig {
@@ -68,7 +82,20 @@ impl ReactionConfig {
             Self::DcqcnHpcc(config) => config.validate(),
             Self::Timely(config) => config.validate(),
             Self::IbCc(config) => config.validate(),
+            Self::Dctcp(config) => config.validate(),
+            Self::Swift(config) => config.validate(),
+            Self::Hpcc(config) => config.validate(),
         }
+    }
+
+    /// Whether it limits what is under way, and so wants an ACK for each packet ([`Reaction::on_feedback`]).
+    pub const fn has_window(&self) -> bool {
+        matches!(self, Self::Dctcp(_) | Self::Swift(_) | Self::Hpcc(_))
+    }
+
+    /// Whether it wants what switches write into packets.
+    pub const fn wants_telemetry(&self) -> bool {
+        matches!(self, Self::Hpcc(_))
     }
 }
 
@@ -85,6 +112,12 @@ pub enum Reaction {
     Timely(Timely),
     /// See [`IbCc`].
     IbCc(IbCc),
+    /// See [`Dctcp`].
+    Dctcp(Dctcp),
+    /// See [`Swift`].
+    Swift(Swift),
+    /// See [`Hpcc`].
+    Hpcc(Hpcc),
 }
 
 impl Reaction {
@@ -97,6 +130,9 @@ impl Reaction {
             ReactionConfig::DcqcnHpcc(config) => Self::DcqcnHpcc(DcqcnHpcc::new(config, line)),
             ReactionConfig::Timely(_) => Self::Timely(Timely::new(line)),
             ReactionConfig::IbCc(config) => Self::IbCc(IbCc::new(config, line)),
+            ReactionConfig::Dctcp(config) => Self::Dctcp(Dctcp::new(config, line)),
+            ReactionConfig::Swift(config) => Self::Swift(Swift::new(config, line)),
+            ReactionConfig::Hpcc(config) => Self::Hpcc(Hpcc::new(config, line)),
         }
     }
 
@@ -116,7 +152,9 @@ impl Reaction {
     #[inline]
     pub const fn next_timer(&self) -> Time {
         match self {
-            Self::LineRate(_) | Self::Timely(_) => Time::MAX,
+            Self::LineRate(_) | Self::Timely(_) | Self::Dctcp(_) | Self::Swift(_) | Self::Hpcc(_) => {
+                Time::MAX
+            }
             Self::Dcqcn(dcqcn) => dcqcn.next_timer(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.next_timer(),
             Self::IbCc(ib) => ib.next_timer(),
@@ -167,15 +205,40 @@ impl Reaction {
         }
     }
 
+    /// An ACK arrived for a flow with a window ([`ReactionConfig::has_window`]). True if the window changed.
+    pub fn on_feedback(&mut self, config: &ReactionConfig, now: Time, ack: &Feedback<'_>) -> bool {
+        match (self, config) {
+            (Self::Dctcp(dctcp), ReactionConfig::Dctcp(config)) => dctcp.on_feedback(config, now, ack),
+            (Self::Swift(swift), ReactionConfig::Swift(config)) => swift.on_feedback(config, now, ack),
+            (Self::Hpcc(hpcc), ReactionConfig::Hpcc(config)) => hpcc.on_feedback(config, now, ack),
+            _ => false,
+        }
+    }
+
+    /// How many bytes may be under way before the flow has to wait for an ACK: the next packet may leave while there are fewer.
+    pub fn window(&self) -> f64 {
+        match self {
+            Self::LineRate(_) | Self::Dcqcn(_) | Self::DcqcnHpcc(_) | Self::Timely(_) | Self::IbCc(_) => {
+                f64::INFINITY
+            }
+            Self::Dctcp(dctcp) => dctcp.window(),
+            Self::Swift(swift) => swift.window(),
+            Self::Hpcc(hpcc) => hpcc.window(),
+        }
+    }
+
     /// The rate that the flow may send at, in bits on the wire.
     #[inline]
-    pub const fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         match self {
             Self::LineRate(pacer) => pacer.rate(),
             Self::Dcqcn(dcqcn) => dcqcn.rate(),
             Self::DcqcnHpcc(dcqcn) => dcqcn.rate(),
             Self::Timely(timely) => timely.rate(),
             Self::IbCc(ib) => ib.rate(),
+            Self::Dctcp(dctcp) => dctcp.rate(),
+            Self::Swift(swift) => swift.rate(),
+            Self::Hpcc(hpcc) => hpcc.rate(),
         }
     }
 
@@ -189,8 +252,20 @@ impl Reaction {
             Self::DcqcnHpcc(dcqcn) => dcqcn.gap(wire_bytes),
             Self::Timely(timely) => timely.gap(wire_bytes),
             Self::IbCc(ib) => ib.gap(wire_bytes),
+            Self::Dctcp(dctcp) => dctcp.gap(wire_bytes),
+            Self::Swift(swift) => swift.gap(wire_bytes),
+            Self::Hpcc(hpcc) => hpcc.gap(wire_bytes),
         }
     }
+}
+
+/// What a window of so many bytes per round trip comes to, at most `line` and at least 1 bit/s. Before the first round trip: `line`.
+pub(crate) fn rate_of(window: f64, rtt: Span, line: Rate) -> Rate {
+    if rtt == Span::ZERO {
+        return line;
+    }
+    let bps = window * 8e12 / rtt.as_ps() as f64;
+    Rate::from_bps((bps as u64).max(1)).min(line)
 }
 
 /// `base` to the power `exponent` by repeated squaring: the same bits on every machine, unlike `powf`.
@@ -216,6 +291,9 @@ mod tests {
         assert!(size_of::<DcqcnHpcc>() <= 128);
         assert!(size_of::<Timely>() <= 128);
         assert!(size_of::<IbCc>() <= 64);
+        assert!(size_of::<Dctcp>() <= 128);
+        assert!(size_of::<Swift>() <= 128);
+        assert!(size_of::<Hpcc>() <= 128);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AutoOr, Ib, Parameter};
+use super::{AutoOr, Dctcp, Hpcc, Ib, Parameter, Swift};
 use crate::quantity::Quantity;
 
 /// The reaction point of flows under congestion control.
@@ -20,6 +20,12 @@ pub enum CcKind {
     Timely,
     /// InfiniBand congestion control (InfiniBand specification, Annex A10).
     IbCc,
+    /// A window by the share of ECN marks: DCTCP (SIGCOMM 2010) for `RoCE`.
+    Dctcp,
+    /// A window by delay: Swift (SIGCOMM 2020).
+    Swift,
+    /// A window by in-band telemetry: HPCC (SIGCOMM 2019).
+    Hpcc,
     /// A function of the user's: `function`.
     Custom,
 }
@@ -131,7 +137,7 @@ pub struct Timely {
     pub on_ue: TimelyOnUe,
 }
 
-/// The reaction point: DCQCN, TIMELY, IB CC, a function of the user's, or none. Flows start at line rate.
+/// The reaction point: DCQCN, TIMELY, IB CC, DCTCP, Swift, HPCC, a function of the user's, or none. Flows start at line rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cc {
@@ -214,4 +220,10 @@ pub struct Cc {
     pub timely: Timely,
     /// IB CC's parameters.
     pub ib: Ib,
+    /// DCTCP's parameters.
+    pub dctcp: Dctcp,
+    /// Swift's parameters.
+    pub swift: Swift,
+    /// HPCC's parameters.
+    pub hpcc: Hpcc,
 }

@@ -25,6 +25,7 @@ mod scheme;
 mod switch;
 mod topology;
 mod traffic;
+mod windows;
 mod word_or;
 mod workload;
 
@@ -61,6 +62,7 @@ pub use scheme::Scheme;
 pub use switch::{Arbiter, FlowControl, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
+pub use windows::{Dctcp, Hpcc, Swift};
 pub use word_or::{Never, NoLimit, Word, WordOr};
 pub use workload::Workload;
 

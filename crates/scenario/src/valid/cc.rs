@@ -12,7 +12,7 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
-use super::{Context, is_put, user};
+use super::{Context, is_put, user, windows};
 use crate::document::{Step, at};
 use crate::settings::{
     self, AutoOr, Cc, CcKind, Cct, DetectorKind, Feedback, Ib, IbOnUe, Np, Pacing, Settings, Variant,
@@ -64,11 +64,19 @@ pub(super) fn pairs(
     flows: &[Flow],
 ) -> Option<Pairs> {
     let settings = context.settings;
-    let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows });
+    let shares = |flow: &&Flow| {
+        let index = usize::from(flow.group);
+        !is_put(settings, index) && settings.traffic.get(index).is_none_or(|entry| entry.cc.is_none())
+    };
+    // Nobody's: it is judged as if it were everybody's.
+    let of_common: Vec<Flow> = flows.iter().filter(shares).copied().collect();
+    let all = if of_common.is_empty() || settings.cc.kind == CcKind::Timely { flows } else { &of_common };
+    let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows: all });
     let puts = (0..settings.traffic.len()).map(|entry| is_put(settings, entry)).collect();
     let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };
     let mut whole = !pairs.kinds.is_empty();
     for (index, entry) in settings.traffic.iter().enumerate() {
+        windows::no_puts(context, index, entry);
         let Some(cc) = entry.cc.as_ref().filter(|_| !is_put(settings, index)) else {
             pairs.of_entry.push(0);
             continue;
@@ -89,10 +97,10 @@ pub(super) fn pairs(
 }
 
 /// What the queue pairs run over.
-struct Fabric<'a> {
-    network: &'a Network,
-    routes: &'a Routes,
-    flows: &'a [Flow],
+pub(super) struct Fabric<'a> {
+    pub(super) network: &'a Network,
+    pub(super) routes: &'a Routes,
+    pub(super) flows: &'a [Flow],
 }
 
 impl Fabric<'_> {
@@ -110,10 +118,13 @@ impl Fabric<'_> {
 /// The queue pairs of a `[cc]` that stands at `place`.
 fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
     let settings = context.settings;
-    let reaction = config(cc, fabric);
+    let reaction = config(cc, fabric, settings);
     let inner = match cc.kind {
         CcKind::Timely => below(place, "timely"),
         CcKind::IbCc => below(place, "ib"),
+        CcKind::Dctcp => below(place, "dctcp"),
+        CcKind::Swift => below(place, "swift"),
+        CcKind::Hpcc => below(place, "hpcc"),
         CcKind::Dcqcn | CcKind::None | CcKind::Custom => place.to_vec(),
     };
     if let Err(error) = reaction.validate() {
@@ -131,13 +142,14 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         let help = format!("set ack.every = 1, or {name}.variant = \"byte-counter\"");
         context.report(&below(place, "variant"), message, "needs ACKs", help);
     }
-    let custom = match cc.kind {
-        CcKind::Custom => Some(user::controller(context, cc, place)?),
-        CcKind::None | CcKind::Dcqcn | CcKind::Timely | CcKind::IbCc => None,
-    };
+    let custom = if cc.kind == CcKind::Custom { Some(user::controller(context, cc, place)?) } else { None };
     let segment = measures(cc).then(|| segment(cc, settings));
-    let every = segment.map_or(ack.every, |segment| segment.packets);
-    let prompt = segment.map(|_| settings.switch.control_priority);
+    let has_window = reaction.has_window();
+    if has_window {
+        windows::check(context, &reaction, place, fabric);
+    }
+    let every = segment.map_or(if has_window { 1 } else { ack.every }, |segment| segment.packets);
+    let prompt = (has_window || segment.is_some()).then_some(settings.switch.control_priority);
     Some(PairSpec {
         reaction,
         custom,
@@ -176,7 +188,7 @@ fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network
     }
 }
 
-fn config(cc: &Cc, fabric: &Fabric<'_>) -> ReactionConfig {
+fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> ReactionConfig {
     let on_ue = match cc.on_ue {
         settings::OnUe::ResetHold => OnUe::ResetHold,
         settings::OnUe::TimerHold => OnUe::TimerHold,
@@ -216,6 +228,7 @@ fn config(cc: &Cc, fabric: &Fabric<'_>) -> ReactionConfig {
         }),
         (CcKind::Timely, _) => ReactionConfig::Timely(timely(cc, fabric)),
         (CcKind::IbCc, _) => ReactionConfig::IbCc(ib(&cc.ib)),
+        (CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc, _) => windows::config(cc, fabric, settings),
     }
 }
 
@@ -265,9 +278,8 @@ fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
 fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<NotifyConfig>> {
     let mode = match (cc.kind, cc.variant, cc.np) {
         _ if measures(cc) => return Some(None),
-        (CcKind::None | CcKind::Timely, ..) | (CcKind::Dcqcn, Variant::DecreaseCheck, _) => {
-            return Some(None);
-        }
+        (CcKind::None | CcKind::Timely | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc, ..)
+        | (CcKind::Dcqcn, Variant::DecreaseCheck, _) => return Some(None),
         (CcKind::IbCc, ..) | (CcKind::Dcqcn | CcKind::Custom, _, Np::EachMark) => {
             return Some(Some(NotifyConfig::each_mark()));
         }

@@ -19,7 +19,8 @@ pub(super) fn report(context: &mut Context<'_>) {
     let settings = context.settings;
     let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
     let kinds = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
-    let timely = kinds().any(|kind| kind == CcKind::Timely);
+    let acked = |kind| matches!(kind, CcKind::Timely | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc);
+    let timely = kinds().any(acked);
     let puts = put::all(settings);
     let all_timely = !puts && kinds().all(|kind| kind == CcKind::Timely);
     let others: [Case<'_>; 4] = [

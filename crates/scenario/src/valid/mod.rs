@@ -22,6 +22,7 @@ mod put;
 mod throttle;
 mod topology;
 mod user;
+mod windows;
 mod workload;
 
 use std::path::PathBuf;

@@ -34,7 +34,8 @@ fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Optio
     let table = Written { name: "cc".to_owned(), node: context.wrote(&["cc"]) };
     let Some(Value::Table(entries)) = table.node.map(|node| &node.value) else { return };
     let reads = |key: &str, (cc, own): &(&Cc, Option<&Node>)| {
-        let says_itself = !matches!(key, "timely" | "ib") && own.is_some_and(|own| own.get(key).is_some());
+        let says_itself = !matches!(key, "timely" | "ib" | "dctcp" | "swift" | "hpcc")
+            && own.is_some_and(|own| own.get(key).is_some());
         !says_itself && !is_idle(cc, key)
     };
     // `kind` chooses what the others mean; it is judged by them, unless nobody has a reaction point.
@@ -58,7 +59,7 @@ fn deaf(context: &Context<'_>, caveats: &mut Vec<String>, table: &Written<'_>, c
     }
     let why = is("switch.detector.kind", detector);
     match cc.kind {
-        CcKind::None | CcKind::Custom => {}
+        CcKind::None | CcKind::Custom | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc => {}
         CcKind::Dcqcn => caveat(caveats, table, &["on-ue"], true, &why),
         CcKind::Timely | CcKind::IbCc => {
             let key = if cc.kind == CcKind::Timely { "timely" } else { "ib" };
@@ -107,19 +108,24 @@ fn idle_by_kind(cc: &Cc) -> Vec<&'static str> {
         "np-fraction",
         "decrease-interval",
     ];
+    let tables = ["timely", "ib", "dctcp", "swift", "hpcc"];
+    let others = |own: &str| tables.into_iter().filter(|table| *table != own).collect::<Vec<_>>();
     let custom: &[&str] = &["function", "parameters", "feedback"];
     match cc.kind {
-        CcKind::None => [dcqcn, &["cnp-size", "timely", "ib", "min-rate"], custom].concat(),
-        CcKind::Timely => [dcqcn, &["cnp-size", "ib"], custom].concat(),
-        CcKind::IbCc => [dcqcn, &["timely", "min-rate"], custom].concat(),
-        CcKind::Dcqcn => [&["timely", "ib"], custom].concat(),
+        CcKind::None => [dcqcn, &["cnp-size", "min-rate"], &tables, custom].concat(),
+        CcKind::Timely => [dcqcn, &["cnp-size"], &others("timely"), custom].concat(),
+        CcKind::IbCc => [dcqcn, &["min-rate"], &others("ib"), custom].concat(),
+        CcKind::Dcqcn => [&others("dcqcn"), custom].concat(),
+        CcKind::Dctcp => [dcqcn, &["cnp-size", "min-rate"], &others("dctcp"), custom].concat(),
+        CcKind::Swift => [dcqcn, &["cnp-size", "min-rate"], &others("swift"), custom].concat(),
+        CcKind::Hpcc => [dcqcn, &["cnp-size", "min-rate"], &others("hpcc"), custom].concat(),
         CcKind::Custom if cc.feedback == Some(Feedback::Rtt) => {
-            [dcqcn, &["cnp-size", "ib", "min-rate"]].concat()
+            [dcqcn, &["cnp-size", "min-rate"], &others("timely")].concat()
         }
         CcKind::Custom => {
             let notified = ["cnp-interval", "np", "np-fraction"];
             let rest = dcqcn.iter().copied().filter(|key| !notified.contains(key));
-            rest.chain(["timely", "ib", "min-rate"]).collect()
+            rest.chain(tables).chain(["min-rate"]).collect()
         }
     }
 }
@@ -138,7 +144,7 @@ fn idle_by_variant(cc: &Cc) -> &'static [&'static str] {
             "np-fraction",
             "cnp-size",
         ],
-        (CcKind::None | CcKind::Timely | CcKind::IbCc | CcKind::Custom, _) => &[],
+        _ => &[],
     }
 }
 

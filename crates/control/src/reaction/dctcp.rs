@@ -1,0 +1,161 @@
+//! DCTCP for RoCE: the share of marked bytes sets how deep the window is cut, once per round trip.
+//!
+//! Reference: Alizadeh et al.: Data Center TCP (DCTCP) (SIGCOMM 2010), §3.1–3.3; the order of the steps at an ACK is RFC 8257 §3.3.
+//!
+//! ```text
+//!   per ACK:     acked += newly;  marked += newly if CE
+//!   per window:  F := marked/acked;  α := (1−g)·α + g·F              (a window ends with the ACK of what was sent when it began)
+//!
+//!   CE and no cut in this window ──▶ W := max(Wmin, W·(1 − α/2));  nothing is added until what is under way has been acknowledged
+//!   else                         ──▶ W := min(Wmax, W + MSS·newly/W)
+//! ```
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | g | 1 | 1/16 | DCTCP paper §4 |
+//! | α at first | 1 | 1 | RFC 8257 §4.2; the paper does not say |
+//! | MSS | B | a full packet on the wire | TCP's congestion avoidance: one segment per round trip |
+//! | W at first | B | bandwidth-delay product | RoCE starts at line rate (HPCC simulator's DCTCP); TCP has a slow start instead |
+//! | Wmin | B | one packet | reconstructed: the paper does not say |
+//! | Wmax | B | 4 bandwidth-delay products | reconstructed: what a receive window would be |
+//! | K | B | kmin = kmax of the detector | DCTCP paper §3.1, at the switch |
+//!
+//! Known deviations: no slow start, no delayed ACKs (each packet has its own, which is what the paper's state machine at the receiver
+//! emulates), no losses. Within its window a flow sends at line rate, clocked by its ACKs. UE is not for this controller.
+use backwater_units::{Rate, Span, Time};
+
+use super::Pacer;
+use super::feedback::Feedback;
+use crate::{CodePoint, ConfigError, error::require};
+
+/// Parameters of [`Dctcp`]; see the table above for sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpConfig {
+    /// Gain of α.
+    pub g: f64,
+    /// α of a new flow.
+    pub alpha_initial: f64,
+    /// What one round trip adds to the window, in bytes.
+    pub mss: u32,
+    /// The window of a new flow in bytes.
+    pub initial: u64,
+    /// Most bytes of a window.
+    pub max: u64,
+}
+
+impl DctcpConfig {
+    /// The paper's gain for packets of `mss` bytes in a network with this bandwidth-delay product.
+    pub const fn paper(mss: u32, bdp: u64) -> Self {
+        Self { g: 1.0 / 16.0, alpha_initial: 1.0, mss, initial: bdp, max: 4 * bdp }
+    }
+
+    /// Refuses parameters for which the algorithm is not defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        require(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0 and at most 1", "DCTCP uses 1/16")?;
+        require(
+            (0.0..=1.0).contains(&self.alpha_initial),
+            "alpha-initial",
+            self.alpha_initial,
+            "0 to 1",
+            "RFC 8257 uses 1",
+        )?;
+        window(self.initial, self.max, self.mss)
+    }
+}
+
+/// A first window must hold a packet, and not exceed the largest.
+pub(super) fn window(initial: u64, max: u64, packet: u32) -> Result<(), ConfigError> {
+    let (initial, max, packet) =
+        (backwater_units::Bytes::new(initial), backwater_units::Bytes::new(max), u64::from(packet));
+    require(
+        max.get() >= packet,
+        "max-window",
+        max,
+        "at least a packet on the wire",
+        "auto follows from the bandwidth-delay product",
+    )?;
+    require(
+        initial.get() >= packet && initial <= max,
+        "window",
+        initial,
+        "at least a packet on the wire and at most max-window",
+        "auto is the bandwidth-delay product",
+    )
+}
+
+/// Reaction point of one flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dctcp {
+    pacer: Pacer,
+    /// W in bytes.
+    window: f64,
+    alpha: f64,
+    /// Bytes acknowledged in this window, and those of them that carried CE.
+    acked: u64,
+    marked: u64,
+    /// The window ends when more than this has been acknowledged.
+    ends: u64,
+    /// Nothing is added before this has been acknowledged: what was sent when the window was cut.
+    recovers: u64,
+    rtt: Span,
+}
+
+impl Dctcp {
+    /// A new flow on a host link of rate `line`.
+    pub const fn new(config: &DctcpConfig, line: Rate) -> Self {
+        Self {
+            pacer: Pacer::new(line),
+            window: config.initial as f64,
+            alpha: config.alpha_initial,
+            acked: 0,
+            marked: 0,
+            ends: 0,
+            recovers: 0,
+            rtt: Span::ZERO,
+        }
+    }
+
+    /// α.
+    pub const fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// W in bytes.
+    #[inline]
+    pub const fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// What the window allows in the latest round-trip time, at most line rate.
+    pub fn rate(&self) -> Rate {
+        super::rate_of(self.window, self.rtt, self.pacer.rate())
+    }
+
+    /// Packets of a window leave at line rate.
+    #[inline]
+    pub fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
+    }
+
+    /// An ACK has arrived. True if the window changed.
+    pub fn on_feedback(&mut self, config: &DctcpConfig, _now: Time, ack: &Feedback<'_>) -> bool {
+        let (before, is_marked) = (self.window, ack.echo == CodePoint::Congestion);
+        self.rtt = ack.rtt;
+        self.acked += ack.newly;
+        self.marked += if is_marked { ack.newly } else { 0 };
+        if ack.acked > self.ends && self.acked > 0 {
+            let share = self.marked as f64 / self.acked as f64;
+            self.alpha = (1.0 - config.g) * self.alpha + config.g * share;
+            (self.acked, self.marked, self.ends) = (0, 0, ack.sent);
+        }
+        if ack.acked > self.recovers {
+            let mss = f64::from(config.mss);
+            if is_marked {
+                self.window = (self.window * (1.0 - self.alpha / 2.0)).max(mss);
+                self.recovers = ack.sent;
+            } else {
+                self.window = (self.window + mss * ack.newly as f64 / self.window).min(config.max as f64);
+            }
+        }
+        self.window.to_bits() != before.to_bits()
+    }
+}

@@ -1,0 +1,204 @@
+//! HPCC: telemetry of each hop tells how full the path is; the window keeps it just below full.
+//!
+//! Reference: Li et al.: HPCC: High Precision Congestion Control (SIGCOMM 2019), §3.2 and Algorithm 1.
+//!
+//! ```text
+//!   per ACK:  per hop i:  txRate := ΔtxBytes/Δts;   u_i := min(qlen, qlen of the ACK before)/(B·T) + txRate/B
+//!             u := max u_i,  τ := min(its Δts, T);   U := (1 − τ/T)·U + τ/T·u
+//!
+//!     U >= η or incStage >= maxStage:  W := Wc/(U/η) + W_AI     │  once per round trip (the ACK of what was sent
+//!     else:                            W := Wc + W_AI           │  after the last time): Wc := W, incStage := 0 or + 1
+//!                                                       R := W/T
+//! ```
+//! The window reacts to every ACK, but always from the Wc of this round trip: "per-ACK and per-RTT".
+//!
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | η | 1 | 0.95 | HPCC paper §5.1 |
+//! | maxStage | – | 5 | HPCC paper §5.1 |
+//! | W_AI | B | 80 B (50 Mbps for T) | HPCC paper §5.1: W_AI = 80 bytes |
+//! | T | ps | unloaded round trip | HPCC paper §3.2 |
+//! | W at first | B | B_NIC·T | HPCC paper §3.2: flows start at line rate |
+//!
+//! Known deviations: W is at most B_NIC·T (R is at most the line's rate in the HPCC simulator, to the same effect). One packet may
+//! always be under way, spaced by R: below that nothing would be sent that an ACK could open the window by. U of a new flow is 0, and its first ACK, with nothing to compare with, only leaves its telemetry and
+//! begins the first round trip, as in the HPCC simulator. A hop that was not on the path of the ACK before has nothing to compare with
+//! either; a path that changed in all hops leaves U alone (HPCC paper §4.1: state of another path is thrown away).
+use backwater_units::{Bytes, Rate, Span, Time};
+
+use super::Pacer;
+use super::feedback::{Feedback, IntHop};
+use crate::{ConfigError, error::require};
+
+/// Parameters of [`Hpcc`]; see the table above for sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HpccConfig {
+    /// η: the utilisation to keep.
+    pub eta: f64,
+    /// maxStage: round trips of additive increase before the next multiplicative one.
+    pub max_stage: u32,
+    /// W_AI in bytes.
+    pub add: f64,
+    /// T.
+    pub base_rtt: Span,
+    /// A full packet on the wire.
+    pub mss: u32,
+    /// B_NIC·T in bytes: the window of a new flow, and the most.
+    pub initial: u64,
+}
+
+impl HpccConfig {
+    /// The paper's values for packets of `mss` bytes and a round trip of `base_rtt` between hosts on links of rate `line`.
+    pub const fn paper(mss: u32, line: Rate, base_rtt: Span) -> Self {
+        Self { eta: 0.95, max_stage: 5, add: 80.0, base_rtt, mss, initial: line.bytes_in(base_rtt).get() }
+    }
+
+    /// Refuses parameters for which the algorithm is not defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        require(
+            self.eta > 0.0 && self.eta <= 1.0,
+            "eta",
+            self.eta,
+            "above 0 and at most 1",
+            "HPCC uses 0.95",
+        )?;
+        require(
+            self.add > 0.0 && self.add.is_finite(),
+            "wai",
+            Bytes::new(self.add as u64),
+            "above 0B",
+            "HPCC uses 80B",
+        )?;
+        require(
+            self.base_rtt > Span::ZERO,
+            "base-rtt",
+            self.base_rtt,
+            "longer than 0ps",
+            "auto is the round trip of an empty network",
+        )?;
+        require(
+            self.initial >= u64::from(self.mss),
+            "base-rtt",
+            self.base_rtt,
+            "long enough for one packet at line rate",
+            "auto is the round trip of an empty network",
+        )
+    }
+}
+
+/// Reaction point of one flow. The telemetry of the ACK before is kept by its owner ([`Feedback::before`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hpcc {
+    pacer: Pacer,
+    line: Rate,
+    /// W and Wc in bytes.
+    window: f64,
+    reference: f64,
+    /// U.
+    utilisation: f64,
+    stage: u32,
+    /// `snd_nxt` when Wc was set.
+    updated: u64,
+    mss: u32,
+}
+
+impl Hpcc {
+    /// A new flow on a host link of rate `line`.
+    pub const fn new(config: &HpccConfig, line: Rate) -> Self {
+        let window = config.initial as f64;
+        Self {
+            pacer: Pacer::new(line),
+            line,
+            window,
+            reference: window,
+            utilisation: 0.0,
+            stage: 0,
+            updated: 0,
+            mss: config.mss,
+        }
+    }
+
+    /// U.
+    pub const fn utilisation(&self) -> f64 {
+        self.utilisation
+    }
+
+    /// W in bytes.
+    pub const fn bytes(&self) -> f64 {
+        self.window
+    }
+
+    /// Wc in bytes.
+    pub const fn reference(&self) -> f64 {
+        self.reference
+    }
+
+    /// What may be under way in bytes: a packet at least, spaced by R.
+    #[inline]
+    pub fn window(&self) -> f64 {
+        self.window.max(f64::from(self.mss))
+    }
+
+    /// R.
+    #[inline]
+    pub const fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// The pacing gap at R.
+    #[inline]
+    pub fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
+    }
+
+    /// An ACK has arrived (`NewACK` of the paper). True if the window changed.
+    pub fn on_feedback(&mut self, config: &HpccConfig, _now: Time, ack: &Feedback<'_>) -> bool {
+        let before = self.window;
+        let update = ack.acked > self.updated;
+        if ack.before.is_empty() {
+            self.updated = ack.sent;
+            return false;
+        }
+        self.measure_inflight(config, ack.int, ack.before);
+        self.compute_window(config, update);
+        if update {
+            self.updated = ack.sent;
+        }
+        self.pacer.set(super::rate_of(self.window, config.base_rtt, self.line));
+        self.window.to_bits() != before.to_bits()
+    }
+
+    /// `MeasureInflight` of the paper.
+    fn measure_inflight(&mut self, config: &HpccConfig, now: &[IntHop], before: &[IntHop]) {
+        let period = config.base_rtt.as_ps() as f64;
+        let mut worst: Option<(f64, f64)> = None;
+        for (hop, last) in now.iter().zip(before) {
+            if hop.id != last.id || hop.at <= last.at {
+                continue;
+            }
+            let elapsed = hop.at.since(last.at).as_ps() as f64;
+            // Bytes that the link carries in a picosecond.
+            let capacity = hop.rate.as_bps() as f64 / 8e12;
+            let rate = hop.sent.wrapping_sub(last.sent) as f64 / elapsed;
+            let load = hop.queue.min(last.queue) as f64 / (capacity * period) + rate / capacity;
+            if worst.is_none_or(|(most, _)| load > most) {
+                worst = Some((load, elapsed));
+            }
+        }
+        if let Some((load, elapsed)) = worst {
+            let weight = elapsed.min(period) / period;
+            self.utilisation = (1.0 - weight) * self.utilisation + weight * load;
+        }
+    }
+
+    /// `ComputeWind` of the paper.
+    fn compute_window(&mut self, config: &HpccConfig, update: bool) {
+        let multiplies = self.utilisation >= config.eta || self.stage >= config.max_stage;
+        let from = if multiplies { self.reference / (self.utilisation / config.eta) } else { self.reference };
+        self.window = (from + config.add).min(config.initial as f64);
+        if update {
+            self.stage = if multiplies { 0 } else { self.stage + 1 };
+            self.reference = self.window;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Swift: the window follows the delay of each ACK, around a target that knows the path's length and the window's size.
+//!
+//! Reference: Kumar et al.: Swift: Delay is Simple and Effective for Congestion Control in the Datacenter (SIGCOMM 2020), §3.1
+//! (Algorithm 1), §3.2 (pacing below one packet) and §3.5 (target delay).
+//!
+//! ```text
+//!   target := base + hops·ħ + max(0, min(a/√W + b, range))      a = range/(1/√Wlow − 1/√Whigh),  b = −a/√Whigh
+//!
+//!   delay <  target:  W += ai/W·acked  (W >= 1),   W += ai·acked  (W < 1)
+//!   delay >= target:  W *= max(1 − β·(delay − target)/delay, 1 − mdf), if a round trip has passed since the last decrease
+//!   Wmin <= W <= Wmax;   W < 1: one packet every rtt/W, else clocked by ACKs
+//! ```
+//! W counts packets.
+//!
+//! | symbol | unit | default | source |
+//! |---|---|---|---|
+//! | ai | packets per round trip | 1 | reconstructed: the paper gives no number; csg-htsim's Swift |
+//! | β | 1 | 0.8 | csg-htsim's Swift; the paper gives no number |
+//! | mdf | 1 | 0.5 | csg-htsim's Swift; the paper gives no number |
+//! | base | ps | 2 ħ | reconstructed: the two ends' links; the paper tunes it to its own network |
+//! | ħ | ps | unloaded round trip / links of the path | reconstructed: the target is one hop's share above the empty network's |
+//! | range | ps | 5 base | csg-htsim's Swift |
+//! | Wlow, Whigh | packets | 0.1, 100 | csg-htsim's Swift; the paper's §3.5 has the same order of magnitude |
+//! | W at first | packets | bandwidth-delay product | RoCE starts at line rate; the paper does not say |
+//! | Wmin | packets | 0.01 | reconstructed: the paper wants thousands of flows on one link (§3.2) |
+//! | Wmax | packets | 4 bandwidth-delay products | reconstructed |
+//!
+//! Known deviations: one delay for fabric and endpoint, as the hosts here take no time of their own; no losses. The last decrease is
+//! noted when W has become less; the paper's listing notes it whenever W has not become more, and then an ACK that may not decrease
+//! would put the next decrease off.
+use backwater_units::{Rate, Span, Time};
+
+use super::Pacer;
+use super::dctcp;
+use super::feedback::Feedback;
+use crate::{ConfigError, error::require};
+
+/// Parameters of [`Swift`]; see the table above for sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwiftConfig {
+    /// ai: packets that a round trip adds.
+    pub add: f64,
+    /// β.
+    pub beta: f64,
+    /// The most that one decrease takes of the window.
+    pub max_mdf: f64,
+    /// Target delay without hops and flows.
+    pub base_target: Span,
+    /// ħ: target delay per switch on the path.
+    pub hop: Span,
+    /// Most that small windows add to the target.
+    pub range: Span,
+    /// The window in packets below which nothing more is added.
+    pub low: f64,
+    /// The window in packets above which nothing is added.
+    pub high: f64,
+    /// A full packet on the wire.
+    pub mss: u32,
+    /// Least window in packets.
+    pub min: f64,
+    /// The window of a new flow in bytes.
+    pub initial: u64,
+    /// Most bytes of a window.
+    pub max: u64,
+}
+
+impl SwiftConfig {
+    /// For packets of `mss` bytes in a network with this bandwidth-delay product, whose links each take `hop` of the unloaded round
+    /// trip.
+    pub const fn standard(mss: u32, bdp: u64, hop: Span) -> Self {
+        let base_target = Span::from_ps(2 * hop.as_ps());
+        Self {
+            add: 1.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            base_target,
+            hop,
+            range: Span::from_ps(5 * base_target.as_ps()),
+            low: 0.1,
+            high: 100.0,
+            mss,
+            min: 0.01,
+            initial: bdp,
+            max: 4 * bdp,
+        }
+    }
+
+    /// Refuses parameters for which the algorithm is not defined.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        require(
+            self.add > 0.0 && self.add.is_finite(),
+            "add",
+            self.add,
+            "above 0",
+            "one packet per round trip is 1",
+        )?;
+        require(
+            self.beta > 0.0 && self.beta <= 1.0,
+            "beta",
+            self.beta,
+            "above 0 and at most 1",
+            "csg-htsim uses 0.8",
+        )?;
+        require(
+            self.max_mdf > 0.0 && self.max_mdf < 1.0,
+            "max-mdf",
+            self.max_mdf,
+            "above 0 and below 1",
+            "csg-htsim uses 0.5",
+        )?;
+        require(
+            self.base_target > Span::ZERO,
+            "base-target",
+            self.base_target,
+            "longer than 0ps",
+            "auto follows from the network",
+        )?;
+        require(self.low > 0.0, "fs-min-window", self.low, "above 0", "csg-htsim uses 0.1")?;
+        require(
+            self.high > self.low && self.high.is_finite(),
+            "fs-max-window",
+            self.high,
+            "above fs-min-window",
+            "csg-htsim uses 100",
+        )?;
+        require(
+            self.min > 0.0 && self.min <= 1.0,
+            "min-window",
+            self.min,
+            "above 0 and at most 1",
+            "a flow without a window never ends; use 0.01",
+        )?;
+        dctcp::window(self.initial, self.max, self.mss)
+    }
+
+    /// The delay that a flow with a window of `window` packets over a path of `hops` switches aims at, in picoseconds.
+    pub fn target(&self, window: f64, hops: u32) -> f64 {
+        let range = self.range.as_ps() as f64;
+        let (low, high) = (1.0 / libm::sqrt(self.low), 1.0 / libm::sqrt(self.high));
+        let a = range / (low - high);
+        let scaling = (a / libm::sqrt(window) - a * high).min(range).max(0.0);
+        self.base_target.as_ps() as f64 + f64::from(hops) * self.hop.as_ps() as f64 + scaling
+    }
+}
+
+/// Reaction point of one flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Swift {
+    pacer: Pacer,
+    line: Rate,
+    /// W in packets.
+    window: f64,
+    decreased: Option<Time>,
+    rtt: Span,
+    mss: u32,
+}
+
+impl Swift {
+    /// A new flow on a host link of rate `line`.
+    pub fn new(config: &SwiftConfig, line: Rate) -> Self {
+        Self {
+            pacer: Pacer::new(line),
+            line,
+            window: config.initial as f64 / f64::from(config.mss),
+            decreased: None,
+            rtt: Span::ZERO,
+            mss: config.mss,
+        }
+    }
+
+    /// W in packets.
+    pub const fn packets(&self) -> f64 {
+        self.window
+    }
+
+    /// What may be under way in bytes: a packet at least, spaced if W is less.
+    #[inline]
+    pub fn window(&self) -> f64 {
+        self.window.max(1.0) * f64::from(self.mss)
+    }
+
+    /// What the window allows in the latest round-trip time, at most line rate.
+    pub fn rate(&self) -> Rate {
+        super::rate_of(self.window * f64::from(self.mss), self.rtt, self.line)
+    }
+
+    /// The pacing delay after a full packet if W is below one, else its time at line rate.
+    #[inline]
+    pub fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
+    }
+
+    /// An ACK has arrived. True if the window changed.
+    pub fn on_feedback(&mut self, config: &SwiftConfig, now: Time, ack: &Feedback<'_>) -> bool {
+        let before = self.window;
+        let acked = ack.newly as f64 / f64::from(config.mss);
+        let may_decrease = self.decreased.is_none_or(|last| now.since(last) >= ack.rtt);
+        let (delay, target) = (ack.rtt.as_ps() as f64, config.target(self.window, ack.hops));
+        if delay < target {
+            let share = if self.window >= 1.0 { config.add / self.window } else { config.add };
+            self.window += share * acked;
+        } else if may_decrease {
+            let cut = 1.0 - config.beta * (delay - target) / delay;
+            self.window *= cut.max(1.0 - config.max_mdf);
+        }
+        let most = config.max as f64 / f64::from(config.mss);
+        self.window = self.window.max(config.min).min(most);
+        if self.window < before {
+            self.decreased = Some(now);
+        }
+        self.rtt = ack.rtt;
+        self.pace();
+        self.window.to_bits() != before.to_bits()
+    }
+
+    /// Below one packet they are spaced by rtt/W: at a rate of W packets per round trip.
+    fn pace(&mut self) {
+        let rate = if self.window < 1.0 { self.rate() } else { self.line };
+        self.pacer.set(rate);
+    }
+}

@@ -5,10 +5,12 @@ use scene::{Outcome, run, run_until, us};
 
 use crate::settings::{BDP, ROUND_TRIP, bottleneck, dctcp, hpcc, long, swift};
 
-/// Bytes that waited at the bottleneck, sampled from 1 ms on.
-fn queue(n: u32, reaction: ReactionConfig) -> (Vec<u64>, Outcome) {
-    let outcome = run_until(long(n, reaction), us(5_000));
-    let late = outcome.records.samples.iter().filter(|sample| sample.time >= us(1_000));
+/// Bytes that waited at the bottleneck, sampled in the last 2 ms of so many microseconds.
+fn queue(n: u32, reaction: ReactionConfig, until: u64) -> (Vec<u64>, Outcome) {
+    let outcome = run_until(long(n, reaction), us(until));
+    let settled = us(until - 2_000);
+    let samples = outcome.records.samples.iter();
+    let late = samples.filter(|sample| sample.time >= settled && sample.priority == 3);
     (late.map(|sample| sample.queue.get()).collect(), outcome)
 }
 
@@ -29,7 +31,7 @@ fn utilisation(n: u32, reaction: ReactionConfig) -> f64 {
 #[test]
 fn dctcp_keeps_the_queue_of_two_flows_about_k_and_the_link_full() {
     // The paper's §3.3: the queue's amplitude is of the order of √(C·RTT·N/2)/2 packets, here some 8; K is 30 KB, far enough from 0.
-    let (queue, _) = queue(2, dctcp());
+    let (queue, _) = queue(2, dctcp(), 5_000);
     let mean = mean(&queue);
     assert!((20_000.0..36_000.0).contains(&mean), "{mean}");
     assert!(queue.iter().all(|&bytes| bytes < 60_000), "{:?}", queue.iter().max());
@@ -39,7 +41,7 @@ fn dctcp_keeps_the_queue_of_two_flows_about_k_and_the_link_full() {
 #[test]
 fn swift_keeps_the_delay_of_two_flows_about_its_target() {
     let ReactionConfig::Swift(config) = swift() else { unreachable!("Swift") };
-    let (queue, _) = queue(2, swift());
+    let (queue, _) = queue(2, swift(), 5_000);
     // Each flow has half of what fills the path and the queue; two switches.
     let delay = |queue: f64| ROUND_TRIP.as_ps() as f64 + queue * 200.0;
     let packets = |queue: f64| (BDP as f64 + queue) / 2000.0;
@@ -51,7 +53,7 @@ fn swift_keeps_the_delay_of_two_flows_about_its_target() {
 #[test]
 fn a_hundred_flows_under_swift_go_below_one_packet_and_keep_the_queue_bounded() {
     // 63 packets fill the path: a hundred flows with one packet each would keep 37 in the queue; flow scaling allows more delay.
-    let (queue, outcome) = queue(100, swift());
+    let (queue, outcome) = queue(100, swift(), 12_000);
     assert!(outcome.flows.iter().all(|flow| flow.received.get() > 0), "nobody starves");
     let most = SwiftConfig::standard(1000, BDP, Span::from_ps(ROUND_TRIP.as_ps() / 3)).target(0.5, 2);
     assert!(mean(&queue) * 200.0 < most, "{}", mean(&queue));
@@ -60,7 +62,7 @@ fn a_hundred_flows_under_swift_go_below_one_packet_and_keep_the_queue_bounded() 
 #[test]
 fn hpcc_keeps_the_queue_empty_and_the_link_at_eta() {
     for n in [1, 2, 4] {
-        let (queue, _) = queue(n, hpcc());
+        let (queue, _) = queue(n, hpcc(), 5_000);
         // What a flow adds per round trip, 80 B each, is all that may wait beside packets that meet.
         assert!(mean(&queue) < f64::from(n) * 1_500.0, "{n} flows: {}", mean(&queue));
         let used = utilisation(n, hpcc());

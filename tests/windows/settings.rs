@@ -5,7 +5,7 @@ use backwater_fabric::{AckSpec, Spec};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{flow, ideal, per_port, red};
+use scene::{flow, ideal, per_port};
 
 pub(crate) const LINE: Rate = Rate::from_gbps(40);
 
@@ -32,18 +32,12 @@ pub(crate) fn hpcc() -> ReactionConfig {
     ReactionConfig::Hpcc(HpccConfig::paper(1000, LINE, ROUND_TRIP))
 }
 
-/// Marks from `k` bytes on.
-pub(crate) fn step(k: u64) -> Detector {
-    let Detector::Red(red) = red() else { unreachable!("red is RED") };
-    Detector::Red(Red { kmin: k, kmax: k, ..red })
-}
-
 /// `flows` under `reaction`, one ACK per packet; ports mark from 30 KB on.
 pub(crate) fn windowed(network: Network, flows: Vec<Flow>, reaction: ReactionConfig) -> Spec {
     let mut spec = ideal(network, flows);
     spec.pairs[0].reaction = reaction;
     spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: Some(7) });
-    spec.switch.detectors = per_port(&spec.network, |_| step(30_000));
+    spec.switch.detectors = per_port(&spec.network, |_| Detector::Red(Red::step(Bytes::new(30_000))));
     spec
 }
 

@@ -50,6 +50,7 @@ mod segments;
 mod simulation;
 mod spacing;
 mod spec;
+mod special;
 mod stalled;
 mod steps;
 mod supply;

@@ -2,15 +2,15 @@
 use backwater_control::CodePoint;
 use backwater_control::notify::{AckConfig, AckEcho};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
-use backwater_units::{Bytes, Span};
+use backwater_units::Span;
 
 use crate::lateness::Lateness;
 use crate::packet::LAST;
 use crate::ranks::frame::{self, Message};
 use crate::ranks::outgoing::Outgoing;
-use crate::segments::{Next, Segments};
+use crate::segments::Next;
 use crate::spacing::Spacing;
-use crate::spec::PairSpec;
+use crate::special::Special;
 use crate::supply::Supply;
 use crate::window::Window;
 use crate::world::World;
@@ -51,36 +51,6 @@ pub(crate) struct Sender {
     pub(crate) cnps_ue: u32,
     pub(crate) lateness: Lateness,
     special: Option<Box<Special>>,
-}
-
-/// What only some senders have.
-#[derive(Clone, Debug)]
-struct Special {
-    /// If its reaction point wants round-trip times.
-    segments: Option<Segments>,
-    /// If its application makes the packets one by one.
-    supply: Option<Supply>,
-    /// If ranks give it messages.
-    outgoing: Option<Outgoing>,
-    /// If its reaction point limits what is under way.
-    window: Option<Window>,
-}
-
-impl Special {
-    fn new(index: u32, flow: &Flow, pair: &PairSpec, world: &World) -> Option<Box<Self>> {
-        let segments = match flow.pacing {
-            Pacing::Constant { .. } => None,
-            _ => pair.segment.map(Segments::new),
-        };
-        let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-        let supply = Supply::new(flow, full, world.seed);
-        let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
-        let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
-        let window =
-            (reacts && pair.reaction.has_window()).then(|| Window::new(index, &pair.reaction, world));
-        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
-        is_special.then(|| Box::new(Self { segments, supply, outgoing, window }))
-    }
 }
 
 impl Sender {

@@ -10,6 +10,8 @@ use backwater_traffic::Flow;
 use backwater_units::{Rate, Time};
 
 use crate::packet::{Kind, Packet};
+use crate::spec::Spec;
+use crate::world::packets;
 
 /// Words of a hop, and of a packet: how many hops have written, and what.
 const HOP: usize = 4;
@@ -31,18 +33,16 @@ pub(crate) struct Telemetry {
 
 impl Telemetry {
     /// For the flows whose reaction points want it; `None` if none does.
-    pub(crate) fn new<'a>(
-        flows: &[Flow],
-        reaction: impl Fn(&Flow) -> &'a ReactionConfig,
-        packets: impl Fn(&Flow) -> u32,
-    ) -> Option<Box<Self>> {
+    pub(crate) fn new(spec: &Spec, flows: &[Flow]) -> Option<Box<Self>> {
+        let payload = spec.packet.payload.get() as u16;
+        let kind = |flow: &Flow| spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
         let mut total = 0;
         let place = |flow: &Flow| {
-            let count = match reaction(flow) {
+            let count = match spec.pairs[usize::from(kind(flow))].reaction {
                 // A packet may leave while less than a window is under way.
                 ReactionConfig::Hpcc(config) => {
                     let most = config.initial / u64::from(config.mss) + 2;
-                    packets(flow).min(most.min(u64::from(u32::MAX)) as u32)
+                    packets(flow, payload).min(most.min(u64::from(u32::MAX)) as u32)
                 }
                 _ => 0,
             };

@@ -2,10 +2,14 @@
 use std::collections::VecDeque;
 
 use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS, ReactionConfig};
+use backwater_topology::flow_hash;
+use backwater_traffic::Flow;
 use backwater_units::Span;
 
 use crate::packet::Packet;
 use crate::spacing::Spacing;
+use crate::spec::Spec;
+use crate::switch::salt;
 use crate::world::World;
 
 /// An instant that has been used up.
@@ -128,4 +132,16 @@ impl Window {
         }
         (time != DONE).then_some(time)
     }
+}
+
+/// Switches on the path of each flow, as ECMP chooses it; empty unless a reaction point has a window.
+pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
+    if !spec.pairs.iter().any(|pair| pair.reaction.has_window()) {
+        return Vec::new();
+    }
+    let path = |key, flow: &Flow| {
+        let hash = |node| flow_hash(key, false, salt(spec.seed, node));
+        spec.routes.path(&spec.network, flow.src, flow.dst, hash).len()
+    };
+    (0..).zip(flows).map(|(key, flow)| path(key, flow).saturating_sub(1).min(255) as u8).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
-use backwater_topology::{Network, Port, Routes, flow_hash};
+use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
@@ -16,10 +16,10 @@ use crate::lanes::{self, Lanes};
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
 use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
-use crate::switch::salt;
 use crate::taps::Taps;
 use crate::telemetry::Telemetry;
 use crate::user::{User, UserSpec};
+use crate::window;
 
 mod by_class;
 
@@ -190,22 +190,13 @@ impl World {
         let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
-        let mut detectors: Vec<Detector> = Vec::new();
-        for detector in spec.switch.detectors.iter().flatten() {
-            if !detectors.contains(detector) {
-                detectors.push(*detector);
-            }
-        }
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
         let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
         let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
-        let pair = |flow: &Flow| &spec.pairs[kind_of(&spec.pair_of, flow)].reaction;
-        let windows = spec.pairs.iter().any(|pair| pair.reaction.has_window());
-        let telemetry = Telemetry::new(&flows, pair, |flow| packets(flow, payload));
         Self {
-            hops: if windows { hops(&flows, spec) } else { Vec::new() },
-            telemetry,
+            hops: window::hops(spec, &flows),
+            telemetry: Telemetry::new(spec, &flows),
             seed: spec.seed,
             classes,
             lossless,
@@ -254,7 +245,7 @@ impl World {
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
             lanes: Lanes::new(change, &classes),
-            detectors,
+            detectors: each_once(&spec.switch.detectors),
             path_keys: path_keys(&flows),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             flows,
@@ -310,7 +301,7 @@ impl World {
 
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
-        kind_of(&self.pair_of, flow) as u16
+        self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
     }
 
     /// Whether a flow's packets are recorded.
@@ -364,21 +355,20 @@ impl World {
     }
 }
 
+/// The detectors in use, each once.
+fn each_once(all: &[Vec<Detector>]) -> Vec<Detector> {
+    let mut detectors: Vec<Detector> = Vec::new();
+    for detector in all.iter().flatten() {
+        if !detectors.contains(detector) {
+            detectors.push(*detector);
+        }
+    }
+    detectors
+}
+
 /// A list of what is wanted, or an empty one if nothing is.
 fn if_any(wanted: &[bool]) -> Vec<bool> {
     if wanted.contains(&true) { wanted.to_vec() } else { Vec::new() }
-}
-
-fn kind_of(pair_of: &[u16], flow: &Flow) -> usize {
-    usize::from(pair_of.get(usize::from(flow.group)).copied().unwrap_or(0))
-}
-
-/// Switches on the path of each flow, as ECMP chooses it.
-fn hops(flows: &[Flow], spec: &Spec) -> Vec<u8> {
-    let hash = |key, node| flow_hash(key, false, salt(spec.seed, node));
-    let path =
-        |key, flow: &Flow| spec.routes.path(&spec.network, flow.src, flow.dst, |node| hash(key, node)).len();
-    (0..).zip(flows).map(|(key, flow)| path(key, flow).saturating_sub(1).min(255) as u8).collect()
 }
 
 fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
@@ -393,7 +383,7 @@ fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
     keys.collect()
 }
 
-fn packets(flow: &Flow, payload: u16) -> u32 {
+pub(crate) fn packets(flow: &Flow, payload: u16) -> u32 {
     flow.size.get().div_ceil(u64::from(payload)).min(u64::from(MAX_PACKETS) + 1) as u32
 }
 

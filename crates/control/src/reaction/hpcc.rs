@@ -16,11 +16,11 @@
 //! |---|---|---|---|
 //! | η | 1 | 0.95 | HPCC paper §5.1 |
 //! | maxStage | – | 5 | HPCC paper §5.1 |
-//! | W_AI | B | 80 B (50 Mbps for T) | HPCC paper §5.1: W_AI = 80 bytes |
+//! | `W_AI` | B | 80 B | HPCC paper §5.1 |
 //! | T | ps | unloaded round trip | HPCC paper §3.2 |
-//! | W at first | B | B_NIC·T | HPCC paper §3.2: flows start at line rate |
+//! | W at first | B | `B_NIC`·T | HPCC paper §3.2: flows start at line rate |
 //!
-//! Known deviations: W is at most B_NIC·T (R is at most the line's rate in the HPCC simulator, to the same effect). One packet may
+//! Known deviations: W is at most `B_NIC`·T (R is at most the line's rate in the HPCC simulator, to the same effect). One packet may
 //! always be under way, spaced by R: below that nothing would be sent that an ACK could open the window by. U of a new flow is 0, and its first ACK, with nothing to compare with, only leaves its telemetry and
 //! begins the first round trip, as in the HPCC simulator. A hop that was not on the path of the ACK before has nothing to compare with
 //! either; a path that changed in all hops leaves U alone (HPCC paper §4.1: state of another path is thrown away).
@@ -37,13 +37,13 @@ pub struct HpccConfig {
     pub eta: f64,
     /// maxStage: round trips of additive increase before the next multiplicative one.
     pub max_stage: u32,
-    /// W_AI in bytes.
+    /// `W_AI` in bytes.
     pub add: f64,
     /// T.
     pub base_rtt: Span,
     /// A full packet on the wire.
     pub mss: u32,
-    /// B_NIC·T in bytes: the window of a new flow, and the most.
+    /// `B_NIC`·T in bytes: the window of a new flow, and the most.
     pub initial: u64,
 }
 

@@ -32,14 +32,15 @@ pub struct Packet {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ack {
     /// One ACK per this many data packets, and one for the last packet of a flow; 0: none. authors, ideal, infiniband, isolation,
-    /// endpoint, hpc: 0 (ACKs have no effect there; PUTs have those of `[put.ack]`); hpcc-ns3: 1 (what `L2_ACK_INTERVAL` effectively does). TIMELY flows have one per segment.
+    /// endpoint, hpc: 0 (ACKs have no effect there; PUTs have those of `[put.ack]`); hpcc-ns3: 1 (what `L2_ACK_INTERVAL` effectively does). TIMELY flows have one per segment,
+    /// flows with a window (dctcp, swift, hpcc) one per packet.
     #[schemars(range(max = 1_000_000))]
     pub every: u32,
     /// Size on the wire. hpcc-ns3: 60 B (that simulator's minimum); else 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub size: Quantity<Bytes>,
     /// Priority of ACKs; without it that of the data they acknowledge, as in the HPCC simulator's switches, and the
-    /// control priority for TIMELY, which wants ACKs undelayed (TIMELY paper §3).
+    /// control priority for TIMELY, which wants ACKs undelayed (TIMELY paper §3), and for windows, which wait for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 7))]
     pub priority: Option<u8>,

@@ -148,6 +148,8 @@ proptest! {
             ReactionConfig::DcqcnHpcc(config) => config.min_rate.min(line),
             ReactionConfig::Timely(config) => config.min_rate.min(line),
             ReactionConfig::IbCc(config) => slowest(config, line),
+            // Not drawn here: what bounds them is their window, see `windows/`.
+            ReactionConfig::Dctcp(_) | ReactionConfig::Swift(_) | ReactionConfig::Hpcc(_) => Rate::from_bps(1),
         };
         let (mut flow, mut now) = (Reaction::new(&config, line), Time::ZERO);
         for event in events {

@@ -108,9 +108,13 @@ fn a_key_that_an_inner_table_has_is_shown_with_that_table() {
     let beta = format!("{SMALL}\n[cc]\nkind = \"timely\"\nbeta = 1.6\n");
     says(
         &report(&beta, &[]),
-        &["unknown key \"beta\" in cc", "did you mean \"cc.timely.beta\"?", "a key of [cc.timely]"],
+        &[
+            "unknown key \"beta\" in cc",
+            "did you mean \"cc.swift.beta\" or \"cc.timely.beta\"?",
+            "a key of [cc.swift] and of [cc.timely]",
+        ],
     );
-    says(&report(SMALL, &["cc.beta=1.6"]), &["did you mean \"cc.timely.beta\"?"]);
+    says(&report(SMALL, &["cc.t-low=1us"]), &["did you mean \"cc.timely.t-low\"?"]);
     says(&report(SMALL, &["cc.increase=2"]), &["did you mean \"cc.ib.increase\"?"]);
     says(
         &report(SMALL, &["switch.period=40us"]),

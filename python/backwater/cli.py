@@ -26,6 +26,10 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
     ("init:init", "Make a folder with a first scenario: your own network and flows, or an example."),
     ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
+    (
+        "sweep:sweep",
+        "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
+    ),
     ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
     (
         "blame:blame",
@@ -70,6 +74,14 @@ GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
                 "feasibility",
                 "Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
             ),
+        ),
+    ),
+    (
+        "cache",
+        "Runs that sweeps have done before.",
+        (
+            ("cache:info", "info", "Print where the cache is, how many runs it has, and how large it is."),
+            ("cache:clear", "clear", "Remove what the cache has."),
         ),
     ),
     (

@@ -100,13 +100,14 @@ def _groups(
     file: Path, overrides: Sequence[str], only: Sequence[str], sweeps: Sequence[str]
 ) -> list[tuple[Scheme, tuple[str, ...]]]:
     """What is run at every seed: each scheme with each combination of the sweeps."""
-    from backwater import schemes, sweep
+    from backwater import schemes
     from backwater.running import Scenario
+    from backwater.sweeping import quick
 
     scenario = Scenario.load(file)
     return [
         (scheme, values)
-        for values in sweep.combinations(sweeps)
+        for values in quick.combinations(sweeps)
         for scheme in schemes.of(scenario, [*overrides, *values], only)
     ]
 
@@ -139,9 +140,10 @@ def _jobs(
 
 def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
-    from backwater import sweep, terminal
+    from backwater import terminal
     from backwater.commands import failed
     from backwater.results import Results
+    from backwater.sweeping import quick
 
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
     folders = [outcome.job.out for outcome in kept]
@@ -160,7 +162,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
             for name, runs in groups.items():
                 _print_tables(runs, name)
             if len(groups) > 1:
-                terminal.stdout().print(sweep.table(groups, "Schemes"))
+                terminal.stdout().print(quick.table(groups, "Schemes"))
                 _print_isolation(groups)
     _pages(outcomes, pages, as_json)
     failed.raise_first(outcomes)
@@ -184,7 +186,8 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
-    from backwater import run_lines, sweep, terminal
+    from backwater import run_lines, terminal
+    from backwater.sweeping import quick
 
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
@@ -192,7 +195,7 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
         for line in run_lines.of(run):
             if line.startswith(("caveat", "note", "partial")):
                 console.print(f"{run.folder}: {line}", highlight=False, markup=False)
-    console.print(sweep.table(groups))
+    console.print(quick.table(groups))
     _print_isolation(groups)
     for run in every:
         console.print(f"results: {run.folder}", highlight=False, markup=False)

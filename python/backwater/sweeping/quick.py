@@ -1,4 +1,4 @@
-"""Sweeps: a key over several values, every combination of several keys, each one run per seed."""
+"""``run --sweep``: a key over several values, every combination of several keys, each one run per seed."""
 
 from __future__ import annotations
 

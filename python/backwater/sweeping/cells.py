@@ -1,0 +1,157 @@
+"""The runs of a sweep, each known by its content: equal content is run once, other content never taken for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core, schemes
+from backwater.errors import UsageError
+from backwater.running import Job, functions_of, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.running import Scenario
+    from backwater.sweeping.plan import Plan, Seeds
+
+#: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
+_IRRELEVANT = ("threads", "engine", "seed")
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the results of a scenario depend on besides the seed, and what a run will take, in packet hops."""
+
+    facts: Mapping[str, Any]
+    cost: float
+
+    def key(self, seed: int) -> str:
+        """A hash of it: 32 hexadecimal digits."""
+        text = json.dumps({**self.facts, "seed": seed}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep."""
+
+    number: int
+    values: tuple[Any, ...]
+    scheme: str
+    scenario: Scenario
+    overrides: tuple[str, ...]
+    seed: int
+    key: str
+    cost: float = 1.0
+    texts: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """How the run is called while it is under way."""
+        stem = Path(self.scenario.origin).stem
+        return " ".join(filter(None, (stem, self.scheme, *self.texts, f"seed {self.seed}")))
+
+    def job(self, out: Path, threads: int | None = None) -> Job:
+        """The job that does it."""
+        return Job(
+            self.label, self.scenario, self.overrides, self.seed, out, threads, self.scheme, self.texts, self.cost
+        )
+
+
+@cache
+def core_build() -> str:
+    """The core's version and a hash of the core itself: another build may give other results."""
+    with Path(str(_core.__file__)).open("rb") as core:
+        digest = hashlib.file_digest(core, "sha256").hexdigest()
+    return f"{_core.__version__}+{digest[:16]}"
+
+
+def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
+    """Resolved settings with the probes, contents of files, functions of the user's, and the build of the core."""
+    outlook = json.loads(_core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides)))
+    resolved = outlook["scenario"]
+    run = {key: value for key, value in resolved["run"].items() if key not in _IRRELEVANT}
+    # Which schemes the file has besides changes nothing.
+    settings = {key: value for key, value in resolved.items() if key not in ("scheme", "run")} | {"run": run}
+    facts = {
+        "settings": settings,
+        "files": [_hash(Path(name)) for name in outlook["files"]],
+        "functions": _own_code(scenario, overrides),
+        "core": core_build(),
+    }
+    return Content(facts, max(1.0, float(outlook["packet_hops"])))
+
+
+def _own_code(scenario: Scenario, overrides: Sequence[str]) -> list[Any]:
+    """Functions of the user's that a scenario names, with hashes of their files."""
+    functions = functions_of(Job("", scenario, tuple(overrides)))
+    if functions is None:
+        return []
+    found = []
+    for one in functions.all():
+        # Constants and helpers beside a function count, too.
+        file = one.file if one.function is None else Path(one.function.function.__code__.co_filename)
+        found.append([one.facts(), _hash(file) if file is not None and file.is_file() else None])
+    return found
+
+
+def _hash(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror})") from None
+
+
+def of(plan: Plan, overrides: Sequence[str] = ()) -> list[Cell]:
+    """Every run of a sweep, in an order that depends on the file alone: by values, scheme and seed.
+
+    Every combination is checked; raises `ScenarioError` before anything runs. `overrides` go before those of the file.
+    """
+    cells: list[Cell] = []
+    fixed = (*plan.overrides, *overrides)
+    for values, texts in plan.combinations():
+        with plan.told_where(texts):
+            found = schemes.of(plan.scenario, (*fixed, *texts), plan.schemes)
+            contents = [content(plan.scenario, scheme.overrides) for scheme in found]
+        for scheme, known in zip(found, contents, strict=True):
+            for seed in _seeds(plan.scenario, scheme.overrides, plan.seeds):
+                name = (scheme.name, scheme.scenario, scheme.overrides)
+                cells.append(Cell(len(cells), values, *name, seed, known.key(seed), known.cost, texts))
+    return cells
+
+
+def _seeds(scenario: Scenario, overrides: Sequence[str], seeds: Seeds) -> Sequence[int]:
+    return seeds.listed or numbered(scenario, overrides, seeds.first, seeds.count)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The `one`-th of `of` parts, counted from 1."""
+
+    one: int
+    of: int
+
+    def mine(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Every `of`-th run, so that all shards have some of each kind, whatever is done already."""
+        return [cell for cell in cells if cell.number % self.of == self.one - 1]
+
+
+def parse_shard(text: str) -> Shard:
+    """`i/n`, counted from 1; raises UsageError otherwise.
+
+    >>> parse_shard("2/4")
+    Shard(one=2, of=4)
+    """
+    one, sign, of_ = text.partition("/")
+    right = sign and one.isascii() and one.isdecimal() and of_.isascii() and of_.isdecimal() and len(of_) < 10
+    if not right or not 1 <= int(one) <= int(of_):
+        raise UsageError(
+            f"--shard {text}: write i/n with i from 1 to n, such as 1/4; in a Slurm array from 1 to n that is "
+            "--shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"
+        )
+    return Shard(int(one), int(of_))

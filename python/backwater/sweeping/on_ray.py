@@ -1,0 +1,138 @@
+"""Ray as the engine: runs on the machines of a cluster, results back in this machine's cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+from backwater.errors import UsageError
+from backwater.running import Job, Outcome, Scenario, run_jobs
+from backwater.sweeping.cells import core_build
+from backwater.sweeping.engine import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from backwater.running import Watcher
+    from backwater.sweeping.cache import Cache
+    from backwater.sweeping.cells import Cell
+    from backwater.sweeping.engine import Engine
+
+#: What a worker may raise, by its name.
+_KINDS = {"ScenarioError": _core.ScenarioError, "InvariantError": _core.InvariantError, "UsageError": UsageError}
+#: How often a run is begun again whose worker was lost.
+_RETRIES = 2
+
+
+def cluster(address: str | None = None, workers: int | None = None) -> Engine:
+    """A Ray cluster, one of its cores for each run: that at `address` or RAY_ADDRESS, or one of this machine.
+
+    That of this machine has `workers` cores, by default all, and is stopped at the end. Files that a scenario names
+    must be at the same places on every machine, and the core must be the same build.
+    """
+    try:
+        # Nothing is reported to anybody.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+    except ImportError:
+        raise UsageError("--on ray needs Ray, which is not installed: pip install 'backwater[ray]'") from None
+
+    def run(cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
+        with _connected(ray, address, workers):
+            return _spread(ray, cells, cache, watcher)
+
+    return run
+
+
+@contextmanager
+def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[None]:
+    if ray.is_initialized():
+        yield
+        return
+    package = str(Path(str(_core.__file__)).parents[1])
+    paths = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH", ""))))
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    if address is None and "RAY_ADDRESS" not in os.environ:
+        options |= {"address": "local", "num_cpus": workers, "include_dashboard": False}
+    elif workers is not None:
+        raise UsageError("--jobs is for this machine; a cluster that is there already has as many as it has cores")
+    else:
+        options["address"] = address or "auto"
+    try:
+        ray.init(**options, runtime_env={"env_vars": {"PYTHONPATH": paths}})
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(f"there is no Ray cluster at {address or os.environ.get('RAY_ADDRESS')}: {told}") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
+    jobs = {cell.key: cell.job(cache.place(cell)) for cell in cells}
+    keeper = Keeper({id(jobs[cell.key]): cell for cell in cells}, cache, watcher)
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES)(remotely)
+    under_way = {}
+    for cell in cells:
+        job = jobs[cell.key]
+        keeper.started(job)
+        scenario = job.scenario
+        given = (scenario.text, scenario.origin, str(scenario.base_dir), job.overrides, job.seed, core_build())
+        under_way[task.remote(*given)] = cell.key
+    outcomes: dict[str, Outcome] = {}
+    try:
+        while under_way:
+            # A timeout lets Python look for Ctrl-C.
+            done, _ = ray.wait(list(under_way), num_returns=1, timeout=0.5)
+            for reference in done:
+                key = under_way.pop(reference)
+                outcome = _received(ray, reference, jobs[key])
+                keeper.finished(outcome)
+                outcomes[key] = keeper.failed.get(id(jobs[key]), outcome)
+    except KeyboardInterrupt as interrupt:
+        for reference, key in under_way.items():
+            ray.cancel(reference, force=True)
+            outcomes[key] = Outcome(jobs[key], None, interrupt)
+    return [outcomes.get(cell.key) or Outcome(jobs[cell.key], None, KeyboardInterrupt()) for cell in cells]
+
+
+def remotely(
+    text: str, origin: str, base: str, overrides: tuple[str, ...], seed: int, build: str
+) -> tuple[str, dict[str, bytes]]:
+    """One run, on a worker: its files, or the kind and message of what went wrong."""
+    if core_build() != build:
+        told = f"this worker has core {core_build()}, the sweep was planned with {build}; install the same on all"
+        return "UsageError", {"message": told.encode()}
+    with tempfile.TemporaryDirectory(prefix="backwater-") as folder:
+        out = Path(folder) / "run"
+        job = Job(origin, Scenario(text, origin, Path(base)), tuple(overrides), seed, out, 1)
+        outcome = run_jobs([job], workers=1)[0]
+        if outcome.error is not None:
+            return type(outcome.error).__name__, {"message": str(outcome.error).encode()}
+        return "", {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+def _received(ray: Any, reference: Any, job: Job) -> Outcome:
+    """Write what a worker sent to the job's place."""
+    try:
+        kind, files = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        told = (str(error) or type(error).__name__).splitlines()[0]
+        return Outcome(job, None, UsageError(f"{job.label}: the cluster lost it ({told}); give the command again"))
+    if kind:
+        return Outcome(job, None, _KINDS.get(kind, OSError)(files["message"].decode()))
+    place = job.out
+    if place is None:
+        raise UsageError(f"{job.label} has no place for its results")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name, data in files.items():
+        (place / name).write_bytes(data)
+    return Outcome(job, json.loads(files["run.json"]))

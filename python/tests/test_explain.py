@@ -100,6 +100,7 @@ _CAVEATS = [
         ["profile=infiniband", "switch.credits.period=100us", "switch.credits.buffer=8MB", "switch.buffer=64MB"],
     ),
     ("slow-credits", ["profile=infiniband", "switch.credits.returned=at-once", "switch.credits.buffer=8KB"]),
+    ("no-marks", ["cc.kind=dctcp", "switch.detector.kind=none", "ack.every=1"]),
     ("host-not-guarded", ["host.drain=50Gbps", "switch.flow-control=none"]),
 ]
 

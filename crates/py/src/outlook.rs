@@ -18,8 +18,8 @@ const BITS: f64 = 8.0;
 
 /// What a scenario holds and will take, as JSON: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`,
 /// `hosts`, `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `routes_bytes`, `packets` and
-/// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), and
-/// `limit` (of the results, a sentence).
+/// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
+/// (rows of sampled tables) and `limit` (of the results, a sentence).
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
 pub(crate) fn outlook(
@@ -40,7 +40,8 @@ fn of(scenario: ValidScenario) -> Value {
     let (resolved, caveats) = (scenario.resolved(), scenario.caveats().to_vec());
     let collectives = Collectives::new(scenario.settings(), scenario.flows());
     let spec = scenario.build();
-    let (packets, hops) = work(&spec, until);
+    let end = until.map_or_else(|| last_end(&spec), |until| until.as_ps() as f64);
+    let (packets, hops) = work(&spec, end);
     let hosts = spec.network.hosts().len();
     json!({
         "scenario": resolved,
@@ -55,13 +56,20 @@ fn of(scenario: ValidScenario) -> Value {
         "routes_bytes": spec.routes.memory(),
         "packets": packets.round(),
         "packet_hops": hops.round(),
+        "sampled": sampled(&spec, end),
         "limit": session::plan(&spec, until, &collectives, budget).ok().map(|plan| plan.to_string()),
     })
 }
 
-/// Data packets, and how many links they and their ACKs cross together.
-fn work(spec: &Spec, until: Option<Time>) -> (f64, f64) {
-    let end = until.map_or_else(|| last_end(spec), |until| until.as_ps() as f64);
+/// Rows of the tables that are written at sampling instants: each port has one for each priority with traffic, each flow one.
+fn sampled(spec: &Spec, end: f64) -> u64 {
+    let Some(period) = spec.probe.sample else { return 0 };
+    let instants = (end / period.as_ps().max(1) as f64) as u64 + 1;
+    instants.saturating_mul((spec.probe.ports.len() + spec.probe.rates.len()) as u64)
+}
+
+/// Data packets until `end`, and how many links they and their ACKs cross together.
+fn work(spec: &Spec, end: f64) -> (f64, f64) {
     let sizes: Vec<f64> = spec.flows.iter().map(|flow| bytes_until(spec, flow, end)).collect();
     let shares = shares(spec, &sizes, end);
     let payload = spec.packet.payload.get() as f64;
@@ -127,7 +135,11 @@ fn last_end(spec: &Spec) -> f64 {
     last + busiest.fold(0.0, f64::max)
 }
 
+/// PUTs are acknowledged one by one, unless they are lost or their target holds ACKs back.
 fn acks_per_packet(spec: &Spec, flow: &Flow) -> f64 {
+    if spec.put_of.get(usize::from(flow.group)).copied().flatten().is_some() {
+        return 1.0;
+    }
     let pair = spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
     let ack = spec.pairs.get(usize::from(pair)).and_then(|pair| pair.ack);
     ack.map_or(0.0, |ack| 1.0 / f64::from(ack.every.max(1)))

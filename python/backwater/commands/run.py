@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from backwater.errors import Exit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.estimating import Estimate, Work
     from backwater.results import Results
     from backwater.running import Job, Outcome
     from backwater.schemes import Scheme
@@ -35,6 +37,7 @@ def run(
     engine: Literal["windows", "heap"] | None = None,
     out: Path | None = None,
     html: Annotated[bool, Parameter(negative="")] = False,
+    estimate: Annotated[bool, Parameter(negative="")] = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
@@ -66,6 +69,8 @@ def run(
         The folder for the results folders; `results` if not given.
     html
         Write view.html, the page that shows the run, into each results folder; see `backwater view`.
+    estimate
+        Run nothing: print about how long it would take, and how much memory.
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
@@ -74,10 +79,54 @@ def run(
 
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
     found = _groups(scenario, overrides, scheme or (), sweep or ())
+    if estimate:
+        return _estimate(found, seeds, jobs, as_json=json_)
+    if not json_:
+        _say_if_long(found, seeds, jobs)
     todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     return _report(outcomes, json_, html)
+
+
+def _estimates(
+    groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, slower: float
+) -> tuple[dict[str, Estimate], Work]:
+    """What one run of each group takes, by its name, and all of them together."""
+    from backwater import estimating
+    from backwater.running import cores
+
+    each = {
+        " ".join([scheme.label, *values]): estimating.of(scheme.scenario, scheme.overrides, slower)
+        for scheme, values in groups
+    }
+    return each, estimating.together([one for one in each.values() for _ in range(seeds)], jobs or cores())
+
+
+def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, *, as_json: bool) -> int:
+    from backwater import estimate_tables, estimating, terminal
+
+    slower = estimating.pace()
+    each, work = _estimates(groups, seeds, jobs, slower)
+    if as_json:
+        print(json.dumps(estimate_tables.as_json(each, work, slower), indent=2))
+        return Exit.OK
+    console = terminal.stdout()
+    console.print(estimate_tables.table(each))
+    for note in dict.fromkeys(note for one in each.values() for note in one.notes):
+        console.print(f"note: {note}", highlight=False, markup=False)
+    console.print(estimate_tables.sum_line(work), highlight=False, markup=False)
+    return Exit.OK
+
+
+def _say_if_long(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None) -> None:
+    """A line before runs that take long. What is wrong with a scenario is left to the run to tell."""
+    from backwater import ScenarioError, estimate_tables, estimating
+
+    with suppress(ScenarioError):
+        _, work = _estimates(groups, seeds, jobs, 1.0)
+        if work.wall_s > estimating.LONG_S:
+            print(estimate_tables.warning(work), file=sys.stderr)
 
 
 def _pages(outcomes: Sequence[Outcome], wanted: bool, quiet: bool) -> None:

@@ -1,0 +1,71 @@
+"""How an estimate is told: a table for `run --estimate`, and a line before a run that takes long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from backwater import estimating, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.estimating import Estimate, Work
+
+#: How far off the numbers may be; docs/promises.md has the same, test_estimate measures it.
+HONEST = "within a factor of 2; time within 3, and more where congestion changes what is sent"
+
+
+def table(each: Mapping[str, Estimate]) -> Table:
+    """One row for each group of runs that differ in their seeds only."""
+    made = Table(title="Estimate for one run each", title_justify="left", header_style="bold")
+    made.add_column("run", no_wrap=True)
+    for heading in ("hosts", "switches", "flows", "packets", "packet-hops", "CPU", "memory"):
+        made.add_column(heading, justify="right")
+    for name, one in each.items():
+        sent = (_many(one.packets), _many(one.packet_hops), estimating.told_time(one.cpu_s))
+        made.add_row(
+            name,
+            quantity.count(one.hosts),
+            quantity.count(one.switches),
+            quantity.count(one.flows),
+            *(sent if one.known else ("not known",) * len(sent)),
+            quantity.size(one.memory_bytes),
+        )
+    return made
+
+
+def sum_line(work: Work) -> str:
+    """What they take together."""
+    runs = f"{work.runs} run{'s' if work.runs > 1 else ''}"
+    time = estimating.told_time(work.wall_s) if work.known else "a time that is not known"
+    memory = quantity.size(work.memory_bytes)
+    return f"{runs}, {work.at_once} at a time: {time}, {memory} of memory besides Python's own ({HONEST})"
+
+
+def warning(work: Work) -> str:
+    """What is said before runs that take long."""
+    time, memory = estimating.told_time(work.wall_s), quantity.size(work.memory_bytes)
+    return f"this takes about {time} and {memory} of memory; --estimate says more, Ctrl-C keeps what is done"
+
+
+def as_json(each: Mapping[str, Estimate], work: Work, slower: float) -> dict[str, Any]:
+    """Plain values."""
+    return {
+        "groups": [{"run": name} | one.as_json() for name, one in each.items()],
+        "runs": work.runs,
+        "known": work.known,
+        "at_once": work.at_once,
+        "cpu_s": work.cpu_s,
+        "wall_s": work.wall_s,
+        "memory_bytes": work.memory_bytes,
+        "slower_than_reference": slower,
+    }
+
+
+def _many(number: float) -> str:
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{quantity.three_digits(number / size)} {word}"
+    return quantity.count(round(number))

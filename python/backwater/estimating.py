@@ -1,0 +1,173 @@
+"""What a run will take, before it starts: packet-hops, CPU time and memory, from arithmetic and a few measured costs.
+
+The arithmetic is the core's (`_core.outlook`): every flow sends all it can until the end of the run, as far as the
+links of its two hosts allow, over the links of its path. What congestion inside the network, congestion control and
+programs of ranks do to that is not known before the run. The costs were measured on one machine; :func:`pace` relates
+them to the machine at hand. How far off that is, docs/promises.md says and test_estimate holds it to.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.running import Scenario
+
+#: Seconds of CPU for one packet over one link, by the queueing of the switches, and where hosts send PUTs; in release
+#: builds on the machine of docs/performance.md. Large networks miss their caches: a thousand hosts take twice that of
+#: sixteen.
+_HOP_S = {"output": 65e-9, "voq": 150e-9, "combined": 150e-9}
+_PUT_HOP_S = 130e-9
+#: For making, starting, ending and writing a flow.
+_FLOW_S = 5e-6
+#: For a row of a sampled table.
+_ROW_S = 0.5e-6
+#: What the self-check of `backwater doctor` takes there.
+_SELF_CHECK_S = 8.5e-3
+#: Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link;
+#: of a flow with its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Rows
+#: are written away in groups, so that no more than so many wait.
+_EMPTY_BYTES = 9e6
+_PORT_BYTES = 6e3
+_FLOW_BYTES = 350.0
+_STREAM_BYTES = 25e3
+_ROW_BYTES = 100.0
+_MOST_ROWS = 2e6
+#: Of so many seconds a run is worth a word before it starts.
+LONG_S = 30.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one run will take."""
+
+    hosts: int
+    switches: int
+    ports: int
+    flows: int
+    ranks: int
+    #: Data packets at their sources, and links that packets and ACKs cross together.
+    packets: float
+    packet_hops: float
+    #: Rows of tables that are sampled; those of tables of events are not known.
+    sampled_rows: int
+    cpu_s: float
+    memory_bytes: float
+    #: What the numbers do not hold.
+    notes: tuple[str, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether what is sent is known; if not, packets, packet-hops and time are lower bounds that say little."""
+        return self.ranks == 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"known": self.known, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What several runs will take together."""
+
+    runs: int
+    #: Whether it is known what is sent in all of them.
+    known: bool
+    #: Runs at the same time.
+    at_once: int
+    cpu_s: float
+    #: Until all are done.
+    wall_s: float
+    memory_bytes: float
+
+
+def of(scenario: Scenario, overrides: Sequence[str] = (), slower: float = 1.0) -> Estimate:
+    """What a run of a scenario will take on a machine that is so many times slower than that of the measured costs.
+
+    Raises ScenarioError for a scenario that cannot run, as the run would.
+    """
+    looked: dict[str, Any] = json.loads(
+        _core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides))
+    )
+    return from_outlook(looked, slower)
+
+
+def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
+    """The same from what `_core.outlook` says."""
+    hops, flows, rows = looked["packet_hops"], looked["flows"], looked["sampled"]
+    queueing, traffic = looked["scenario"]["switch"]["queueing"], looked["scenario"]["traffic"]
+    puts = any(entry.get("transport") == "put" for entry in traffic)
+    hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0)
+    streams = min(flows, looked["hosts"] * (looked["hosts"] - 1)) if puts else 0
+    waiting = min(rows + flows, _MOST_ROWS)
+    return Estimate(
+        hosts=looked["hosts"],
+        switches=looked["switches"],
+        ports=looked["ports"],
+        flows=flows,
+        ranks=looked["ranks"],
+        packets=looked["packets"],
+        packet_hops=hops,
+        sampled_rows=rows,
+        cpu_s=(hops * hop_s + flows * _FLOW_S + rows * _ROW_S) * slower,
+        memory_bytes=_EMPTY_BYTES
+        + looked["ports"] * _PORT_BYTES
+        + flows * _FLOW_BYTES
+        + streams * _STREAM_BYTES
+        + looked["routes_bytes"]
+        + waiting * _ROW_BYTES,
+        notes=tuple(_notes(looked)),
+    )
+
+
+def _notes(looked: dict[str, Any]) -> list[str]:
+    notes = []
+    if looked["ranks"]:
+        notes.append("ranks send what their programs say when the network lets them: their packets are not counted")
+    entries = [looked["scenario"]["cc"], *(entry.get("cc") or {} for entry in looked["scenario"]["traffic"])]
+    detector = looked["scenario"]["switch"]["detector"]
+    if any(table.get("function") for table in (*entries, detector)):
+        notes.append("functions of yours are not counted: 0.2 µs per packet compiled, 6 µs in plain Python")
+    return notes
+
+
+def together(each: Sequence[Estimate], workers: int) -> Work:
+    """What runs take together, so many at the same time."""
+    at_once = max(1, min(workers, len(each)))
+    cpu_s = sum(one.cpu_s for one in each)
+    largest = sorted((one.memory_bytes for one in each), reverse=True)
+    return Work(
+        runs=len(each),
+        known=all(one.known for one in each),
+        at_once=at_once,
+        cpu_s=cpu_s,
+        wall_s=max([cpu_s / at_once, *(one.cpu_s for one in each)]),
+        memory_bytes=sum(largest[:at_once]),
+    )
+
+
+def pace() -> float:
+    """How many times slower this machine is than that of the measured costs, by the self-check of doctor."""
+    from backwater import doctoring
+
+    return min(doctoring.self_check_s() for _ in range(3)) / _SELF_CHECK_S
+
+
+def told_time(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> told_time(0.04), told_time(42.0), told_time(600.0), told_time(9000.0), told_time(400000.0)
+    ('< 1 s', '42 s', '10 min', '2.5 h', '4.6 days')
+    """
+    if seconds < 1:
+        return "< 1 s"
+    for limit, size, unit in ((100, 1.0, "s"), (6000, 60.0, "min"), (200_000, 3600.0, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.1f} {unit}" if unit == "h" else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.1f} days"

@@ -1,0 +1,209 @@
+"""``backwater run --estimate``: what is told before a run, against the run.
+
+The factors here are those of docs/promises.md.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from backwater import _core, estimate_tables, estimating
+from backwater.cli import main
+from backwater.errors import Exit
+from backwater.estimating import Estimate
+from backwater.running import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SCENARIOS = Path(__file__).parents[2] / "scenarios"
+#: What packet-hops and memory, and what time may be off by.
+_WORK, _TIME = 2.0, 3.0
+STAR = """\
+profile = "hpcc-ns3"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+delay = "1us"
+[packet]
+payload = "1000B"
+[ack]
+every = 4
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+start = "0us"
+"""
+
+
+def _looked(text: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    looked: dict[str, Any] = json.loads(_core.outlook(text, "x.toml", ".", list(overrides)))
+    return looked
+
+
+def test_packets_and_hops_are_counted_by_arithmetic() -> None:
+    one = _looked(STAR)
+    # 1 MB in 1000 B; two links there, and for every fourth packet an ACK over two links back.
+    assert (one["packets"], one["packet_hops"]) == (1000, 1000 * 2 * 1.25)
+    assert (one["hosts"], one["switches"], one["ports"], one["flows"], one["ranks"]) == (3, 1, 6, 1, 0)
+    assert one["until_ps"] is None
+    # What the end of the run cuts off is not counted: 20 us at 100 Gbps are 250 KB.
+    assert _looked(STAR, ["run.until=20us"])["packets"] == pytest.approx(250, abs=1)
+    # Two senders share the link of their destination.
+    both = STAR + STAR[STAR.index("[[traffic]]") :].replace('"one"', '"two"').replace('"h0"', '"h2"')
+    assert _looked(both, ["run.until=20us"])["packets"] == pytest.approx(250, abs=2)
+    assert _looked(both)["packets"] == 2000
+
+
+def test_sampled_rows_are_counted_by_arithmetic() -> None:
+    text = STAR + '[probe]\nsample = "1us"\nports = ["s->h1", "h0->s"]\n'
+    # At 0, 1, ... 20 us two ports, and the rate of each flow if rates are sampled.
+    rows = _looked(text, ["run.until=20us", "probe.rates=[]"])["sampled"]
+    assert rows == 21 * 2
+    assert _looked(STAR, ["probe.sample=1us", "probe.ports=[]", "probe.rates=[]"])["sampled"] == 0
+
+
+#: Runs of all kinds, with enough to do that their time means something.
+_RUNS = [
+    ("fat-tree", ()),
+    ("fat-tree", ("topology.k=8", "traffic.web.until=300us")),
+    ("clos", ()),
+    ("allreduce", ()),
+    ("compare-tcd", ()),
+    ("compare-infiniband", ()),
+    ("isolation", ()),
+    ("isolation-and-tcd", ()),
+    ("lossy-or-lossless", ()),
+    ("bale", ()),
+]
+
+
+@pytest.mark.parametrize(("name", "overrides"), _RUNS)
+def test_a_run_takes_what_was_told(name: str, overrides: tuple[str, ...]) -> None:
+    file = _SCENARIOS / f"{name}.toml"
+    told = estimating.of(Scenario.load(file), overrides, estimating.pace())
+    took = _took(file, overrides)
+    assert 1 / _WORK < told.packet_hops / took["packet_hops"] < _WORK
+    assert 1 / _WORK < told.memory_bytes / took["memory_bytes"] < _WORK
+    # CPU time, as others may use the machine; what takes a few hundredths of a second is all start-up.
+    if took["cpu_s"] > 0.1:
+        assert 1 / _TIME < told.cpu_s / took["cpu_s"] < _TIME
+
+
+#: Runs of other kinds, which take next to no time.
+_SMALL = (
+    "dragonfly incast infiniband mixed-controllers multi-congestion-points my-topology pft-incast put-incast rail "
+    "shmem single-congestion-point slow-endpoint torus trace virtual-lanes"
+)
+
+
+@pytest.mark.parametrize("name", _SMALL.split())
+def test_packet_hops_of_every_kind_of_scenario_are_near(name: str) -> None:
+    file = _SCENARIOS / f"{name}.toml"
+    told = estimating.of(Scenario.load(file)).packet_hops
+    took = json.loads(_core.run(file.read_text("utf-8"), str(file), str(file.parent), [], None, None, None, None))
+    assert 1 / _WORK < told / took["packet_hops"] < _WORK
+
+
+_CHILD = """
+import json, sys
+from pathlib import Path
+from backwater import _core
+file, out, overrides = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+def status(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+before = status("VmRSS")
+run = json.loads(_core.run(file.read_text(), str(file), str(file.parent), overrides, out, None, None, None))
+print(json.dumps({"packet_hops": run["packet_hops"], "cpu_s": run["cpu_s"], "memory_bytes": status("VmHWM") - before}))
+"""
+
+
+def _took(file: Path, overrides: Sequence[str]) -> dict[str, float]:
+    """A run in a process of its own: what it took beyond what Python takes."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as out:
+        words = [sys.executable, "-c", _CHILD, str(file), f"{out}/run", *overrides]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
+    took: dict[str, float] = json.loads(done.stdout)
+    return took
+
+
+def _one(cpu_s: float, memory: float, ranks: int = 0) -> Estimate:
+    return Estimate(1, 1, 2, 1, ranks, 1.0, 2.0, 0, cpu_s, memory, ())
+
+
+def test_runs_together_take_the_cores_that_there_are() -> None:
+    work = estimating.together([_one(10, 100), _one(20, 300), _one(30, 200)], 2)
+    # 60 s on two cores; the two largest may be there at once.
+    assert (work.runs, work.at_once, work.cpu_s, work.wall_s, work.memory_bytes) == (3, 2, 60, 30, 500)
+    # One long run cannot be shared out.
+    assert estimating.together([_one(100, 1), _one(1, 1)], 8).wall_s == 100
+    assert estimating.together([_one(1, 1)], 8).at_once == 1
+    assert not estimating.together([_one(1, 1), _one(1, 1, ranks=4)], 1).known
+
+
+def test_it_runs_nothing_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = ["run", str(_SCENARIOS / "compare-tcd.toml"), "--estimate", "--seeds", "5"]
+    assert main(given) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "compare-tcd DCQCN+TCD" in shown
+    assert "10 runs, " in shown
+    assert estimate_tables.HONEST in shown
+    assert list(tmp_path.iterdir()) == []
+    assert main([*given, "--json"]) == Exit.OK
+    data = json.loads(capsys.readouterr().out)
+    assert [group["run"] for group in data["groups"]] == ["compare-tcd DCQCN", "compare-tcd DCQCN+TCD"]
+    assert data["runs"] == 10
+    assert data["known"]
+    assert data["cpu_s"] == pytest.approx(5 * sum(group["cpu_s"] for group in data["groups"]))
+
+
+def test_what_ranks_send_is_not_known_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(_SCENARIOS / "program.toml"), "--estimate"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "not known" in shown
+    assert "note: ranks send what their programs say" in shown
+    assert "a time that is not known" in shown
+
+
+@pytest.mark.parametrize("text", ["", "topology = 3", STAR.replace("h1", "h9")])
+def test_a_scenario_that_cannot_run_is_refused_as_by_a_run(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    told = []
+    for more in (["--estimate"], ["--out", str(tmp_path / "out")]):
+        assert main(["run", str(file), *more]) == Exit.BAD_INPUT
+        told.append(capsys.readouterr().err)
+    assert told[0] == told[1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_long_run_is_announced_and_a_short_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "star.toml"
+    file.write_text(STAR)
+    given = ["run", str(file), "--out", str(tmp_path / "out")]
+    assert main(given) == Exit.OK
+    assert "--estimate" not in capsys.readouterr().err
+    monkeypatch.setattr(estimating, "LONG_S", 0.0)
+    assert main(given) == Exit.OK
+    assert "this takes about < 1 s and 9" in capsys.readouterr().err
+    assert main([*given, "--json"]) == Exit.OK
+    assert "this takes" not in capsys.readouterr().err

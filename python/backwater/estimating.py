@@ -31,8 +31,8 @@ _ROW_S = 0.5e-6
 #: What the self-check of `backwater doctor` takes there.
 _SELF_CHECK_S = 8.5e-3
 #: Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link;
-#: of a flow with its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Rows
-#: are written away in groups, so that no more than so many wait.
+#: of a flow with its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written.
+#: Rows are written away in groups, so that no more than so many wait.
 _EMPTY_BYTES = 9e6
 _PORT_BYTES = 6e3
 _FLOW_BYTES = 350.0

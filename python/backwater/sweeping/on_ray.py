@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,36 +64,51 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
     elif workers is not None:
         raise UsageError("--jobs is for this machine; a cluster that is there already has as many as it has cores")
     else:
-        options["address"] = address or "auto"
+        options["address"] = place = address or os.environ["RAY_ADDRESS"]
+        _require_somebody(place)
     try:
         ray.init(**options, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     except (ConnectionError, ValueError, RuntimeError) as error:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"there is no Ray cluster at {address or os.environ.get('RAY_ADDRESS')}: {told}") from None
+        raise UsageError(f"there is no Ray cluster at {options['address']}: {told}") from None
     try:
         yield
     finally:
         ray.shutdown()
 
 
+def _require_somebody(address: str) -> None:
+    """Ray itself tries for minutes to reach an address at which nobody listens."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"there is no Ray cluster at {address} ({error}); --address is what `ray start --head` prints, or auto"
+        ) from None
+
+
 def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
     jobs = {cell.key: cell.job(cache.place(cell)) for cell in cells}
     keeper = Keeper({id(jobs[cell.key]): cell for cell in cells}, cache, watcher)
     task = ray.remote(num_cpus=1, max_retries=_RETRIES)(remotely)
-    under_way = {}
-    for cell in cells:
-        job = jobs[cell.key]
-        keeper.started(job)
-        scenario = job.scenario
-        given = (scenario.text, scenario.origin, str(scenario.base_dir), job.overrides, job.seed, core_build())
-        under_way[task.remote(*given)] = cell.key
+    # So many that no core waits for the next one, and no more: each waits in the memory of this process.
+    most = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting, under_way = list(reversed(cells)), dict[Any, str]()
     outcomes: dict[str, Outcome] = {}
     try:
-        while under_way:
+        while waiting or under_way:
+            while waiting and len(under_way) < most:
+                cell = waiting.pop()
+                under_way[task.remote(*_given(jobs[cell.key]))] = cell.key
             # A timeout lets Python look for Ctrl-C.
             done, _ = ray.wait(list(under_way), num_returns=1, timeout=0.5)
             for reference in done:
                 key = under_way.pop(reference)
+                # When it began is known to the cluster alone.
+                keeper.started(jobs[key])
                 outcome = _received(ray, reference, jobs[key])
                 keeper.finished(outcome)
                 outcomes[key] = keeper.failed.get(id(jobs[key]), outcome)
@@ -101,6 +117,11 @@ def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | No
             ray.cancel(reference, force=True)
             outcomes[key] = Outcome(jobs[key], None, interrupt)
     return [outcomes.get(cell.key) or Outcome(jobs[cell.key], None, KeyboardInterrupt()) for cell in cells]
+
+
+def _given(job: Job) -> tuple[Any, ...]:
+    scenario = job.scenario
+    return scenario.text, scenario.origin, str(scenario.base_dir), job.overrides, job.seed, core_build()
 
 
 def remotely(

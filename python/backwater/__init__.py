@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from backwater.results import Results
     from backwater.running import validate
+    from backwater.sweeping.api import sweep
 
 #: Where each name lives. Imported when it is used, so that ``backwater --help`` and ``import backwater`` stay quick.
 _HOMES = {
@@ -64,6 +65,7 @@ _HOMES = {
     ),
     "backwater.results": ("Results",),
     "backwater.running": ("validate",),
+    "backwater.sweeping.api": ("sweep",),
 }
 
 __all__ = [
@@ -93,6 +95,7 @@ __all__ = [
     "congestion_control",
     "detector",
     "run",
+    "sweep",
     "validate",
 ]
 

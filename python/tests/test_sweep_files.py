@@ -178,7 +178,10 @@ def _refused(text: str) -> str:
         ),
         (_LINE + '[axes]\n"" = [1]', 'line 3: "" is not a key of a scenario, such as traffic.load'),
         (_LINE + '[axes]\n"a." = [1]', 'line 3: "a." is not a key of a scenario, such as traffic.load'),
-        (_LINE + '[axes]\n"a.b" = [2020-01-01]', "line 3: 2020-01-01 is a date, which no key of a scenario takes"),
+        (
+            _LINE + '[axes]\n"a.b" = [2020-01-01]',
+            "line 3: 2020-01-01 is of type date, which no key of a scenario takes",
+        ),
         (
             _LINE + "zip = 3",
             'line 2: zip = 3: write [[zip]], then lines such as "topology.rate" = ["40Gbps", "100Gbps"]',

@@ -238,7 +238,7 @@ def _require_value(document: Document, path: str, value: Any) -> None:
     try:
         value_text(value)
     except Exception:  # noqa: BLE001  dates and times of TOML, which a scenario has no use for
-        document.fail(path, f"{value} is a {type(value).__name__}, which no key of a scenario takes")
+        document.fail(path, f"{value} is of type {type(value).__name__}, which no key of a scenario takes")
 
 
 def seeds_of(document: Document, path: str, key: Key, default: Seeds) -> Seeds:

@@ -65,7 +65,7 @@ def test_what_is_given_replaces_what_the_file_says_and_means_are_those_of_ci(her
         (lambda: bw.sweep("loads.toml", axes={"traffic.web.load": 3}), "traffic.web.load = 3: give a list of values"),  # type: ignore[dict-item]
         (
             lambda: bw.sweep("loads.toml", axes={"cc.kind": [object()]}),
-            "is of type object, which no key of a scenario takes",
+            "is of type object, which no key",
         ),
         (lambda: bw.sweep("no.toml"), "there is no sweep file "),
     ],

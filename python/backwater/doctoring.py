@@ -102,7 +102,8 @@ def checks(results: Path) -> Iterator[Check]:
     yield from _core_checks()
     yield from _python_checks()
     yield _machine()
-    yield _folder(results)
+    yield _folder("results folder", results, "--out")
+    yield _cache()
     yield from _optional()
     yield from self_check()
 
@@ -168,16 +169,22 @@ def _memory() -> list[int]:
 _LITTLE = 2**30
 
 
-def _folder(results: Path) -> Check:
-    """Whether results can be written, without writing any: the nearest folder that there is."""
-    there = next(path for path in (results.absolute(), *results.absolute().parents) if path.exists())
-    name = "results folder"
+def _cache() -> Check:
+    """The folder in which sweeps keep their runs."""
+    from backwater.sweeping.cache import default_folder
+
+    return _folder("cache of sweeps", default_folder(), "--cache or BACKWATER_CACHE")
+
+
+def _folder(name: str, folder: Path, option: str) -> Check:
+    """Whether a folder can be written to, without doing it: the nearest above it that there is."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        return Check(name, Finding.BROKEN, f"{there} is a file", "name another folder with --out")
+        return Check(name, Finding.BROKEN, f"{there} is a file", f"name another folder with {option}")
     if not os.access(there, os.W_OK | os.X_OK):
-        return Check(name, Finding.BROKEN, f"{there} cannot be written to", "name another folder with --out")
+        return Check(name, Finding.BROKEN, f"{there} cannot be written to", f"name another folder with {option}")
     free = shutil.disk_usage(there).free
-    told = f"{results.absolute()}, {free / 2**30:.1f} GiB free"
+    told = f"{folder.absolute()}, {free / 2**30:.1f} GiB free"
     if free < _LITTLE:
         return Check(name, Finding.POOR, told, "a run's probe.budget may be more than that")
     return Check(name, Finding.OK, told)

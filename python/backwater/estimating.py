@@ -39,6 +39,8 @@ _FLOW_BYTES = 350.0
 _STREAM_BYTES = 25e3
 _ROW_BYTES = 100.0
 _MOST_ROWS = 2e6
+#: Rows that isolation writes for each flow, if it writes any.
+_ENTRY_ROWS = 5
 #: Of so many seconds a run is worth a word before it starts.
 LONG_S = 30.0
 
@@ -105,7 +107,9 @@ def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
     puts = any(entry.get("transport") == "put" for entry in traffic)
     hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0)
     streams = min(flows, looked["hosts"] * (looked["hosts"] - 1)) if puts else 0
-    waiting = min(rows + flows, _MOST_ROWS)
+    isolated = looked["scenario"]["switch"]["isolation"]["kind"] != "none"
+    entries = flows * _ENTRY_ROWS if isolated and looked["scenario"]["probe"].get("isolation") else 0
+    waiting = min(rows + flows + entries, _MOST_ROWS)
     return Estimate(
         hosts=looked["hosts"],
         switches=looked["switches"],

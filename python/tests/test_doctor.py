@@ -113,6 +113,18 @@ def test_a_results_folder_that_cannot_be_is_told(
 
 
 @pytest.mark.usefixtures("quick")
+def test_the_cache_of_sweeps_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BACKWATER_CACHE", str(tmp_path / "file"))
+    code, found = _doctor(tmp_path, capsys)
+    assert code == Exit.CAVEATS
+    assert "is a file" in found["cache of sweeps"]["told"]
+    assert "BACKWATER_CACHE" in found["cache of sweeps"]["hint"]
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_is_absent_says_what_for_and_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,8 @@ cd "$place"
 alone() { env -i HOME="$place" PATH="$place/venv/bin" LANG=C.UTF-8 MPLBACKEND=Agg "$place/venv/bin/$1" "${@:2}"; }
 
 alone backwater --version
+alone backwater doctor
+alone backwater explain deadlock
 alone backwater demo
 alone python - <<'PYTHON'
 from pathlib import Path

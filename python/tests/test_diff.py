@@ -99,7 +99,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "it has no run.json" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("scenario", ["incast", "infiniband", "put-incast", "isolation"])
+@pytest.mark.parametrize("scenario", ["incast", "infiniband", "put-incast", "isolation", "compare-deployed"])
 def test_a_run_looked_at_from_outside_is_the_same_run(scenario: str) -> None:
     """On both engines, under PFC, credits, PUTs and isolation; the last digest is that of the run itself."""
     file = _SCENARIO.parent / f"{scenario}.toml"

@@ -238,6 +238,17 @@ def test_exit_codes_are_explained_by_number_and_name(capsys: pytest.CaptureFixtu
         assert f"{code.value}  {code.name}" in shown
 
 
+def test_every_term_leads_to_words_that_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    terms = [entry for entry in explaining.entries() if entry.kind == "term"]
+    assert len(terms) >= 25
+    for term in terms:
+        for word in term.facts["see also"].split(", "):
+            assert explaining.find(word), f"{term.word}: {word}"
+        for name in (term.word, *term.aliases):
+            assert term in explaining.find(name), name
+    assert "priority flow control" in explain("pfc", capsys)[0]["summary"].lower()
+
+
 def test_a_short_word_lists_all_that_end_in_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"switch.detector.kmin", "switch.detector.by-rate.kmin"} <= {
         entry["word"] for entry in explain("kmin", capsys)

@@ -122,4 +122,4 @@ def _overview(*, as_json: bool) -> None:
 
 
 #: Kinds of which there are so few that all are named.
-_LISTED = ("error", "invariant", "caveat", "note", "exit code", "algorithm", "table")
+_LISTED = ("error", "invariant", "caveat", "note", "exit code", "term", "algorithm", "table")

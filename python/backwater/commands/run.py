@@ -119,12 +119,18 @@ def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs
     return Exit.OK
 
 
+#: So many groups of runs are looked at before a run.
+_FEW = 8
+
+
 def _say_if_long(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None) -> None:
     """A line before runs that take long. What is wrong with a scenario is left to the run to tell."""
     from backwater import ScenarioError, estimate_tables, estimating
 
     with suppress(ScenarioError):
-        _, work = _estimates(groups, seeds, jobs, 1.0)
+        # Of many groups a few stand for all: every estimate reads a scenario and makes its flows.
+        step = -(-len(groups) // _FEW)
+        _, work = _estimates(groups[::step], seeds * step, jobs, 1.0)
         if work.wall_s > estimating.LONG_S:
             print(estimate_tables.warning(work), file=sys.stderr)
 

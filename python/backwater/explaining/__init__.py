@@ -1,7 +1,7 @@
 """What words mean, offline: columns, keys of scenarios and their values, algorithms, claims, codes of messages.
 
 Everything is read from where it is written: the core's dictionary, schema and algorithms, ``papers``, `Exit`, and
-``codes.toml`` beside this file.
+``codes.toml`` and ``terms.toml`` beside this file.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every word there is. What a short word means first comes first."""
-    from backwater.explaining import algorithms, codes, columns, keys, papers
+    from backwater.explaining import algorithms, codes, columns, keys, papers, terms
 
-    return (*codes.entries(), *algorithms.entries(), *columns.entries(), *keys.entries(), *papers.entries())
+    kinds = (codes, terms, algorithms, columns, keys, papers)
+    return tuple(entry for kind in kinds for entry in kind.entries())
 
 
 def find(word: str) -> list[Entry]:

@@ -30,6 +30,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         "sweep:sweep",
         "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
     ),
+    ("tune:tune", "Look for settings of a scenario that make a measure small or large; judge them on other seeds."),
     ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
     (
         "blame:blame",

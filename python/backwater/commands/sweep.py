@@ -84,7 +84,7 @@ def sweep(
 
     part = parse_shard(shard) if shard else None
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
-    engine = _engine(on, address, jobs)
+    engine = engine_of(on, address, jobs)
     plan = plans.of(Document.load(file, "sweep file"))
     with cache_at(cache, wanted=not no_cache) as kept:
         found = Sweep.of(plan, kept, set_ or ())
@@ -112,7 +112,8 @@ def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None
         raise UsageError(f"--{'gather' if gather else 'shard'} works through the cache: remove --no-cache")
 
 
-def _engine(on: str, address: str | None, jobs: int | None) -> Engine:
+def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
+    """What ``--on``, ``--address`` and ``--jobs`` ask for."""
     if on == "ray":
         from backwater.sweeping import on_ray
 

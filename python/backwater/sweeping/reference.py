@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater.sweeping import plan, values
+from backwater.sweeping import plan, task, values
 from backwater.sweeping.measured import MEASURES
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def sections() -> dict[str, str]:
     """What stands below each heading."""
     return {
         "Keys of a sweep": f"{_keys(plan.KEYS)}\n\nA range, in `[axes]` and `[[zip]]`:\n\n{_keys(values.KEYS)}",
+        "Keys of a tuning": f"{_keys(task.KEYS)}\n\nA range, in `[parameters]`:\n\n{_keys(task.RANGE_KEYS)}",
         "Measures": _measures(),
     }
 

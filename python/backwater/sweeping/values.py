@@ -98,11 +98,13 @@ def of_axis(document: Document, path: str, name: str, found: Any) -> tuple[Any, 
     return tuple(found)
 
 
-def bounds(document: Document, path: str, name: str, table: Mapping[str, Any]) -> tuple[Quantity, Quantity]:
+def bounds(
+    document: Document, path: str, name: str, table: Mapping[str, Any], example: str = _EXAMPLE
+) -> tuple[Quantity, Quantity]:
     """`from` and `to` of a range, in the same unit."""
     for key in ("from", "to"):
         if key not in table:
-            document.fail(path, f"{name} = {shown(table)}: a range needs {key!r}; write for example {_EXAMPLE}")
+            document.fail(path, f"{name} = {shown(table)}: a range needs {key!r}; write for example {example}")
     low, high = (_number(document, path, f"{name}.{key}", table[key]) for key in ("from", "to"))
     _require_unit(document, path, f"{name}.to", table["to"], high, low)
     if low.number >= high.number:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater import _core
 from backwater.errors import UsageError
+from backwater.running import Job, Scenario, functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,22 +102,25 @@ class _Again:
         for file in run.meta.get("files", ()):
             if not Path(file).is_file():
                 raise UsageError(f"{run.folder} cannot be run again: {file}, which its scenario names, is gone")
-        self._given = (
-            str(run.meta["scenario_text"]),
-            str(run.folder / "run.json"),
-            str(run.meta.get("base", Path.cwd())),
-            [*map(str, run.meta["overrides"]), f"run.seed={run.meta['seed']}"],
-        )
-        self.window = int(json.loads(_core.prefixes(*self._given, [], False))["window_ps"])
+        base = Path(str(run.meta.get("base", Path.cwd())))
+        scenario = Scenario(str(run.meta["scenario_text"]), str(run.folder / "run.json"), base)
+        given = [*map(str, run.meta["overrides"]), f"run.seed={run.meta['seed']}"]
+        self._given = (scenario.text, scenario.origin, str(base), given)
+        # Kept here, as the core only has their addresses.
+        self._loaded = functions_of(Job(str(run.folder), scenario, tuple(given), None, None))
+        self._functions = self._loaded.for_core() if self._loaded else None
+        self.window = int(json.loads(_core.prefixes(*self._given, [], False, self._functions))["window_ps"])
 
     def prefixes(self, times: Sequence[int], *, heap: bool) -> list[dict[str, Any]]:
         """What had happened before each of `times`."""
-        found: list[dict[str, Any]] = json.loads(_core.prefixes(*self._given, list(times), heap))["prefixes"]
+        found: list[dict[str, Any]] = json.loads(_core.prefixes(*self._given, list(times), heap, self._functions))[
+            "prefixes"
+        ]
         return found
 
     def arrivals(self, begin: int, end: int) -> list[dict[str, Any]]:
         """Every frame that arrived from `begin` on and before `end`."""
-        found: list[dict[str, Any]] = json.loads(_core.arrivals(*self._given, begin, end))
+        found: list[dict[str, Any]] = json.loads(_core.arrivals(*self._given, begin, end, self._functions))
         return found
 
     def check(self, last: Mapping[str, Any]) -> None:

@@ -115,6 +115,36 @@ def test_a_run_looked_at_from_outside_is_the_same_run(scenario: str) -> None:
     assert len(json.loads(_core.arrivals(*given, begin, end))) == fast[-1]["arrivals"] - fast[-2]["arrivals"]
 
 
+@pytest.mark.filterwarnings("ignore::backwater.PlainPythonWarning")
+@pytest.mark.parametrize("plain", [False, True])
+def test_runs_with_functions_of_the_users_are_done_again_with_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plain: bool
+) -> None:
+    text = """\
+import backwater as bw
+
+@bw.congestion_control(state={"cut": 0.5})
+def controller(flow, event):
+    if event.kind == bw.CNP:
+        flow.rate_bps = max(flow.rate_bps * (1.0 - flow.cut), 1e9)
+"""
+    if plain:
+        text = text.replace("state=", "compiled=False, state=")
+    (tmp_path / "mine.py").write_text(text)
+    given = ("cc.kind=custom", f"cc.function={tmp_path / 'mine.py'}:controller")
+    one, other = _run(tmp_path, "one", *given), _run(tmp_path, "other", *given, "cc.parameters.cut=0.25")
+    code, found = _diff(one, other, capsys)
+    assert code == Exit.DIFFERS
+    # They part after the first CNP has reached a sender.
+    first = other.table("flows").select(pl.col("cnps_ce").sum() + pl.col("cnps_ue").sum()).collect().item()
+    assert first > 0
+    assert found["parting"]["time_ps"] > 0
+    # What was changed meanwhile is noticed.
+    (tmp_path / "mine.py").write_text(text.replace("* (1.0", "* (0.9"))
+    assert main(["diff", str(one.folder), str(other.folder)]) == Exit.BAD_INPUT
+    assert "run again it gives the digest" in capsys.readouterr().err
+
+
 def test_keys_that_differ_are_named_as_they_are_set() -> None:
     one = {"a": {"b": 1}, "traffic": [{"name": "x", "load": 0.2}], "only": "here"}
     other = {"a": {"b": 1}, "traffic": [{"name": "x", "load": 0.4}], "there": True}

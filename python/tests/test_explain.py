@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import ScenarioError, _core, explaining
+from backwater import ScenarioError, _core, explaining, paper_figure
 from backwater.cli import main
-from backwater.errors import MEANS, Exit
+from backwater.errors import MEANS, Exit, UsageError
 from backwater.explaining import codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -274,6 +274,22 @@ def test_a_word_that_is_not_known_gets_suggestions(word: str, near: str, capsys:
     data = json.loads(capsys.readouterr().out)
     assert data["found"] == []
     assert any(near in name for name in data["nearest"])
+
+
+def test_where_there_are_no_papers_their_claims_are_said_to_be_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nowhere() -> Path:
+        raise UsageError("no folder `papers` was found")
+
+    monkeypatch.setattr(paper_figure, "papers", nowhere)
+    explaining.entries.cache_clear()
+    try:
+        assert main(["explain", "TCD-F11a"]) == Exit.BAD_INPUT
+        assert "claims of papers are known in a checkout" in capsys.readouterr().err
+        assert main(["explain", "slowdown"]) == Exit.OK
+    finally:
+        explaining.entries.cache_clear()
 
 
 @pytest.mark.parametrize("word", ["", "  ", "%s", "[]", "\x00", "…", "a" * 10_000])

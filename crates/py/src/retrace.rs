@@ -1,5 +1,7 @@
 //! `prefixes` and `arrivals`: a run once more, for `backwater diff`. Nothing is written, and nothing is recorded but what is asked for.
 use crate::errors::{InvariantError, bad_input};
+use crate::functions::Loaded;
+use crate::run::{Functions, loaded};
 use crate::session;
 use backwater_fabric::retrace::Arrival;
 use backwater_fabric::{Kind, ProbeSpec, Simulation};
@@ -26,18 +28,18 @@ fn prepared(
     origin: &str,
     base: &str,
     overrides: &[String],
+    functions: &Loaded,
     heap: bool,
 ) -> Result<(Simulation, Vec<String>), Failure> {
     let scenario = session::valid(text, origin, Path::new(base), overrides)
         .map_err(|error| Failure::Input(error.to_string()))?;
-    if !scenario.functions().is_empty() {
-        let message =
-            "error: the run uses functions of the user's, which are not at hand to run it again".to_owned();
-        return Err(Failure::Input(message));
-    }
+    let needed = scenario.functions().clone();
     let traffic = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
     let kind = if heap { Kind::Heap } else { scenario.engine() };
     let mut spec = scenario.build();
+    if !needed.is_empty() && !functions.put(&needed, &mut spec.user) {
+        return Err(Failure::Input(session::UNLOADED.to_owned()));
+    }
     spec.probe = ProbeSpec::default();
     Ok((Simulation::new(spec, kind), traffic))
 }
@@ -50,6 +52,7 @@ fn signals(py: Python<'_>) -> PyResult<()> {
 /// Runs `work` in a thread while this one listens for Ctrl-C, which ends it.
 fn interruptible(
     py: Python<'_>,
+    functions: &Loaded,
     work: impl FnOnce(&AtomicBool) -> Result<Value, Failure> + Send,
 ) -> PyResult<String> {
     let stop = AtomicBool::new(false);
@@ -60,7 +63,11 @@ fn interruptible(
             let worker = scope.spawn(move || {
                 // Owned here, so that the channel closes when this thread ends.
                 let _done = done;
-                work(stop)
+                if functions.facts.is_none() {
+                    return work(stop);
+                }
+                // Known to Python as long as it runs: else every callback into plain Python would make itself known anew.
+                Python::attach(|py| py.detach(|| work(stop)))
             });
             let mut interrupted = None;
             while news.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -85,8 +92,14 @@ fn interruptible(
 
 /// Runs to the last of `times_ps` (ascending) and returns, as JSON, `window_ps` and `prefixes`: for each time `time_ps`, `digest`
 /// and `by_name` (16 hexadecimal digits) and `arrivals`. Without `heap` all times but the last must be multiples of `window_ps`.
+/// `functions` as of `run`.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+#[pyo3(signature = (text, origin, base_dir, overrides, times_ps, heap, functions=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "a Python function's arguments"
+)]
 pub(crate) fn prefixes(
     py: Python<'_>,
     text: &str,
@@ -95,9 +108,11 @@ pub(crate) fn prefixes(
     overrides: Vec<String>,
     times_ps: Vec<u64>,
     heap: bool,
+    functions: Option<Functions>,
 ) -> PyResult<String> {
-    interruptible(py, |stop| {
-        let (mut simulation, _) = prepared(text, origin, base_dir, &overrides, heap)?;
+    let functions = loaded(functions)?;
+    interruptible(py, &functions, |stop| {
+        let (mut simulation, _) = prepared(text, origin, base_dir, &overrides, &functions, heap)?;
         let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
         let found = simulation
             .prefixes(&times, Some(stop))
@@ -118,8 +133,14 @@ pub(crate) fn prefixes(
 }
 
 /// Every frame that arrived anywhere from `from_ps` on and before `to_ps`, as a JSON list in order of time, node and port.
+/// `functions` as of `run`.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+#[pyo3(signature = (text, origin, base_dir, overrides, from_ps, to_ps, functions=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "a Python function's arguments"
+)]
 pub(crate) fn arrivals(
     py: Python<'_>,
     text: &str,
@@ -128,9 +149,11 @@ pub(crate) fn arrivals(
     overrides: Vec<String>,
     from_ps: u64,
     to_ps: u64,
+    functions: Option<Functions>,
 ) -> PyResult<String> {
-    interruptible(py, |stop| {
-        let (mut simulation, traffic) = prepared(text, origin, base_dir, &overrides, true)?;
+    let functions = loaded(functions)?;
+    interruptible(py, &functions, |stop| {
+        let (mut simulation, traffic) = prepared(text, origin, base_dir, &overrides, &functions, true)?;
         let found = simulation
             .arrivals(Time::from_ps(from_ps), Time::from_ps(to_ps), Some(stop))
             .map_err(|violation| Failure::Invariant(violation.to_string()))?;

@@ -17,7 +17,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(100);
 
 /// What [`Loaded::new`] takes.
-type Functions = (Vec<(usize, i64, f64, Vec<u64>)>, Option<(usize, Vec<u64>)>, String);
+pub(crate) type Functions = (Vec<(usize, i64, f64, Vec<u64>)>, Option<(usize, Vec<u64>)>, String);
 
 /// Runs a scenario and returns its run.json. Results go to `out_dir`; None keeps only what is returned. `progress`
 /// is called about ten times a second and may raise, which ends the run early: what it has is written as partial,
@@ -45,10 +45,7 @@ pub(crate) fn run(
     overrides.extend(threads.map(|threads| format!("run.threads={threads}")));
     overrides.extend(seed.map(|seed| format!("run.seed={seed}")));
     let command = command_line(py);
-    let functions = match functions {
-        Some((controllers, detector, facts)) => Loaded::new(&controllers, detector.as_ref(), &facts)?,
-        None => Loaded::default(),
-    };
+    let functions = loaded(functions)?;
     let request = Request {
         text,
         origin,
@@ -63,6 +60,14 @@ pub(crate) fn run(
     match stopped {
         Some(error) => Err(error),
         None => Ok(run.to_string()),
+    }
+}
+
+/// The functions of the user's that came with a call.
+pub(crate) fn loaded(functions: Option<Functions>) -> PyResult<Loaded> {
+    match functions {
+        Some((controllers, detector, facts)) => Loaded::new(&controllers, detector.as_ref(), &facts),
+        None => Ok(Loaded::default()),
     }
 }
 

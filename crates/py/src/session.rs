@@ -78,7 +78,7 @@ pub(crate) fn valid(
 }
 
 /// Who calls the core without the package.
-const UNLOADED: &str = "error: the scenario names functions of the user's, which have not been loaded; run it with backwater.run";
+pub(crate) const UNLOADED: &str = "error: the scenario names functions of the user's, which have not been loaded; run it with backwater.run";
 
 /// Runs to the end, or until the watch is told to interrupt; returns run.json. `ready` learns what is about to run.
 pub(crate) fn run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,9 +56,13 @@ def explain(
 
 
 def _unknown(word: str, near: Sequence[str], *, as_json: bool) -> int:
+    from backwater import explaining
+
     if as_json:
         print(json.dumps({"word": word, "found": [], "nearest": list(near)}, indent=2))
     listed = f"did you mean {', '.join(near)}?" if near else "`backwater explain` lists what there is"
+    if re.fullmatch(r"[A-Za-z]{2,4}-[A-Za-z]+\d+\w*", word) and not explaining.knows("claim"):
+        listed = "claims of papers are known in a checkout of Backwater, and this is none"
     print(f"error: nothing is called {word!r}; {listed}", file=sys.stderr)
     return Exit.BAD_INPUT
 

@@ -91,6 +91,11 @@ def _of_message(text: str) -> list[Entry]:
     return [entry for entry in entries() if entry.word == code] if code is not None else []
 
 
+def knows(kind: str) -> bool:
+    """Whether there are words of a kind; claims are in a checkout only."""
+    return any(entry.kind == kind for entry in entries())
+
+
 def kinds() -> list[tuple[str, Sequence[Entry]]]:
     """All words by kind."""
     found: dict[str, list[Entry]] = {}

@@ -7,6 +7,7 @@ import json
 import resource
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,8 @@ from backwater.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -104,3 +107,60 @@ def test_json_of_commands_that_need_no_run_is_json(capsys: pytest.CaptureFixture
     for given in (["schema"], ["pfc", "headroom", "--rate", "40Gbps", "--delay", "4us"]):
         assert main([*given, "--json"]) == Exit.OK
         json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a scenario and two runs of it."""
+    made = tmp_path_factory.mktemp("json")
+    file = str(_SCENARIOS / "incast.toml")
+    for seed in ("1", "2"):
+        words = ["--set", "run.until=300us", "--set", 'probe.frames=["s->h0"]']
+        assert main(["run", file, *words, "--seed", seed, "--out", str(made / seed)]) == Exit.OK
+        (next((made / seed).iterdir())).rename(made / f"run{seed}")
+    return made
+
+
+#: What each command is called with, and a key that its answer has; {run} and {other} are results folders.
+_ANSWERS = [
+    ("run {scenarios}/trace.toml --out made", "digest"),
+    ("run {scenarios}/compare-tcd.toml --estimate", "groups"),
+    ("init mine", "scenario"),
+    ("topology {scenarios}/fat-tree.toml", "deadlock"),
+    ("describe {run}", "columns"),
+    ("blame {run}", "roots"),
+    ("diff {run} {other}", "parting"),
+    ("explain slowdown", "found"),
+    ("explain", "column"),
+    ("doctor", "checks"),
+    ("schema", "$defs"),
+    ("view {run} --out page.html", "bytes"),
+    ("export fct {run} --out fct.txt", "lines"),
+    ("export pfc {run} --out pfc.txt", "lines"),
+    ("export perfetto {run} --out trace.json", "events"),
+    ("export pcapng {run} --out frames.pcapng", "frames"),
+    ("export csv {run} flows ports --out csv", "files"),
+    ("import htsim ring.cm --out ring", "scenario"),
+    ("tcd max-ton --rate 40Gbps --delay 4us --mtu 1000B --epsilon 0.05", "max_ton_ps"),
+    ("pfc headroom --rate 40Gbps --delay 4us", "headroom_bytes"),
+    ("cbfc feasibility --rate 32Gbps --delay 4us --period 50us --buffer 280KB", "fits"),
+    ("cache info", "runs"),
+]
+
+
+@pytest.mark.parametrize(("words", "key"), _ANSWERS)
+def test_what_a_command_prints_with_json_is_one_json_value(
+    words: str,
+    key: str,
+    room: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BACKWATER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "ring.cm").write_text("Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n")
+    places = {"scenarios": _SCENARIOS, "run": room / "run1", "other": room / "run2"}
+    code = main([*(word.format(**places) for word in words.split()), "--json"])
+    assert code == (Exit.DIFFERS if words.startswith("diff") else Exit.OK)
+    assert key in json.loads(capsys.readouterr().out)

@@ -1,7 +1,7 @@
 """What words mean, offline: columns, keys of scenarios and their values, algorithms, claims, codes of messages.
 
 Everything is read from where it is written: the core's dictionary, schema and algorithms, ``papers``, `Exit`, and
-``codes.toml`` and ``terms.toml`` beside this file.
+the TOML files beside this one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Codes of messages and exit codes: what happened, and what would do. The texts are in ``codes.toml``."""
+"""Codes of messages and exit codes: what happened, and what would do.
+
+The texts are in ``failures.toml`` (what ends a run) and ``codes.toml`` (what is only told).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _LEADS = {
 
 @dataclass(frozen=True)
 class Code:
-    """One code of codes.toml."""
+    """One code of the files."""
 
     id: str
     kind: str
@@ -37,8 +40,9 @@ class Code:
 
 @cache
 def codes() -> tuple[Code, ...]:
-    """All codes, in the order of the file."""
-    text = (Path(__file__).parent / "codes.toml").read_text(encoding="utf-8")
+    """All codes, in the order of the files."""
+    files = [Path(__file__).parent / name for name in ("failures.toml", "codes.toml")]
+    read = [one for file in files for one in tomllib.loads(file.read_text(encoding="utf-8"))["code"]]
     return tuple(
         Code(
             one["id"],
@@ -49,7 +53,7 @@ def codes() -> tuple[Code, ...]:
             re.compile(one["match"]) if "match" in one else None,
             tuple(one.get("source", ())),
         )
-        for one in tomllib.loads(text)["code"]
+        for one in read
     )
 
 

@@ -44,10 +44,10 @@ def sum_line(work: Work) -> str:
     return f"{runs}, {work.at_once} at a time: {time}, {memory} of memory besides Python's own ({HONEST})"
 
 
-def warning(work: Work) -> str:
-    """What is said before runs that take long."""
+def warning(work: Work, option: str = "--estimate") -> str:
+    """What is said before runs that take long; `option` is the one that tells more."""
     time, memory = estimating.told_time(work.wall_s), quantity.size(work.memory_bytes)
-    return f"this takes about {time} and {memory} of memory; --estimate says more, Ctrl-C keeps what is done"
+    return f"this takes about {time} and {memory} of memory; {option} says more, Ctrl-C keeps what is done"
 
 
 def as_json(each: Mapping[str, Estimate], work: Work, slower: float) -> dict[str, Any]:

@@ -210,7 +210,8 @@ def test_a_dry_run_lists_runs_and_does_none(here: Path, capsys: pytest.CaptureFi
         "cached  star traffic.web.load=0.4 seed 1",
         "to do   star traffic.web.load=0.4 seed 2",
     ]
-    assert shown.err == "4 runs: 2 in the cache, 2 to do\n"
+    assert shown.err.startswith("4 runs: 2 in the cache, 2 to do\n2 runs, ")
+    assert "of memory" in shown.err
 
 
 def test_runs_can_be_kept_beside_the_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

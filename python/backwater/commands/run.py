@@ -53,6 +53,7 @@ def run(
         Change a key: `--set switch.detector.kind=red`. May be given more than once.
     sweep
         Run once for each of several values: `--sweep traffic.load=0.2,0.4,0.6`. Several sweeps make every combination.
+        With a file, tables and a cache of what was run before: `backwater sweep`.
     scheme
         Run only this one of the schemes that the file lists. May be given more than once.
     seeds

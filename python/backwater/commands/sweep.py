@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit, UsageError, require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from backwater.estimating import Work
     from backwater.sweeping.cells import Cell, Shard
     from backwater.sweeping.engine import Engine
     from backwater.sweeping.sweep import Sweep
@@ -51,7 +52,8 @@ def sweep(
     Parameters
     ----------
     file
-        The sweep: a TOML file that names a scenario, axes, seeds.
+        The sweep: a TOML file that names a scenario, axes, seeds. A quick look without a file, without tables and
+        cache: `backwater run --sweep`.
     set_
         Change a key of the scenario in all runs: `--set run.until=2ms`. May be given more than once.
     jobs
@@ -71,7 +73,7 @@ def sweep(
     keep_runs
         Copy the results folder of each run to `runs` in the folder of tables, for `backwater view` and others.
     dry_run
-        Print the runs and which of them are in the cache; run nothing.
+        Print the runs, which of them are in the cache, and about how long the others take; run nothing.
     out
         The folder of the tables; `results/<name of the file>` if not given.
     json_
@@ -86,14 +88,20 @@ def sweep(
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
     engine = engine_of(on, address, jobs)
     plan = plans.of(Document.load(file, "sweep file"))
+    folder = out or Path("results") / file.stem
+    if folder.exists():
+        # Before anything is run, rather than after it.
+        require_folder(folder, "--out")
     with cache_at(cache, wanted=not no_cache) as kept:
         found = Sweep.of(plan, kept, set_ or ())
         missing = found.missing(part)
         done = len(found.mine(part)) - len(missing)
         if dry_run:
-            return _dry(found, part, missing, json_)
+            return _dry(found, part, missing, jobs, json_)
         if not json_:
             _tell(found, part, done, len(missing))
+            if on == "here":
+                _say_if_long(missing, jobs)
         if gather and missing:
             raise UsageError(_not_done(missing))
         found.run(missing, engine, partial(_watching, quiet=json_))
@@ -102,7 +110,7 @@ def sweep(
             return _interrupted(found)
         if part is not None:
             return _of_shard(found, part, counts, json_)
-        return _tables(found, counts, out or Path("results") / file.stem, keep_runs, json_)
+        return _tables(found, counts, folder, keep_runs, json_)
 
 
 def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None:
@@ -141,12 +149,23 @@ def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
         print(f"note: {damaged} damaged in the cache ({found.cache.folder}), done again", file=sys.stderr)
 
 
+def _say_if_long(missing: Sequence[Cell], jobs: int | None) -> None:
+    from backwater import estimate_tables, estimating
+
+    if missing:
+        work = _work(missing, jobs, 1.0)
+        if work.wall_s > estimating.LONG_S:
+            print(estimate_tables.warning(work, "--dry-run"), file=sys.stderr)
+
+
 def _not_done(missing: Sequence[Cell]) -> str:
     some = "; ".join(cell.label for cell in missing[:3]) + ("; …" if len(missing) > 3 else "")
     return f"--gather: {len(missing)} runs are not in the cache: {some}. Run their shards, or do not give --gather"
 
 
-def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], as_json: bool) -> int:
+def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], jobs: int | None, as_json: bool) -> int:
+    from backwater import estimate_tables, estimating
+
     still = {cell.key for cell in missing}
     mine = found.mine(shard)
     runs = [cell for cell in found.cells if cell.key in mine]
@@ -159,7 +178,20 @@ def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], as_json: bo
     for cell in runs:
         print(f"{'to do ' if cell.key in still else 'cached'}  {cell.label}")
     print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
+    if missing:
+        print(estimate_tables.sum_line(_work(missing, jobs, estimating.pace())), file=sys.stderr)
     return Exit.OK
+
+
+def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
+    """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
+    from dataclasses import replace
+
+    from backwater import estimating
+    from backwater.running import cores
+
+    each = [replace(cell.estimate, cpu_s=cell.estimate.cpu_s * slower) for cell in missing]
+    return estimating.together(each, jobs or cores())
 
 
 def _interrupted(found: Sweep) -> int:

@@ -9,13 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core, schemes
+from backwater import _core, estimating, schemes
 from backwater.errors import UsageError
 from backwater.running import Job, functions_of, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.estimating import Estimate
     from backwater.running import Scenario
     from backwater.sweeping.plan import Plan, Seeds
 
@@ -25,10 +26,10 @@ _IRRELEVANT = ("threads", "engine", "seed")
 
 @dataclass(frozen=True)
 class Content:
-    """All that the results of a scenario depend on besides the seed, and what a run will take, in packet hops."""
+    """All that the results of a scenario depend on besides the seed, and what a run will take."""
 
     facts: Mapping[str, Any]
-    cost: float
+    estimate: Estimate
 
     def key(self, seed: int) -> str:
         """A hash of it: 32 hexadecimal digits."""
@@ -47,7 +48,7 @@ class Cell:
     overrides: tuple[str, ...]
     seed: int
     key: str
-    cost: float = 1.0
+    estimate: Estimate
     texts: tuple[str, ...] = ()
 
     @property
@@ -58,9 +59,9 @@ class Cell:
 
     def job(self, out: Path, threads: int | None = None) -> Job:
         """The job that does it."""
-        return Job(
-            self.label, self.scenario, self.overrides, self.seed, out, threads, self.scheme, self.texts, self.cost
-        )
+        name = (self.label, self.scenario, self.overrides, self.seed)
+        # Ranks whose packets are not counted take some time, too.
+        return Job(*name, out, threads, self.scheme, self.texts, max(1e-3, self.estimate.cpu_s))
 
 
 @cache
@@ -84,7 +85,7 @@ def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
         "functions": _own_code(scenario, overrides),
         "core": core_build(),
     }
-    return Content(facts, max(1.0, float(outlook["packet_hops"])))
+    return Content(facts, estimating.from_outlook(outlook))
 
 
 def _own_code(scenario: Scenario, overrides: Sequence[str]) -> list[Any]:
@@ -121,7 +122,7 @@ def of(plan: Plan, overrides: Sequence[str] = ()) -> list[Cell]:
         for scheme, known in zip(found, contents, strict=True):
             for seed in _seeds(plan.scenario, scheme.overrides, plan.seeds):
                 name = (scheme.name, scheme.scenario, scheme.overrides)
-                cells.append(Cell(len(cells), values, *name, seed, known.key(seed), known.cost, texts))
+                cells.append(Cell(len(cells), values, *name, seed, known.key(seed), known.estimate, texts))
     return cells
 
 

@@ -21,7 +21,7 @@ from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.results import Results
 from backwater.stats import t95
-from backwater.sweeping import cells
+from backwater.sweeping import cells, measured
 from backwater.sweeping.cells import Shard, parse_shard
 
 if TYPE_CHECKING:
@@ -341,8 +341,9 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
         lambda run: (run / "entry.json").unlink(),
         lambda run: (run / "more.parquet").write_bytes(b""),
         lambda run: (run / "entry.json").write_text(json.dumps({"key": "0", "files": {}})),
+        lambda run: (run / "entry.json").write_text((run / "entry.json").read_text().replace('ps": 1', 'ps": 2', 1)),
     ],
-    ids=["shorter", "missing", "changed", "no JSON", "no table", "no entry", "more", "other key"],
+    ids=["shorter", "missing", "changed", "no JSON", "no table", "no entry", "more", "other key", "other measure"],
 )
 def test_a_damaged_run_is_not_believed(
     spoil: Callable[[Path], None], here: Path, capsys: pytest.CaptureFixture[str]
@@ -355,6 +356,20 @@ def test_a_damaged_run_is_not_believed(
     for file in Path("before").iterdir():
         assert file.read_bytes() == (Path("after") / file.name).read_bytes()
     assert swept(capsys)["cached"] == 4
+
+
+def test_what_other_code_measured_is_measured_again(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep_scene.write(here)
+    swept(capsys, "--out", "one")
+    really = measured.of
+    monkeypatch.setattr(measured, "of", lambda results: [{**row, "pauses": 77} for row in really(results)])
+    assert swept(capsys, "--out", "same")["cached"] == 4
+    assert Path("same/runs.csv").read_bytes() == Path("one/runs.csv").read_bytes()
+    monkeypatch.setattr(measured, "code", lambda: "another")
+    assert swept(capsys, "--out", "other")["cached"] == 4
+    assert pl.read_csv("other/runs.csv")["pauses"].unique().to_list() == [77]
 
 
 def test_a_run_under_another_name_is_not_believed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

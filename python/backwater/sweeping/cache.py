@@ -2,7 +2,7 @@
 
 ::
 
-    <cache>/runs/3f/3f9a…/   run.json, tables, entry.json (hashes of these files, and the content that made the name)
+    <cache>/runs/3f/3f9a…/   run.json, tables, entry.json (the key, hashes of these files, what was measured)
     <cache>/making/…         runs under way, one folder each, with machine and process in its name
 
 A run moves from one to the other by a single rename, when it is complete and hashed; whoever comes second throws its
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.errors import UsageError, require_folder
 from backwater.results import Results
+from backwater.sweeping import measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +84,14 @@ class Cache:
                 f"run {key} was removed from {self.folder} meanwhile; give the same command again"
             ) from None
 
+    def measured(self, key: str) -> dict[str, Any]:
+        """What :func:`measured.facts` says of a run that is there, without a look at its tables."""
+        entry = _entry(self._home(key))
+        if entry is None or entry["measured"]["code"] != measured.code():
+            return measured.facts(self.open(key))
+        known: dict[str, Any] = entry["measured"]
+        return known
+
     def has(self, key: str) -> bool:
         """Whether a run is there, without a look at its files."""
         return (self._home(key) / _ENTRY).is_file()
@@ -93,8 +102,13 @@ class Cache:
 
     def keep(self, cell: Cell, written: Path) -> Results:
         """Put a complete run into its place; if another process was quicker, its run is taken."""
-        entry = {"key": cell.key, "files": _files(written), "label": cell.label}
-        (written / _ENTRY).write_text(json.dumps(entry), encoding="utf-8")
+        body = {
+            "key": cell.key,
+            "label": cell.label,
+            "files": _files(written),
+            "measured": measured.facts(Results(written)),
+        }
+        (written / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
         home = self._home(cell.key)
         home.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(3):
@@ -155,13 +169,27 @@ class Cache:
 def _whole(home: Path, key: str) -> Results | None:
     """A run that is complete, of this key, with the files that were hashed; None otherwise."""
     try:
-        entry = json.loads((home / _ENTRY).read_text(encoding="utf-8"))
-        if entry["key"] != key or entry["files"] != _files(home):
+        entry = _entry(home)
+        if entry is None or entry["key"] != key or entry["files"] != _files(home):
             return None
         results = Results(home)
-    except (OSError, ValueError, KeyError, TypeError, UsageError):
+    except (OSError, UsageError):
         return None
     return results if results.complete else None
+
+
+def _entry(home: Path) -> dict[str, Any] | None:
+    """What entry.json says, if it is what was written."""
+    try:
+        found = json.loads((home / _ENTRY).read_text(encoding="utf-8"))
+        entry: dict[str, Any] = found["run"]
+        return entry if found["sha256"] == _hash(entry) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _hash(body: Any) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def _files(folder: Path) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from backwater.errors import UsageError
 from backwater.running import Outcome, run_jobs
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Keeper:
         if place is not None and outcome.error is None:
             try:
                 self._cache.keep(self._cells[id(outcome.job)], place)
-            except (OSError, UsageError) as error:
+            except Exception as error:  # noqa: BLE001  a run that cannot be kept must not take the others with it
                 outcome = Outcome(outcome.job, None, error)
                 self.failed[id(outcome.job)] = outcome
         if place is not None and outcome.error is not None:

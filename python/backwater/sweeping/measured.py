@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -53,6 +56,22 @@ DEFAULT = (
 )
 #: Columns that tables have besides those of the axes, which therefore cannot be called so.
 TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *MEASURES)
+
+
+@cache
+def code() -> str:
+    """A hash of the code that measures: what another one measured is measured again."""
+    from backwater import measures
+
+    texts = (Path(str(module)).read_bytes() for module in (__file__, measures.__file__))
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+
+
+def facts(results: Results) -> dict[str, Any]:
+    """What a sweep wants to know of a complete run, as plain values: `rows` of its tables, and its `caveats`."""
+    caveats = [str(caveat) for caveat in results.meta["caveats"]]
+    known = {"status": "complete", "caveats": len(caveats), "digest": results.digest}
+    return {"code": code(), "rows": [row | known for row in of(results)], "caveats": caveats}
 
 
 def of(results: Results) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from backwater import __version__
 from backwater.errors import UsageError, require_folder
 from backwater.running import cores, folder_name
-from backwater.sweeping import cells, measured
+from backwater.sweeping import cells
 from backwater.sweeping.cache import Cache
 
 if TYPE_CHECKING:
@@ -83,17 +83,14 @@ class Sweep:
 
         keys = {cell.key for cell in self.cells} - self.failed
         with ThreadPoolExecutor(cores()) as pool:
-            rows = dict(zip(keys, pool.map(self._rows, keys), strict=True))
+            found = pool.map(self.cache.measured, keys)
+            rows = {key: facts["rows"] for key, facts in zip(keys, found, strict=True)}
         return frame.of(self.plan, self.cells, rows)
-
-    def _rows(self, key: str) -> list[dict[str, Any]]:
-        results = self.cache.open(key)
-        known = {"status": "complete", "caveats": len(results.meta["caveats"]), "digest": results.digest}
-        return [row | known for row in measured.of(results)]
 
     def caveats(self) -> list[str]:
         """What the runs have reservations about, each once."""
-        found = (self.cache.open(cell.key).meta["caveats"] for cell in self.cells if self.cache.has(cell.key))
+        keys = {cell.key for cell in self.cells} - self.failed
+        found = (self.cache.measured(key)["caveats"] for key in keys)
         return sorted({caveat for some in found for caveat in some})
 
     def write(self, made: pl.DataFrame, folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backwater import InvariantError, ScenarioError
 from backwater.errors import UsageError
 from backwater.stats import Estimate, estimate
-from backwater.sweeping import cells, measured
+from backwater.sweeping import cells
 from backwater.sweeping.sweep import Sweep
 from backwater.written import value_text
 
@@ -159,7 +159,7 @@ class Tuning:
         """Its mean over the seeds; raises UsageError if a run has none."""
         found = []
         for cell in some:
-            rows = measured.of(self.cache.open(cell.key))
+            rows = self.cache.measured(cell.key)["rows"]
             row = next(row for row in rows if self.task.traffic in ("", row["traffic"]))
             if row[self.task.objective] is None:
                 raise UsageError(f"{self.task.objective} is not known with seed {cell.seed}: no flow of it finished")

@@ -43,7 +43,7 @@ class Quantity:
         """Another number as this one is written: with its unit, or as a number."""
         if self.unit:
             return f"{decimal(number)}{self.unit}"
-        return int(number) if whole and number.denominator == 1 else float(number)
+        return int(number) if whole and number.denominator == 1 else float(decimal(number))
 
 
 def quantity(found: Any) -> Quantity | None:

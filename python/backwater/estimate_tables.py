@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -9,9 +10,10 @@ from rich.table import Table
 from backwater import estimating, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from backwater.estimating import Estimate, Work
+    from backwater.running import Job
 
 #: How far off the numbers may be; docs/promises.md has the same, test_estimate measures it.
 HONEST = "within a factor of 2; time within 3, and more where congestion changes what is sent"
@@ -48,6 +50,30 @@ def warning(work: Work, option: str = "--estimate") -> str:
     """What is said before runs that take long; `option` is the one that tells more."""
     time, memory = estimating.told_time(work.wall_s), quantity.size(work.memory_bytes)
     return f"this takes about {time} and {memory} of memory; {option} says more, Ctrl-C keeps what is done"
+
+
+#: So many runs are looked at before any is done; of more of them, evenly chosen ones stand for all.
+_FEW = 8
+
+
+def say_if_long(jobs: Sequence[Job], workers: int | None) -> None:
+    """A line before runs that take long. What is wrong with a scenario is left to its run to tell."""
+    from backwater import ScenarioError
+    from backwater.running import cores
+
+    step = -(-len(jobs) // _FEW) or 1
+    known: dict[tuple[object, ...], Estimate] = {}
+    each = []
+    for job in jobs[::step]:
+        # Seeds of the same scenario take the same.
+        key = (job.scenario, job.overrides)
+        try:
+            one = known[key] = known[key] if key in known else estimating.of(job.scenario, job.overrides)
+        except ScenarioError:
+            return
+        each += [one] * step
+    if each and (work := estimating.together(each, workers or cores())).wall_s > estimating.LONG_S:
+        print(warning(work), file=sys.stderr)
 
 
 def as_json(each: Mapping[str, Estimate], work: Work, slower: float) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from backwater import _core, estimate_tables, estimating
 from backwater.cli import main
 from backwater.errors import Exit
 from backwater.estimating import Estimate
-from backwater.running import Scenario
+from backwater.running import Job, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,6 +192,24 @@ def test_a_scenario_that_cannot_run_is_refused_as_by_a_run(
         told.append(capsys.readouterr().err)
     assert told[0] == told[1]
     assert not (tmp_path / "out").exists()
+
+
+def test_of_many_runs_a_few_stand_for_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    looked_at = []
+
+    def of(scenario: Scenario, overrides: Sequence[str]) -> Estimate:
+        looked_at.append((scenario.origin, tuple(overrides)))
+        return _one(100.0, 1e6)
+
+    monkeypatch.setattr(estimating, "of", of)
+    scenario = Scenario(STAR, "star.toml", Path())
+    jobs = [Job("x", scenario, (f"ack.every={number // 10 + 1}",), seed=number) for number in range(40)]
+    estimate_tables.say_if_long(jobs, 4)
+    # Four scenarios at ten seeds each: 4000 s on four cores.
+    assert len(looked_at) == 4
+    assert "this takes about 17 min and 4.00 MB" in capsys.readouterr().err
+    estimate_tables.say_if_long([], 4)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_long_run_is_announced_and_a_short_one_is_not(

@@ -16,6 +16,7 @@ def run_missing(
     todo: Mapping[int, Mapping[str, Job]], done: Callable[[Path], bool], jobs: int | None, *, quiet: bool
 ) -> list[Outcome]:
     """Run the jobs whose folders are not `done`, `jobs` at a time, with a progress line unless `quiet`."""
+    from backwater import estimate_tables
     from backwater.progress import watching
     from backwater.running import run_jobs
 
@@ -23,5 +24,6 @@ def run_missing(
     still = [job for folder, job in every.items() if folder is not None and not done(folder)]
     if not quiet:
         print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
+        estimate_tables.say_if_long(still, jobs)
     with watching(still, quiet=quiet) as watcher:
         return run_jobs(still, jobs, watcher)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -75,6 +74,7 @@ def run(
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
+    from backwater import estimate_tables
     from backwater.progress import watching
     from backwater.running import run_jobs
 
@@ -82,9 +82,9 @@ def run(
     found = _groups(scenario, overrides, scheme or (), sweep or ())
     if estimate:
         return _estimate(found, seeds, jobs, as_json=json_)
-    if not json_:
-        _say_if_long(found, seeds, jobs)
     todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
+    if not json_:
+        estimate_tables.say_if_long(todo, jobs)
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     return _report(outcomes, json_, html)
@@ -118,22 +118,6 @@ def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs
         console.print(f"note: {note}", highlight=False, markup=False)
     console.print(estimate_tables.sum_line(work), highlight=False, markup=False)
     return Exit.OK
-
-
-#: So many groups of runs are looked at before a run.
-_FEW = 8
-
-
-def _say_if_long(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None) -> None:
-    """A line before runs that take long. What is wrong with a scenario is left to the run to tell."""
-    from backwater import ScenarioError, estimate_tables, estimating
-
-    with suppress(ScenarioError):
-        # Of many groups a few stand for all: every estimate reads a scenario and makes its flows.
-        step = -(-len(groups) // _FEW)
-        _, work = _estimates(groups[::step], seeds * step, jobs, 1.0)
-        if work.wall_s > estimating.LONG_S:
-            print(estimate_tables.warning(work), file=sys.stderr)
 
 
 def _pages(outcomes: Sequence[Outcome], wanted: bool, quiet: bool) -> None:

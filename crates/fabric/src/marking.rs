@@ -182,3 +182,14 @@ impl Switch {
         self.ports.queues[at].registers = registers;
     }
 }
+
+/// The detectors in use, each once.
+pub(crate) fn each_once(all: &[Vec<Detector>]) -> Vec<Detector> {
+    let mut detectors: Vec<Detector> = Vec::new();
+    for detector in all.iter().flatten() {
+        if !detectors.contains(detector) {
+            detectors.push(*detector);
+        }
+    }
+    detectors
+}

@@ -181,32 +181,11 @@ impl Host {
         };
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
         sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
-        let connection = sender.connection;
         let spacing = &mut self.spacings[sender.spacing as usize];
+        // One question for most packets, and a place of its own for what the others ask.
         match sender.sent(spacing, due, now, size, wire_time, world) {
             After::Due(next) => self.due[usize::from(class)].replace_first(next),
-            After::Acknowledged => self.silence_first(class),
-            After::Nothing => {
-                packet.seq = sender.last_seq(packet.seq);
-                self.silence_first(class);
-                if self.steps.is_some() {
-                    self.happened(Happened::Sent(pair), now + wire_time);
-                }
-            }
-            After::Message(next) => {
-                packet.seq = sender.last_seq(packet.seq);
-                if self.steps.is_some() {
-                    self.happened(Happened::Sent(pair), now + wire_time);
-                }
-                if self.ranks.is_some() {
-                    self.message_leaves(pair, now + wire_time);
-                }
-                self.connections[connection as usize].sent(next, now + wire_time);
-                match self.next_message(connection, class, now, world) {
-                    Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
-                    None => self.silence_first(class),
-                }
-            }
+            rest => self.rests(rest, pair, &mut packet, now, wire_time, world),
         }
         if world.follows(packet.flow) {
             self.note_injection(packet.flow, due, now, world, post);
@@ -215,6 +194,42 @@ impl Host {
         self.ports.transmit(NIC, &packet, packet.code, now, post);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
+        }
+    }
+
+    /// The queue pair that has just sent `packet` has no next one that is due already.
+    #[inline(never)]
+    fn rests(
+        &mut self,
+        after: After,
+        pair: u32,
+        packet: &mut Packet,
+        now: u64,
+        wire_time: u64,
+        world: &World,
+    ) {
+        let class = packet.class;
+        if !matches!(after, After::Acknowledged) {
+            packet.seq = self.senders[pair as usize].last_seq(packet.seq);
+        }
+        let After::Message(next) = after else {
+            self.silence_first(class);
+            if matches!(after, After::Nothing) && self.steps.is_some() {
+                self.happened(Happened::Sent(pair), now + wire_time);
+            }
+            return;
+        };
+        if self.steps.is_some() {
+            self.happened(Happened::Sent(pair), now + wire_time);
+        }
+        if self.ranks.is_some() {
+            self.message_leaves(pair, now + wire_time);
+        }
+        let connection = self.senders[pair as usize].connection;
+        self.connections[connection as usize].sent(next, now + wire_time);
+        match self.next_message(connection, class, now, world) {
+            Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
+            None => self.silence_first(class),
         }
     }
 

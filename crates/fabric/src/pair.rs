@@ -16,6 +16,7 @@ use crate::window::Window;
 use crate::world::World;
 
 /// When a queue pair may send again.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum After {
     /// Its next packet is due then.
     Due(u64),

@@ -34,6 +34,9 @@ pub(crate) struct Telemetry {
 impl Telemetry {
     /// For the flows whose reaction points want it; `None` if none does.
     pub(crate) fn new(spec: &Spec, flows: &[Flow]) -> Option<Box<Self>> {
+        if !spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()) {
+            return None;
+        }
         let payload = spec.packet.payload.get() as u16;
         let kind = |flow: &Flow| spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
         let mut total = 0;

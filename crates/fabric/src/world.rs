@@ -245,7 +245,7 @@ impl World {
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
             lanes: Lanes::new(change, &classes),
-            detectors: each_once(&spec.switch.detectors),
+            detectors: crate::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&flows),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             flows,
@@ -353,17 +353,6 @@ impl World {
             _ => self.payload,
         }
     }
-}
-
-/// The detectors in use, each once.
-fn each_once(all: &[Vec<Detector>]) -> Vec<Detector> {
-    let mut detectors: Vec<Detector> = Vec::new();
-    for detector in all.iter().flatten() {
-        if !detectors.contains(detector) {
-            detectors.push(*detector);
-        }
-    }
-    detectors
 }
 
 /// A list of what is wanted, or an empty one if nothing is.

@@ -70,6 +70,29 @@ fn hpcc_keeps_the_queue_empty_and_the_link_at_eta() {
     }
 }
 
+/// Jain's index of what `n` flows received from 5 ms to 15 ms: 1 if all the same, 1/n if one had it all.
+fn fairness(n: u32, reaction: ReactionConfig) -> f64 {
+    let received = |at| -> Vec<u64> {
+        let outcome = run_until(long(n, reaction), us(at));
+        outcome.flows.iter().map(|flow| flow.received.get()).collect()
+    };
+    let (before, after) = (received(5_000), received(15_000));
+    let shares: Vec<f64> = before.iter().zip(&after).map(|(before, after)| (after - before) as f64).collect();
+    let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|share| share * share).sum::<f64>());
+    sum * sum / (f64::from(n) * squares)
+}
+
+#[test]
+fn flows_that_share_a_link_get_fair_shares() {
+    // 0.91 is what the Swift paper's §5.5 reports, of 5000 flows; DCTCP's §3.3 and HPCC's §3.4 promise fair shares without a number.
+    for reaction in [dctcp(), swift(), hpcc()] {
+        for n in [2, 8] {
+            let index = fairness(n, reaction);
+            assert!(index > 0.91, "{n} flows under {reaction:?}: {index}");
+        }
+    }
+}
+
 #[test]
 fn a_window_of_one_packet_takes_a_round_trip_per_packet() {
     let mut spec = long(1, dctcp());

@@ -66,6 +66,9 @@ fn messages_that_share_a_queue_pair_are_refused() {
 fn wrong_values_are_shown_at_their_keys() {
     let cases = [
         ("cc.kind=dctcp", "cc.dctcp.g=1.5", "cc.dctcp.g = 1.5"),
+        ("cc.kind=dctcp", "cc.dctcp.add=0B", "cc.dctcp.add = \"0B\""),
+        ("cc.kind=dctcp", "cc.dctcp.min-window=1GB", "cc.dctcp.min-window = 1GB"),
+        ("cc.kind=hpcc", "cc.hpcc.min-window=1MB", "cc.hpcc.min-window = 1MB"),
         ("cc.kind=dctcp", "cc.dctcp.window=10B", "cc.dctcp.window = 10B"),
         ("cc.kind=dctcp", "cc.dctcp.max-window=10B", "cc.dctcp.max-window = 10B"),
         ("cc.kind=swift", "cc.swift.max-mdf=1", "cc.swift.max-mdf = 1"),

@@ -1,23 +1,23 @@
 //! DCTCP for RoCE: the share of marked bytes sets how deep the window is cut, once per round trip.
 //!
-//! Reference: Alizadeh et al.: Data Center TCP (DCTCP) (SIGCOMM 2010), §3.1–3.3; the order of the steps at an ACK is RFC 8257 §3.3.
+//! Reference: Alizadeh et al.: Data Center TCP (DCTCP) (SIGCOMM 2010), §3.1 (the algorithm); the order of the steps at an ACK is RFC 8257 §3.3.
 //!
 //! ```text
 //!   per ACK:     acked += newly;  marked += newly if CE
 //!   per window:  F := marked/acked;  α := (1−g)·α + g·F              (a window ends with the ACK of what was sent when it began)
 //!
 //!   CE and no cut in this window ──▶ W := max(Wmin, W·(1 − α/2));  nothing is added until what is under way has been acknowledged
-//!   else                         ──▶ W := min(Wmax, W + MSS·newly/W)
+//!   else                         ──▶ W := min(Wmax, W + A·newly/W)
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | g | 1 | 1/16 | DCTCP paper §4 |
-//! | α at first | 1 | 1 | RFC 8257 §4.2; the paper does not say |
-//! | MSS | B | a full packet on the wire | TCP's congestion avoidance: one segment per round trip |
+//! | g | 1 | 1/16 | DCTCP paper §4; RFC 8257 §4.2 recommends it |
+//! | α at first | 1 | 1 | RFC 8257 §3.3; the HPCC simulator's DCTCP; the paper does not say |
+//! | A | B | a full packet on the wire | TCP's congestion avoidance: one segment per round trip |
 //! | W at first | B | bandwidth-delay product | RoCE starts at line rate (HPCC simulator's DCTCP); TCP has a slow start instead |
-//! | Wmin | B | one packet | reconstructed: the paper does not say |
-//! | Wmax | B | 4 bandwidth-delay products | reconstructed: what a receive window would be |
-//! | K | B | kmin = kmax of the detector | DCTCP paper §3.1, at the switch |
+//! | Wmin | B | one packet | ours: the paper does not say |
+//! | Wmax | B | 4 bandwidth-delay products | ours: what a receive window would be; 1 in the HPCC simulator |
+//! | K | B | kmin = kmax of the detector | DCTCP paper §3.1 (marking at the switch) |
 //!
 //! Known deviations: no slow start, no delayed ACKs (each packet has its own, which is what the paper's state machine at the receiver
 //! emulates), no losses. Within its window a flow sends at line rate, clocked by its ACKs. UE is not for this controller.
@@ -34,8 +34,12 @@ pub struct DctcpConfig {
     pub g: f64,
     /// α of a new flow.
     pub alpha_initial: f64,
-    /// What one round trip adds to the window, in bytes.
+    /// A full packet on the wire in bytes.
     pub mss: u32,
+    /// A: what one round trip adds to the window, in bytes.
+    pub add: u64,
+    /// Least bytes of a window. One packet is under way even if that is more.
+    pub min: u64,
     /// The window of a new flow in bytes.
     pub initial: u64,
     /// Most bytes of a window.
@@ -45,7 +49,15 @@ pub struct DctcpConfig {
 impl DctcpConfig {
     /// The paper's gain for packets of `mss` bytes in a network with this bandwidth-delay product.
     pub const fn paper(mss: u32, bdp: u64) -> Self {
-        Self { g: 1.0 / 16.0, alpha_initial: 1.0, mss, initial: bdp, max: 4 * bdp }
+        Self {
+            g: 1.0 / 16.0,
+            alpha_initial: 1.0,
+            mss,
+            add: mss as u64,
+            min: mss as u64,
+            initial: bdp,
+            max: 4 * bdp,
+        }
     }
 
     /// Refuses parameters for which the algorithm is not defined.
@@ -58,7 +70,21 @@ impl DctcpConfig {
             "0 to 1",
             "RFC 8257 uses 1",
         )?;
-        window(self.initial, self.max, self.mss)
+        require(
+            self.add > 0,
+            "add",
+            backwater_units::Bytes::new(self.add),
+            "at least 1B",
+            "auto is one packet, as in TCP",
+        )?;
+        window(self.initial, self.max, self.mss)?;
+        require(
+            self.min > 0 && self.min <= self.initial,
+            "min-window",
+            backwater_units::Bytes::new(self.min),
+            "at least 1B and at most window",
+            "auto is one packet",
+        )
     }
 }
 
@@ -89,6 +115,8 @@ pub struct Dctcp {
     /// W in bytes.
     window: f64,
     alpha: f64,
+    /// A full packet on the wire.
+    mss: u32,
     /// Bytes acknowledged in this window, and those of them that carried CE.
     acked: u64,
     marked: u64,
@@ -106,6 +134,7 @@ impl Dctcp {
             pacer: Pacer::new(line),
             window: config.initial as f64,
             alpha: config.alpha_initial,
+            mss: config.mss,
             acked: 0,
             marked: 0,
             ends: 0,
@@ -120,9 +149,14 @@ impl Dctcp {
     }
 
     /// W in bytes.
-    #[inline]
-    pub const fn window(&self) -> f64 {
+    pub const fn bytes(&self) -> f64 {
         self.window
+    }
+
+    /// What may be under way in bytes: W, a packet at least.
+    #[inline]
+    pub fn window(&self) -> f64 {
+        self.window.max(f64::from(self.mss))
     }
 
     /// What the window allows in the latest round-trip time, at most line rate.
@@ -148,12 +182,12 @@ impl Dctcp {
             (self.acked, self.marked, self.ends) = (0, 0, ack.sent);
         }
         if ack.acked > self.recovers {
-            let mss = f64::from(config.mss);
             if is_marked {
-                self.window = (self.window * (1.0 - self.alpha / 2.0)).max(mss);
+                self.window = (self.window * (1.0 - self.alpha / 2.0)).max(config.min as f64);
                 self.recovers = ack.sent;
             } else {
-                self.window = (self.window + mss * ack.newly as f64 / self.window).min(config.max as f64);
+                let added = config.add as f64 * ack.newly as f64 / self.window;
+                self.window = (self.window + added).min(config.max as f64);
             }
         }
         self.window.to_bits() != before.to_bits()

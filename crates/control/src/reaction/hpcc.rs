@@ -1,6 +1,6 @@
 //! HPCC: telemetry of each hop tells how full the path is; the window keeps it just below full.
 //!
-//! Reference: Li et al.: HPCC: High Precision Congestion Control (SIGCOMM 2019), §3.2 and Algorithm 1.
+//! Reference: Li et al.: HPCC: High Precision Congestion Control (SIGCOMM 2019), §3.2 with Algorithm 1, §3.3 (parameters).
 //!
 //! ```text
 //!   per ACK:  per hop i:  txRate := ΔtxBytes/Δts;   u_i := min(qlen, qlen of the ACK before)/(B·T) + txRate/B
@@ -14,15 +14,17 @@
 //!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | η | 1 | 0.95 | HPCC paper §5.1 |
-//! | maxStage | – | 5 | HPCC paper §5.1 |
-//! | `W_AI` | B | 80 B | HPCC paper §5.1 |
+//! | η | 1 | 0.95 | HPCC paper §3.3; `U_TARGET` of its simulator |
+//! | maxStage | – | 5 | HPCC paper §3.3; `MI_THRESH` of its simulator (whose `run.py` sets 0) |
+//! | `W_AI` | B | 80 B | HPCC paper §5.1; 50 Mbit/s in 13 µs, as its simulator's `RATE_AI` has it |
+//! | Wmin | B | 0 | not in the paper; `MIN_RATE`·T in its simulator |
+//! | U at first | 1 | 1 | its simulator; the paper does not say |
 //! | T | ps | unloaded round trip | HPCC paper §3.2 |
 //! | W at first | B | `B_NIC`·T | HPCC paper §3.2: flows start at line rate |
 //!
 //! Known deviations: W is at most `B_NIC`·T (R is at most the line's rate in the HPCC simulator, to the same effect). One packet may
-//! always be under way, spaced by R: below that nothing would be sent that an ACK could open the window by. U of a new flow is 0, and its first ACK, with nothing to compare with, only leaves its telemetry and
-//! begins the first round trip, as in the HPCC simulator. A hop that was not on the path of the ACK before has nothing to compare with
+//! always be under way, spaced by R: below that nothing would be sent that an ACK could open the window by. A flow's first ACK, with
+//! nothing to compare with, only leaves its telemetry and begins the first round trip, as in the HPCC simulator. A hop that was not on the path of the ACK before has nothing to compare with
 //! either; a path that changed in all hops leaves U alone (HPCC paper §4.1: state of another path is thrown away).
 use backwater_units::{Bytes, Rate, Span, Time};
 
@@ -39,6 +41,8 @@ pub struct HpccConfig {
     pub max_stage: u32,
     /// `W_AI` in bytes.
     pub add: f64,
+    /// Least W in bytes.
+    pub min: f64,
     /// T.
     pub base_rtt: Span,
     /// A full packet on the wire.
@@ -50,7 +54,8 @@ pub struct HpccConfig {
 impl HpccConfig {
     /// The paper's values for packets of `mss` bytes and a round trip of `base_rtt` between hosts on links of rate `line`.
     pub const fn paper(mss: u32, line: Rate, base_rtt: Span) -> Self {
-        Self { eta: 0.95, max_stage: 5, add: 80.0, base_rtt, mss, initial: line.bytes_in(base_rtt).get() }
+        let initial = line.bytes_in(base_rtt).get();
+        Self { eta: 0.95, max_stage: 5, add: 80.0, min: 0.0, base_rtt, mss, initial }
     }
 
     /// Refuses parameters for which the algorithm is not defined.
@@ -82,6 +87,13 @@ impl HpccConfig {
             self.base_rtt,
             "long enough for one packet at line rate",
             "auto is the round trip of an empty network",
+        )?;
+        require(
+            (0.0..=self.initial as f64).contains(&self.min),
+            "min-window",
+            Bytes::new(self.min as u64),
+            "at most the line's rate times base-rtt",
+            "the HPCC paper has none: 0B",
         )
     }
 }
@@ -111,7 +123,7 @@ impl Hpcc {
             line,
             window,
             reference: window,
-            utilisation: 0.0,
+            utilisation: 1.0,
             stage: 0,
             updated: 0,
             mss: config.mss,
@@ -195,7 +207,7 @@ impl Hpcc {
     fn compute_window(&mut self, config: &HpccConfig, update: bool) {
         let multiplies = self.utilisation >= config.eta || self.stage >= config.max_stage;
         let from = if multiplies { self.reference / (self.utilisation / config.eta) } else { self.reference };
-        self.window = (from + config.add).min(config.initial as f64);
+        self.window = (from + config.add).max(config.min).min(config.initial as f64);
         if update {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;

@@ -1,7 +1,7 @@
 //! Swift: the window follows the delay of each ACK, around a target that knows the path's length and the window's size.
 //!
-//! Reference: Kumar et al.: Swift: Delay is Simple and Effective for Congestion Control in the Datacenter (SIGCOMM 2020), §3.1
-//! (Algorithm 1), §3.2 (pacing below one packet) and §3.5 (target delay).
+//! Reference: Kumar et al.: Swift: Delay is Simple and Effective for Congestion Control in the Datacenter (SIGCOMM 2020), Algorithm 1,
+//! §3.2 (the window), §3.4 (below one packet: pacing) and §3.5 (target delay).
 //!
 //! ```text
 //!   target := base + hops·ħ + max(0, min(a/√W + b, range))      a = range/(1/√Wlow − 1/√Whigh),  b = −a/√Whigh
@@ -14,20 +14,20 @@
 //!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | ai | packets per round trip | 1 | reconstructed: the paper gives no number; csg-htsim's Swift |
-//! | β | 1 | 0.8 | csg-htsim's Swift; the paper gives no number |
-//! | mdf | 1 | 0.5 | csg-htsim's Swift; the paper gives no number |
-//! | base | ps | 2 ħ | reconstructed: the two ends' links; the paper tunes it to its own network |
-//! | ħ | ps | unloaded round trip / links of the path | reconstructed: the target is one hop's share above the empty network's |
-//! | range | ps | 5 base | csg-htsim's Swift |
-//! | Wlow, Whigh | packets | 0.1, 100 | csg-htsim's Swift; the paper's §3.5 has the same order of magnitude |
-//! | W at first | packets | bandwidth-delay product | RoCE starts at line rate; the paper does not say |
-//! | Wmin | packets | 0.01 | reconstructed: the paper wants thousands of flows on one link (§3.2) |
-//! | Wmax | packets | 4 bandwidth-delay products | reconstructed |
+//! | ai | packets per round trip | 1 | not published; csg-htsim, which calls it a guess |
+//! | β | 1 | 0.8 | not published; csg-htsim, which calls it a guess |
+//! | mdf | 1 | 0.5 | not published; csg-htsim, which calls it a guess |
+//! | base | ps | 2 ħ | ours: one hop has two links; Swift paper §5.1 tunes it (15 to 70 µs) where hosts take most of the time |
+//! | ħ | ps | unloaded round trip / links of the path | ours: with base the target is one link's share above the empty network's |
+//! | range | ps | 5 base | not published; csg-htsim |
+//! | Wlow, Whigh | packets | 0.1, 100 | not published; csg-htsim |
+//! | W at first | packets | bandwidth-delay product | ours: RoCE starts at line rate; Swift paper §3.2: of little effect there, flows live long |
+//! | Wmin | packets | 0.001 | Swift paper §3.4 |
+//! | Wmax | packets | 4 bandwidth-delay products | ours; the paper gives no number |
 //!
-//! Known deviations: one delay for fabric and endpoint, as the hosts here take no time of their own; no losses. The last decrease is
-//! noted when W has become less; the paper's listing notes it whenever W has not become more, and then an ACK that may not decrease
-//! would put the next decrease off.
+//! Known deviations: one delay for fabric and endpoint (the paper's §3.3 has a window for each), as the hosts here take no time of
+//! their own; no losses. The last decrease is noted when W has become less; the paper's listing notes it whenever W has not become
+//! more (lines 27 and 28), and then an ACK that may not decrease would put the next decrease off.
 use backwater_units::{Rate, Span, Time};
 
 use super::Pacer;
@@ -79,7 +79,7 @@ impl SwiftConfig {
             low: 0.1,
             high: 100.0,
             mss,
-            min: 0.01,
+            min: 0.001,
             initial: bdp,
             max: 4 * bdp,
         }
@@ -128,7 +128,7 @@ impl SwiftConfig {
             "min-window",
             self.min,
             "above 0 and at most 1",
-            "a flow without a window never ends; use 0.01",
+            "a flow without a window never ends; Swift uses 0.001",
         )?;
         dctcp::window(self.initial, self.max, self.mss)
     }

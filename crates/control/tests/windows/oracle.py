@@ -72,7 +72,7 @@ def swift(rng: random.Random) -> None:
     # Swift paper, Algorithm 1 and section 3.5
     ai, beta, max_mdf = 1.0, 0.8, 0.5
     base, hop, fs_range = 6_000_000, 1_500_000, 30_000_000
-    fs_min, fs_max, least, most = 0.1, 100.0, 0.01, 400_000 / MSS
+    fs_min, fs_max, least, most = 0.1, 100.0, 0.001, 400_000 / MSS
     fs_alpha = fs_range / (1 / math.sqrt(fs_min) - 1 / math.sqrt(fs_max))
     fs_beta = -fs_alpha / math.sqrt(fs_max)
     cwnd, t_last_decrease = 100_000 / MSS, None
@@ -109,7 +109,7 @@ def hpcc(rng: random.Random) -> None:
     window = reference = float(int(w_init))
     flow = Flow(window)
     links: list[tuple[int, int, int]] | None = None
-    u_total, inc_stage, last_update = 0.0, 0, 0
+    u_total, inc_stage, last_update = 1.0, 0, 0
     now, rows = 0, []
     at, sent, queue = [0, 100_000, 200_000], [0, 0, 0], [0, 0, 0]
     for step in range(900):

@@ -95,6 +95,7 @@ pub(super) fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> React
                 eta: hpcc.eta,
                 max_stage: hpcc.max_stage,
                 add: hpcc.wai.0.get() as f64,
+                min: hpcc.min_window.0.get() as f64,
                 base_rtt,
                 mss,
                 initial: unloaded.line.bytes_in(base_rtt).get(),
@@ -107,6 +108,8 @@ pub(super) fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> React
                 g: dctcp.g,
                 alpha_initial: dctcp.alpha_initial,
                 mss,
+                add: or_auto(dctcp.add, Bytes::new(u64::from(mss))).get(),
+                min: or_auto(dctcp.min_window, Bytes::new(u64::from(mss))).get(),
                 initial,
                 max,
             })

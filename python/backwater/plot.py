@@ -32,8 +32,8 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
 
-#: One colour per way of detecting congestion, alone or with isolation, and per controller with it; per policy of PUTs;
-#: the same on PFC; per strategy of PFT, whose best one stands for it.
+#: One colour per way of detecting congestion, alone or with isolation; per controller, with it and without; per policy
+#: of PUTs; the same on PFC; per strategy of PFT, whose best one stands for it.
 SCHEME_COLOURS = {
     "ECN": BLUE,
     "TCD": PURPLE,
@@ -44,6 +44,9 @@ SCHEME_COLOURS = {
     "DCQCN+TCD": PURPLE,
     "TIMELY": ORANGE,
     "TIMELY+TCD": GREEN,
+    "Swift": WINE,
+    "DCTCP": SKY,
+    "HPCC": VERMILLION,
     "IB CC": GREY,
     "IB CC+TCD": PURPLE,
     "dcqcn": BLUE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -197,10 +198,125 @@ def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
     assert run.flows.collect().height == 2
 
 
+#: What `run.py --cc hp --bw 100` and `--cc dctcp --bw 100` of the simulator write, but for files and link down.
+WINDOWS = """CC_MODE 3
+TOPOLOGY_FILE topo.txt
+FLOW_FILE flows.txt
+SIMULATOR_STOP_TIME 2.01
+PACKET_PAYLOAD_SIZE 1000
+EWMA_GAIN 0.0625
+RATE_AI 40Mb/s
+MIN_RATE 1000Mb/s
+DCTCP_RATE_AI 615Mb/s
+L2_ACK_INTERVAL 1
+HAS_WIN 1
+GLOBAL_T 1
+VAR_WIN 1
+FAST_REACT 1
+U_TARGET 0.95
+MI_THRESH 0
+INT_MULTI 4
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+RATE_BOUND 1
+ACK_HIGH_PRIO 0
+KMAX_MAP 1 100000000000 300
+KMIN_MAP 1 100000000000 300
+PMAX_MAP 1 100000000000 1.0
+BUFFER_SIZE 32
+"""
+
+
+def test_hpcc_of_the_hpcc_simulator_becomes_ours_with_its_base_round_trip(tmp_path: Path) -> None:
+    file = _config(tmp_path, WINDOWS)
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.OK
+    run = _run(tmp_path / "made")
+    resolved = run.meta["scenario"]
+    # Two links of 1000 ns there and back, and 1000 B at 100 Gbps on each: 4 us and 2 times 80 ns.
+    assert resolved["cc"]["hpcc"]["base-rtt"] in ("4160ns", "4.16us")
+    assert (resolved["cc"]["hpcc"]["eta"], resolved["cc"]["hpcc"]["max-stage"]) == (0.95, 0)
+    # 40 Mbit/s for 4160 ns are 20.8 B, 1 Gbit/s are 520 B.
+    assert (resolved["cc"]["hpcc"]["wai"], resolved["cc"]["hpcc"]["min-window"]) == ("21B", "520B")
+    # 48 B and 42 B of telemetry; 46 B and 42 B of telemetry, in the class of the data.
+    assert (resolved["packet"]["header"], resolved["ack"]["size"], resolved["ack"]["priority"]) == ("90B", "88B", 3)
+    assert run.flows.collect().height == 2
+
+
+def test_dctcp_of_the_hpcc_simulator_becomes_ours_with_its_windows(tmp_path: Path) -> None:
+    file = _config(tmp_path, WINDOWS.replace("CC_MODE 3", "CC_MODE 8"))
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.OK
+    run = _run(tmp_path / "made")
+    dctcp = run.meta["scenario"]["cc"]["dctcp"]
+    # 12.5 B/ns for 4160 ns; 615 Mbit/s for 4160 ns are 319.8 B.
+    assert (dctcp["g"], dctcp["add"], dctcp["min-window"]) == (0.0625, "320B", "520B")
+    assert dctcp["window"] == dctcp["max-window"] == "52KB"
+    assert [row["kmin"] for row in run.meta["scenario"]["switch"]["detector"]["by-rate"]] == ["300KB"]
+    assert run.flows.collect().height == 2
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("CC_MODE 1", "CC_MODE 10", "line 2: CC_MODE 10 is not one of 1 (dcqcn), 7 (timely)"),
+        ("HAS_WIN 1", "HAS_WIN 0", "line 11: HAS_WIN 0 with CC_MODE 3: without a window"),
+        ("GLOBAL_T 1", "GLOBAL_T 0", "line 12: GLOBAL_T 0 with CC_MODE 3: a T of its own"),
+        ("VAR_WIN 1\n", "", "VAR_WIN is missing, which there means VAR_WIN 0, with CC_MODE 3"),
+        ("FAST_REACT 1", "FAST_REACT 0", "line 14: FAST_REACT 0 with CC_MODE 3: one reaction per round trip"),
+        ("MULTI_RATE 0", "MULTI_RATE 1", "line 18: MULTI_RATE 1 with CC_MODE 3: one rate per hop"),
+        ("SAMPLE_FEEDBACK 0", "SAMPLE_FEEDBACK 1", "line 19: SAMPLE_FEEDBACK 1 with CC_MODE 3: telemetry"),
+        ("RATE_BOUND 1", "RATE_BOUND 0", "line 20: RATE_BOUND 0 with CC_MODE 3: a sender without a pace"),
+        ("L2_ACK_INTERVAL 1", "L2_ACK_INTERVAL 4", "line 10: L2_ACK_INTERVAL 4 with CC_MODE 3: windows want an ACK"),
+        ("RATE_AI 40Mb/s\n", "", "RATE_AI is missing; the simulator does not start without it"),
+        ("U_TARGET 0.95", "U_TARGET most", "line 15: U_TARGET 'most' is not one number from 0"),
+    ],
+)
+def test_what_our_windows_cannot_be_is_refused_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, message: str
+) -> None:
+    file = _config(tmp_path, WINDOWS.replace(before, after, 1))
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.BAD_INPUT
+    assert f"{file}: {message}" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ("four 1 3", "line 1: not the numbers of nodes, switches and links"),
+        ("2 0 1\n0 1 100Gbps soon 0\n", "line 2: not a link such as"),
+        ("2 0 1\n0 1 0Gbps 1us 0\n", "line 2: a link of rate 0"),
+        ("2 0 1\n0 0 1Gbps 1us 0\n", "no two hosts are connected"),
+        ("9999999 0 1\n", "line 1: 9999999 nodes; allowed: 1 to 1000000"),
+    ],
+)
+def test_a_topology_without_a_base_round_trip_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], network: str, message: str
+) -> None:
+    file = _config(tmp_path, WINDOWS)
+    (tmp_path / "topo.txt").write_text(network)
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.BAD_INPUT
+    assert f"{tmp_path / 'topo.txt'}: {message}" in capsys.readouterr().err
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.sampled_from(WINDOWS.splitlines())), st.text("0123 \nGbpsnu.-", max_size=60))
+def test_any_config_with_windows_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, without: set[str], network: str
+) -> None:
+    lines = [line for line in WINDOWS.splitlines() if line not in without]
+    file = _config(tmp_path_factory.getbasetemp(), "\n".join(lines) or " ")
+    file.with_name("topo.txt").write_text(network or " ")
+    with contextlib.suppress(UsageError):
+        assert set(hpcc.load(file).files) == {"scenario.toml", "topology.txt", "flow.txt"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "CC_MODE 1",
+            "CC_MODE 10",
+            "line 2: CC_MODE 10 is not one of 1 (dcqcn), 3 (hpcc), 7 (timely), 8 (dctcp)",
+        ),
         ("CC_MODE 1", "CC_MODE fast", "line 2: CC_MODE 'fast' is not one number from 0"),
         ("CC_MODE 1", "CC_MODE", "line 2: CC_MODE has no value"),
         ("CC_MODE 1", "cc-mode 1", "line 2: 'cc-mode' is no key such as CC_MODE"),

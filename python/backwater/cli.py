@@ -128,7 +128,14 @@ def app() -> App:
     """The command line as cyclopts knows it: the tables above."""
     from cyclopts import App
 
-    made = App(name="backwater", help=ABOUT, version=f"backwater {__version__}", result_action="return_value")
+    made = App(
+        name="backwater",
+        help=ABOUT,
+        version=f"backwater {__version__}",
+        result_action="return_value",
+        # Ctrl-C is for `main`, which has an exit code for it; cyclopts would leave with its own.
+        suppress_keyboard_interrupt=False,
+    )
     for path, summary in COMMANDS:
         made.command(f"backwater.commands.{path}", name=overview.name(path), help=summary)
     for name, about, members in GROUPS:

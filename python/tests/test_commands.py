@@ -103,6 +103,17 @@ def test_a_bug_is_told_without_a_traceback(monkeypatch: pytest.MonkeyPatch, caps
     assert "Traceback" not in shown
 
 
+def test_ctrl_c_anywhere_in_a_command_has_the_exit_code_of_interrupted_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pressed(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("backwater.explaining.find", pressed)
+    assert main(["explain", "slowdown"]) == Exit.CAVEATS
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 def test_json_of_commands_that_need_no_run_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     for given in (["schema"], ["pfc", "headroom", "--rate", "40Gbps", "--delay", "4us"]):
         assert main([*given, "--json"]) == Exit.OK

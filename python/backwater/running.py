@@ -161,8 +161,16 @@ class _Pool:
             outcome = Outcome(job, None, KeyboardInterrupt() if self.stop.is_set() else told)
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
+        return self._finished(outcome)
+
+    def _finished(self, outcome: Outcome) -> Outcome:
         if self.watcher:
-            self.watcher.finished(outcome)
+            try:
+                self.watcher.finished(outcome)
+            except KeyboardInterrupt as interrupt:
+                # Polars at work in this thread takes Ctrl-C for itself, and the main thread hears nothing of it.
+                self.stop.set()
+                return Outcome(outcome.job, None, interrupt)
         return outcome
 
     def _report(self, job: Job, progress: _core.Progress, functions: Functions | None) -> None:

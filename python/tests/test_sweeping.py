@@ -430,3 +430,23 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_folder() == Path("/var/cache/backwater")
     monkeypatch.setenv("BACKWATER_CACHE", "/scratch/runs")
     assert default_folder() == Path("/scratch/runs")
+
+
+def test_ctrl_c_that_comes_while_a_run_is_measured_stops_the_sweep(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Polars takes the signal while it works, and raises in the thread that called it.
+    really, calls = measured.of, list[str]()
+
+    def of(results: Results) -> list[dict[str, Any]]:
+        calls.append(results.digest)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return really(results)
+
+    sweep_scene.write(here, sweep_scene.SWEEP.replace("seeds = 2", "seeds = 20"))
+    monkeypatch.setattr(measured, "of", of)
+    assert main(["sweep", "loads.toml", "--jobs", "1"]) == Exit.CAVEATS
+    assert "interrupted: 1 of 40 runs done and kept; the same command does the rest" in capsys.readouterr().err
+    assert len(list(Path("cache").glob("runs/*/*"))) == 1
+    assert not list(Path("cache/making").iterdir())

@@ -58,6 +58,11 @@ class Keeper:
         if place is not None and outcome.error is None:
             try:
                 self._cache.keep(self._cells[id(outcome.job)], place)
+            except KeyboardInterrupt as interrupt:
+                shutil.rmtree(place, ignore_errors=True)
+                if self._watcher:
+                    self._watcher.finished(Outcome(outcome.job, None, interrupt))
+                raise
             except Exception as error:  # noqa: BLE001  a run that cannot be kept must not take the others with it
                 outcome = Outcome(outcome.job, None, error)
                 self.failed[id(outcome.job)] = outcome

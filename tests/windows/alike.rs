@@ -1,12 +1,12 @@
 //! Incasts and permutations with windows have one course: whatever the engine, batching, threads.
-use backwater_control::reaction::ReactionConfig;
+use backwater_control::reaction::{HpccConfig, ReactionConfig};
 use backwater_fabric::{Kind, Spec};
 use backwater_topology::generate;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Span, Time};
 use scene::{flow, try_run, us};
 
-use crate::settings::{LINE, dctcp, hpcc, swift, windowed};
+use crate::settings::{LINE, ROUND_TRIP, dctcp, hpcc, swift, windowed};
 
 fn fabric(reaction: ReactionConfig) -> Spec {
     let network = generate::leaf_spine(4, 2, 4, LINE, None, Span::from_us(1)).expect("a leaf-spine");
@@ -19,7 +19,9 @@ fn fabric(reaction: ReactionConfig) -> Spec {
 
 #[test]
 fn each_engine_with_any_threads_tells_one_story() {
-    for reaction in [dctcp(), swift(), hpcc()] {
+    // Packets of half the size that the controller thinks are twice as many under way, each with telemetry of its own.
+    let halves = ReactionConfig::Hpcc(HpccConfig::paper(2000, LINE, ROUND_TRIP));
+    for reaction in [dctcp(), swift(), hpcc(), halves] {
         let course = |kind, batching| {
             let mut spec = fabric(reaction);
             spec.batching = batching;

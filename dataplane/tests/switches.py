@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SWITCH = os.environ.get("BACKWATER_SWITCH", str(ROOT / "target/dataplane/plain/backwater-switch"))
 PATIENCE_S = 30.0
+ETH_P_ALL = 3
 
 
 def wait_until(true: Any, what: str, seconds: float = PATIENCE_S) -> None:
@@ -150,8 +151,9 @@ def cable(name: str) -> Cable:
     ip("link", "add", inside, "type", "veth", "peer", "name", outside)
     quiet(inside)
     quiet(outside)
-    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-    raw.bind((outside, 0))
+    # Without a protocol until it is bound: before that a socket hears all interfaces.
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    raw.bind((outside, ETH_P_ALL))
     return Cable(inside, outside, raw)
 
 

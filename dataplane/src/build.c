@@ -1,6 +1,7 @@
 /* See build.h. */
 #include "build.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,10 @@
 #include "switch.h"
 
 #define PORTS_MOST 64
+/* 32 B each, per flow. */
+#define WINDOWS_MOST (UINT64_C(1) << 20)
+/* Windows of a run that goes on until it is stopped; what comes later is counted in the last one. */
+#define WINDOWS_WITHOUT_END 1024
 
 /* A remote node is a station of another process: flows know its address, nothing of it is here. */
 enum { KIND_SWITCH, KIND_SENDER, KIND_RECEIVER, KIND_REMOTE };
@@ -157,6 +162,13 @@ static struct node *make_sender(struct plan *plan, struct bed *bed, uint32_t ind
 	return sender_make(&made, bed->pool);
 }
 
+static uint64_t windows_of(const struct bw_testbed *config)
+{
+	if (!config->duration_ps)
+		return WINDOWS_WITHOUT_END;
+	return config->duration_ps / config->window_ps + (config->duration_ps % config->window_ps != 0);
+}
+
 static struct node *make_receiver(struct plan *plan, struct bed *bed, uint32_t index)
 {
 	const struct bw_testbed *config = plan->config;
@@ -168,7 +180,7 @@ static struct node *make_receiver(struct plan *plan, struct bed *bed, uint32_t i
 		.ip = node->ip,
 		.flows = flows,
 		.window_ps = config->window_ps,
-		.window_count = config->duration_ps ? (unsigned)((config->duration_ps + config->window_ps - 1) / config->window_ps) : 1024,
+		.window_count = (unsigned)windows_of(config),
 		.cnp_interval_ps = node->cnp ? node->cnp_interval_ps : 0,
 		.cnp_priority = node->cnp_priority,
 	};
@@ -270,6 +282,12 @@ static bool start_clock(struct bed *bed, const struct bw_testbed *config)
 bool plan_build(struct plan *plan, struct bed *bed, const struct bw_testbed *config)
 {
 	*plan = (struct plan){ .config = config };
+	if (windows_of(config) > WINDOWS_MOST) {
+		fprintf(stderr, "run.window: %" PRIu64 " windows of %" PRIu64 " ns; allowed: at most %" PRIu64
+			" in a run: a longer window, or a shorter duration\n",
+			windows_of(config), config->window_ps / PS_PER_NS, WINDOWS_MOST);
+		return false;
+	}
 	if (!bed_init(bed, config->frames, config->frame_bytes, config->seed))
 		return false;
 	bed->duration_ps = config->duration_ps;

@@ -71,6 +71,13 @@ bool device_is_pci(const char *device)
 	return sscanf(device, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4;
 }
 
+static bool is_memif(uint16_t id)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(id, &info) == 0 && strncmp(info.driver_name, "net_memif", 9) == 0;
+}
+
 static int configure(uint16_t id, struct rte_mempool *pool)
 {
 	struct rte_eth_dev_info info;
@@ -91,7 +98,7 @@ static int configure(uint16_t id, struct rte_mempool *pool)
 	if (ready)
 		error = rte_eth_dev_start(id);
 	/* A memif client whose server is not there yet: device_wait_for_link() starts it again. */
-	if (error && ready && strncmp(info.driver_name, "net_memif", 9) == 0)
+	if (error && ready && is_memif(id))
 		error = 0;
 	if (error == 0)
 		/* A switch takes what is not addressed to it; not every virtual device knows of addresses. */
@@ -126,10 +133,13 @@ bool device_is_up(uint16_t device)
 
 bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile bool *stop)
 {
+	/* A card would begin to train its link anew each time. */
+	bool again = is_memif(device);
+
 	for (unsigned waited_ms = 0; !device_is_up(device); waited_ms++) {
 		if (waited_ms >= timeout_ms || *stop)
 			return false;
-		if (waited_ms % RETRY_MS == RETRY_MS - 1) {
+		if (again && waited_ms % RETRY_MS == RETRY_MS - 1) {
 			rte_eth_dev_stop(device);
 			rte_eth_dev_start(device);
 		}

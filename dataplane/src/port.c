@@ -93,24 +93,30 @@ unsigned port_receive(struct port *port, uint64_t now_ps, struct rte_mbuf **fram
 	return kept;
 }
 
+enum drop_reason port_refusal(const struct port *port, unsigned priority, uint32_t bytes)
+{
+	uint8_t bit = (uint8_t)(1 << priority);
+
+	if (unlikely(port->wire.down))
+		return DROP_LINK_DOWN;
+	if (unlikely(port->storming & bit) && port->config.watchdog_action == WATCHDOG_DROP)
+		return DROP_WATCHDOG;
+	if (unlikely(!(port->config.lossless & bit) && port->config.lossy_queue_bytes &&
+		     port->lanes[priority].bytes + bytes > port->config.lossy_queue_bytes))
+		return DROP_QUEUE;
+	return DROP_REASON_COUNT;
+}
+
 bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
 	struct frame *frame = frame_of(mbuf);
 	struct lane *lane = &port->lanes[frame->priority];
 	uint8_t bit = (uint8_t)(1 << frame->priority);
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
+	enum drop_reason refusal = port_refusal(port, frame->priority, bytes);
 
-	if (unlikely(port->wire.down)) {
-		port_drop(port, mbuf, DROP_LINK_DOWN, now_ps);
-		return false;
-	}
-	if (unlikely(port->storming & bit) && port->config.watchdog_action == WATCHDOG_DROP) {
-		port_drop(port, mbuf, DROP_WATCHDOG, now_ps);
-		return false;
-	}
-	if (unlikely(!(port->config.lossless & bit) && port->config.lossy_queue_bytes &&
-		     lane->bytes + bytes > port->config.lossy_queue_bytes)) {
-		port_drop(port, mbuf, DROP_QUEUE, now_ps);
+	if (unlikely(refusal != DROP_REASON_COUNT)) {
+		port_drop(port, mbuf, refusal, now_ps);
 		return false;
 	}
 	if (!lane->queue.head) {

@@ -100,6 +100,9 @@ void port_init(struct port *port, const struct port_config *config, struct holds
 /* Frames for the node; what is for the port itself is taken in, what cannot be passed on is counted and freed. */
 unsigned port_receive(struct port *port, uint64_t now_ps, struct rte_mbuf **frames, unsigned most);
 
+/* Why the egress queue of a priority would not take a frame of so many bytes now; DROP_REASON_COUNT if it would. */
+enum drop_reason port_refusal(const struct port *port, unsigned priority, uint32_t bytes);
+
 /* Takes a frame into the egress queue of its priority, or counts it as dropped and frees it. Returns whether it was taken. */
 bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
 

@@ -74,14 +74,15 @@ static bool emit(struct sender *sender, struct flow *flow, uint64_t at_ps)
 	return true;
 }
 
-/* A flow without a rate keeps a few packets in the queue. */
+/* A flow without a rate keeps a few packets in the queue, and makes none that the port would not take. */
 static unsigned top_up(struct sender *sender, struct flow *flow, uint64_t now_ps)
 {
-	unsigned sent = 0;
+	unsigned sent = 0, priority = flow->config.path.priority;
 
 	if (now_ps < flow->config.start_ps)
 		return 0;
-	while (!has_ended(flow) && waiting(sender, flow) < BACKLOG_PACKETS) {
+	while (!has_ended(flow) && waiting(sender, flow) < BACKLOG_PACKETS &&
+	       port_refusal(&sender->port, priority, flow->frame_bytes) == DROP_REASON_COUNT) {
 		if (!emit(sender, flow, flow->number ? now_ps : flow->config.start_ps))
 			break;
 		sent++;

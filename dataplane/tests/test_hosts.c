@@ -149,6 +149,27 @@ static void a_flow_without_a_rate_fills_the_link(void)
 	finish(sender, receiver);
 }
 
+/* A link that is down, a lossy queue with room for two frames: nothing is made that would be lost, and time goes on. */
+static void a_flow_without_a_rate_waits_for_a_port_that_takes_nothing(void)
+{
+	struct node *sender = make_sender((struct flow_config){ .stop_ps = UINT64_MAX, .size_bytes = 1000 * PAYLOAD_BYTES });
+	struct node *receiver = make_receiver();
+	struct port *port = &sender->ports[0];
+
+	CHECK(!wire_join(&port->wire, &receiver->ports[0].wire, "down"));
+	port->config.lossy_queue_bytes = 2500;
+	port->wire.down = true;
+	uint64_t now_ps = visit(sender, receiver, 0, PS_PER_MS);
+
+	CHECK_EQ(said(sender, "packets", 0), 0);
+	port->wire.down = false;
+	visit(sender, receiver, now_ps, 2 * PS_PER_MS);
+	CHECK_EQ(said(sender, "packets", 0), 1000);
+	CHECK_EQ(said(receiver, "packets", 0), 1000);
+	CHECK_EQ(port->count.drops[DROP_QUEUE] + port->count.drops[DROP_LINK_DOWN], 0);
+	finish(sender, receiver);
+}
+
 /* Half of a millisecond behind a closed gate: at 1 Gbps that costs 57 or 58 of 115 packets. */
 static void what_is_held_up_is_lost_or_made_up_for(bool catch_up, uint64_t least, uint64_t most)
 {
@@ -297,6 +318,7 @@ int main(void)
 	pool = start_eal(4095);
 	RUN(packets_arrive_when_they_should);
 	RUN(a_flow_without_a_rate_fills_the_link);
+	RUN(a_flow_without_a_rate_waits_for_a_port_that_takes_nothing);
 	RUN(what_is_held_up_is_lost);
 	RUN(what_is_held_up_is_made_up_for);
 	RUN(numbers_that_are_left_out_are_counted);

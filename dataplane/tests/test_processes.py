@@ -249,6 +249,12 @@ def test_who_waits_for_a_peer_in_vain_says_so(start: Callable[..., switches.Swit
     assert "no link within 300 ms: is the other end running?" in one.errors
 
 
+def test_windows_without_number_are_refused(start: Callable[..., switches.Switch]) -> None:
+    one = start(bed().replace('"1ms"', '"1us"', 1), "--duration", "4294967296us")
+    assert one.process.wait(30) == 2
+    assert "run.window: 4294967296 windows of 1000 ns; allowed: at most 1048576 in a run" in one.errors
+
+
 @pytest.mark.parametrize("device", ["net_null{},size=64", "net_tap{}"])
 def test_other_devices_open_and_close(start: Callable[..., switches.Switch], device: str) -> None:
     ports = "".join(f'[[port]]\nnode = "T0"\ndevice = "{device.format(i)}"\n' for i in range(2))

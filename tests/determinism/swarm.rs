@@ -5,7 +5,8 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching, ThrottleSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching,
+    ThrottleSpec,
 };
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -154,6 +155,7 @@ impl Case {
             spec.pairs[0].reaction = window;
             spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: Some(7) });
         }
+        spec.switch.balancing = self.balancing();
         if let Some(segment) = self.timely {
             let size = Bytes::new(64);
             spec.pairs.push(PairSpec {
@@ -169,6 +171,17 @@ impl Case {
             spec.pair_of = vec![0, 1];
         }
         spec
+    }
+
+    /// How switches spread packets. HPCC compares what one link told two packets.
+    fn balancing(&self) -> Balancing {
+        match self.seed / 3 % 8 {
+            _ if matches!(self.window, Some(ReactionConfig::Hpcc(_))) => Balancing::Ecmp,
+            0 => Balancing::Spray,
+            1 => Balancing::Flowlet { gap: Span::from_ps(self.seed % 5_000_000) },
+            2 | 3 => Balancing::Adaptive,
+            _ => Balancing::Ecmp,
+        }
     }
 
     /// Flow control, in switches with `buffer` bytes.
@@ -235,6 +248,8 @@ proptest! {
         let flows = spec.flows.clone();
         let reference = fingerprint(spec, Kind::Heap, until);
         match &reference {
+            // With many ways a flow can be faster than on the one that its ideal is of.
+            Ok(_) if case.balancing() != Balancing::Ecmp => {}
             Ok((course, _)) => prop_assert!(course.miracle(&flows).is_none(), "{:?}", course.miracle(&flows)),
             Err(violation) => prop_assert!(!violation.contains("(a bug)"), "{violation}"),
         }

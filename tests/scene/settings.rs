@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headr
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, Queueing,
-    Spec, Start, SwitchSpec, Switching, UserSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec,
+    Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -44,6 +44,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             credits: None,
             buffer: Bytes::new(18_000_000),
             overflow: Overflow::Stop,
+            balancing: Balancing::Ecmp,
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,
             pfc: Some(PfcSpec {

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use backwater_topology::{Routes, flow_hash};
 
 use crate::packet::Packet;
+use crate::ports::Ports;
+use crate::spec::Balancing;
+use crate::spread::Spread;
 
 /// A cell with this bit names the only port; without it, a group of ports.
 const DIRECT: u16 = 1 << 15;
@@ -12,14 +15,23 @@ const DIRECT: u16 = 1 << 15;
 #[derive(Debug)]
 pub(crate) struct Forwarding {
     cells: Vec<u16>,
+    /// Empty if the switch does not go by flow: then they are in `spread`. The check of the index tells the two apart.
     groups: Vec<Vec<u16>>,
     salt: u32,
     /// [`crate::world::World::path_keys`].
     path_keys: Arc<[u32]>,
+    spread: Option<Box<Spread>>,
 }
 
 impl Forwarding {
-    pub(crate) fn new(node: u32, hosts: u32, routes: &Routes, salt: u32, path_keys: Arc<[u32]>) -> Self {
+    pub(crate) fn new(
+        node: u32,
+        hosts: u32,
+        routes: &Routes,
+        balancing: Balancing,
+        salt: u32,
+        path_keys: Arc<[u32]>,
+    ) -> Self {
         let mut groups: Vec<Vec<u16>> = Vec::new();
         let cells = (0..hosts)
             .map(|host| match routes.next_ports(node, host) {
@@ -30,19 +42,40 @@ impl Forwarding {
                 }) as u16,
             })
             .collect();
-        Self { cells, groups, salt, path_keys }
+        let spread = (balancing != Balancing::Ecmp)
+            .then(|| Spread::new(balancing, std::mem::take(&mut groups), salt, path_keys.clone()));
+        Self { cells, groups, salt, path_keys, spread }
     }
 
-    /// The egress port of a packet: per-flow ECMP by multiply-shift, as [`Routes::choose`] does it.
+    /// The egress port of a packet at a switch with these ports. To be asked once for each packet, when it comes.
     #[inline]
-    pub(crate) fn port(&self, packet: &Packet) -> u16 {
+    pub(crate) fn port(&mut self, packet: &Packet, ports: &Ports) -> u16 {
         let cell = self.cells[packet.dst as usize];
         if cell & DIRECT != 0 {
             return cell & !DIRECT;
         }
-        let group = &self.groups[usize::from(cell)];
+        let Some(group) = self.groups.get(usize::from(cell)) else {
+            return self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports);
+        };
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        let hash = flow_hash(key, !packet.is_data(), self.salt);
-        group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
+        hashed(group, key, !packet.is_data(), self.salt)
     }
+
+    /// The same at any time, at a switch that goes by flow.
+    #[inline]
+    pub(crate) fn port_of_flow(&self, packet: &Packet) -> u16 {
+        let cell = self.cells[packet.dst as usize];
+        if cell & DIRECT != 0 {
+            return cell & !DIRECT;
+        }
+        let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
+        hashed(&self.groups[usize::from(cell)], key, !packet.is_data(), self.salt)
+    }
+}
+
+/// Per-flow ECMP by multiply-shift, as [`Routes::choose`] does it.
+#[inline]
+pub(crate) fn hashed(group: &[u16], key: u32, back: bool, salt: u32) -> u16 {
+    let hash = flow_hash(key, back, salt);
+    group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
 }

@@ -19,8 +19,9 @@ use crate::ports::{Ports, Purpose};
 use crate::put::Puts;
 use crate::ranks::Ranks;
 use crate::record::RateRecord;
+use crate::reorder::Reorder;
 use crate::spacing::Spacing;
-use crate::spec::Spec;
+use crate::spec::{Balancing, Spec};
 use crate::steps::{Happened, Steps};
 use crate::throttle::Throttle;
 use crate::world::World;
@@ -58,6 +59,10 @@ pub(crate) struct Host {
     pub(crate) ranks: Option<Box<Ranks>>,
     /// Where what comes in waits, if the host is slower than its link.
     pub(crate) endpoint: Option<Box<Endpoint>>,
+    /// What sorts data, if the fabric spreads packets of a flow.
+    pub(crate) reorder: Option<Box<Reorder>>,
+    /// Data does not simply go on: there is an `endpoint`, or a `reorder`.
+    detour: bool,
     /// What came in this period, if that is recorded.
     pub(crate) delivered: Option<Box<Delivered>>,
 }
@@ -87,8 +92,8 @@ impl Node for Host {
         self.sample_until(packet.time, world, post);
         self.ports.note(packet);
         let now = packet.time;
-        if self.endpoint.is_some() && packet.is_data() {
-            self.drain_due(now, world, post);
+        if self.detour && packet.is_data() {
+            self.before_data(packet, world, post);
         } else if self.ports.credits.is_some() && !packet.is_flow_control() {
             self.ports.consume(packet);
         }
@@ -110,7 +115,7 @@ impl Node for Host {
                     self.rearm(now, world);
                 }
             }
-            Kind::Data if self.endpoint.is_some() => self.enter(packet, world, post),
+            Kind::Data if self.detour => self.detour(packet, world, post),
             Kind::Data => self.on_data(packet, world, post),
             Kind::Put => self.on_put(packet, world, post),
             Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, world, post),
@@ -200,9 +205,12 @@ impl Host {
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
+        let reorder = (spec.switch.balancing != Balancing::Ecmp).then(|| Reorder::new(receivers.len()));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         let mut this = Self {
+            detour: endpoint.is_some() || reorder.is_some(),
             endpoint,
+            reorder,
             due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
             sending: 0,
             ports,

@@ -45,12 +45,14 @@ mod queue;
 mod ranks;
 mod receiving;
 pub mod record;
+mod reorder;
 pub mod retrace;
 mod segments;
 mod simulation;
 mod spacing;
 mod spec;
 mod special;
+mod spread;
 mod stalled;
 mod steps;
 mod supply;
@@ -71,9 +73,9 @@ pub use log::Records;
 pub use put::frame::MOST_BUFFERED;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
-    AckSpec, Arbiter, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec, KeyKind,
-    MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing,
-    Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
+    AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec,
+    KeyKind, MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
+    Queueing, Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
 };
 pub use user::{UserFault, UserSpec};
 pub use violation::{Stuck, Violation};

@@ -7,8 +7,8 @@ use backwater_units::{Bytes, Span, Time};
 use crate::host::Host;
 use crate::ideal::{Ideal, Ways};
 use crate::node::FabricNode;
-use crate::pair::Receiver;
 use crate::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
+use crate::reorder::Counts;
 use crate::simulation::Simulation;
 use crate::world::World;
 
@@ -39,8 +39,7 @@ impl Simulation {
         let mut ways = Ways::new(&self.network, &self.world);
         let mut records = Vec::with_capacity(PIECE);
         for (i, flow) in (0..).zip(&self.world.flows) {
-            let receiver = &host(flow.dst).receivers[self.world.receiver_slot[i as usize] as usize];
-            records.push(self.flow_record(i, flow, host(flow.src), receiver, ways.ideal(i, flow)));
+            records.push(self.flow_record(i, flow, (host(flow.src), host(flow.dst)), ways.ideal(i, flow)));
             if records.len() == PIECE {
                 take(&records)?;
                 records.clear();
@@ -53,14 +52,17 @@ impl Simulation {
         &self,
         index: u32,
         flow: &Flow,
-        source: &Host,
-        receiver: &Receiver,
+        (source, destination): (&Host, &Host),
         ideal: Ideal,
     ) -> FlowRecord {
         let slot = self.world.sender_slot[index as usize];
+        let at = self.world.receiver_slot[index as usize];
+        let receiver = &destination.receivers[at as usize];
         let sender = &source.senders[slot as usize];
         let received = Bytes::new(receiver.received);
         let lateness = &sender.lateness;
+        let reordered =
+            destination.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(at));
         FlowRecord {
             flow: index,
             group: flow.group,
@@ -79,6 +81,8 @@ impl Simulation {
             cnps_ue: u64::from(sender.cnps_ue),
             resent_packets: u64::from(sender.resent),
             dropped_packets: u64::from(receiver.refused),
+            early_packets: u64::from(reordered.early),
+            early_most: u64::from(reordered.most),
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
             behind: Span::from_ps(lateness.behind),
             paced: Span::from_ps(lateness.paced),

@@ -18,7 +18,12 @@ impl Host {
         clippy::inline_always,
         reason = "measured: with a second caller, for slow hosts, it is a call of its own, which costs 7 instructions a hop"
     )]
-    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    fn take_data<P: Post<Packet>, const EARLY: bool>(
+        &mut self,
+        packet: &Packet,
+        world: &World,
+        post: &mut P,
+    ) {
         let slot = world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (now, before) = (packet.time, receiver.received);
@@ -41,7 +46,7 @@ impl Host {
                     self.note_arrival(packet, seq - 1, payload, world, post);
                 }
                 let pair = &world.pairs[usize::from(kind)];
-                if let Some(config) = &pair.notify {
+                if let (false, Some(config)) = (EARLY, &pair.notify) {
                     match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
                         Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
@@ -65,6 +70,18 @@ impl Host {
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.take_data::<P, false>(packet, world, post);
+    }
+
+    /// The same of a packet that came early, whose mark has been answered: its turn has come.
+    #[inline(never)]
+    pub(crate) fn on_early_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.take_data::<P, true>(packet, world, post);
     }
 
     pub(crate) fn send_cnp<P: Post<Packet>>(

@@ -224,6 +224,10 @@ pub struct FlowRecord {
     pub resent_packets: u64,
     /// Arrivals of its packets that the target did not accept: no room, or out of order. 0 for queue pairs of RoCE.
     pub dropped_packets: u64,
+    /// Packets that came before one of the flow that was sent earlier. 0 unless switches spread packets.
+    pub early_packets: u64,
+    /// The most of them that waited at a time for such a packet.
+    pub early_most: u64,
     /// Its connection, if it shares a queue pair with other flows.
     pub connection: Option<u32>,
     /// Time at the source, waiting for earlier messages of the connection to leave.

@@ -11,12 +11,14 @@ use backwater_traffic::program::Programs;
 use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span};
 
+mod balancing;
 mod endpoint;
 mod put;
 mod throttle;
 
 use crate::user::UserSpec;
 
+pub use balancing::Balancing;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use put::PutSpec;
 pub use throttle::{Scope, ThrottleSpec};
@@ -211,6 +213,8 @@ pub struct SwitchSpec {
     pub buffer: Bytes,
     /// What happens to a packet for which there is no room.
     pub overflow: Overflow,
+    /// Which of equally short ways is taken.
+    pub balancing: Balancing,
     /// Scheduling.
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in the ns-3 RoCE simulators).

@@ -190,6 +190,7 @@ impl Switch {
                 node,
                 spec.network.hosts().len() as u32,
                 &spec.routes,
+                spec.switch.balancing,
                 salt(world.seed, node),
                 world.path_keys.clone(),
             ),
@@ -221,7 +222,7 @@ impl Switch {
 
     #[inline]
     fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let out = self.forwarding.port(packet);
+        let out = self.forwarding.port(packet, &self.ports);
         if self.may_pass(packet, out) {
             let code = self.depart(out, packet, packet.time, world, post);
             self.ports.transmit(out, packet, code, packet.time, post);

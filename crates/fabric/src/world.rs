@@ -192,6 +192,8 @@ impl World {
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
+        // Choices that go by queues must be made in the order of events.
+        let batching = spec.batching && spec.switch.balancing.is_by_packet_alone();
         let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
         let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
         Self {
@@ -266,9 +268,9 @@ impl World {
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
             last_packet,
-            batching_untapped: spec.batching && spec.probe.frames.is_empty(),
+            batching_untapped: batching && spec.probe.frames.is_empty(),
             taps: Taps::new(),
-            batching: spec.batching,
+            batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
         }
     }

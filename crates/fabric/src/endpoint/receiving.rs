@@ -103,7 +103,7 @@ impl Host {
             packet.time = now;
             match packet.kind {
                 Kind::Put => self.put_processed(&packet, now, world, post),
-                _ => self.on_data(&packet, world, post),
+                _ => self.sort_in(&packet, world, post),
             }
         }
         self.check_progress(now, post);

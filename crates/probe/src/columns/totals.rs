@@ -123,6 +123,18 @@ impl Table for FlowRecord {
             Take::U64(|r| r.dropped_packets),
         ),
         column(
+            "early_packets",
+            "count",
+            "Packets that came before one of the flow that was sent earlier, and waited for it; 0 with switch.load-balancing = \"ecmp\".",
+            Take::U64(|r| r.early_packets),
+        ),
+        column(
+            "early_packets_max",
+            "count",
+            "The most of them that waited at a time: what a receiver's bitmap or buffer must be able to keep.",
+            Take::U64(|r| r.early_most),
+        ),
+        column(
             "connection_wait_ps",
             "ps",
             "Time at the source that it waited for earlier messages of its connection to leave.",

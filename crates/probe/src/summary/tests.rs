@@ -27,6 +27,8 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         cnps_ue: 1,
         resent_packets: 0,
         dropped_packets: 0,
+        early_packets: 0,
+        early_most: 0,
         connection: None,
         behind: Span::ZERO,
         paced: Span::ZERO,

@@ -45,6 +45,8 @@ pub(crate) fn flow() -> FlowRecord {
         cnps_ue: 0,
         resent_packets: 0,
         dropped_packets: 0,
+        early_packets: 0,
+        early_most: 0,
         connection: None,
         behind: Span::ZERO,
         paced: Span::from_us(1),

@@ -59,7 +59,7 @@ pub use put::{
 };
 pub use run::{Engine, Run};
 pub use scheme::Scheme;
-pub use switch::{Arbiter, FlowControl, OnOverflow, Queueing, Switch, Switching};
+pub use switch::{Arbiter, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use windows::{Dctcp, Hpcc, Swift};

@@ -1,5 +1,5 @@
 //! `[switch]`
-use backwater_units::Bytes;
+use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,21 @@ pub enum Arbiter {
     Weighted,
 }
 
+/// Which of several equally short ways a packet of data takes. With any but the first, packets of a flow overtake each other, and
+/// receivers put them in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBalancing {
+    /// That of its flow's hash.
+    Ecmp,
+    /// A random one, packet by packet (Dixit et al., INFOCOM 2013).
+    Spray,
+    /// That of the packet before it in its flow, unless that came longer ago than `flowlet-gap`: then a random one (LetFlow, NSDI 2017).
+    Flowlet,
+    /// The one with the shortest queue in bytes, of those that are not paused if there are any (DRILL, SIGCOMM 2017).
+    Adaptive,
+}
+
 /// All switches alike: where packets wait, when they go on, and what holds them back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -108,6 +123,13 @@ pub struct Switch {
     /// where its number is 0). All profiles: 7.
     #[schemars(range(max = 7))]
     pub control_priority: u8,
+    /// Which of several equally short ways data takes; they are those of topology.routing = ecmp. ACKs and CNPs always go by their flow.
+    /// All profiles: ecmp (all the papers' simulators).
+    pub load_balancing: LoadBalancing,
+    /// load-balancing = flowlet: the longest time between two packets of a flow that go the same way in any case. All profiles: 500 µs
+    /// (CONGA §3.4).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub flowlet_gap: Quantity<Span>,
     /// Priority flow control.
     pub pfc: Pfc,
     /// Credit-based flow control.

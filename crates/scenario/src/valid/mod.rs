@@ -2,6 +2,7 @@
 //! Everything that does not fit is reported at once.
 mod acks;
 mod arbitration;
+mod balancing;
 mod cc;
 mod combined;
 mod credits;
@@ -176,6 +177,11 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     let switching = switching(context);
     let overflow = overflow::overflow(context);
     let arbiter = arbitration::arbiter(context, &lanes);
+    let balancing = balancing::balancing(
+        context,
+        network.as_ref().zip(routes.as_ref()),
+        flows.as_deref().unwrap_or_default(),
+    );
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
         deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());
@@ -189,6 +195,7 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         credits,
         buffer: settings.switch.buffer.0,
         overflow,
+        balancing,
         arbiter,
         control_priority: settings.switch.control_priority,
         pfc,

@@ -1,8 +1,8 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, FlowControl, Form, IsolationKind, NotifyOn, OnOverflow, Queueing, Returned,
-    Settings, Switching, ThresholdKind,
+    Arbiter, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, NotifyOn, OnOverflow, Queueing,
+    Returned, Settings, Switching, ThresholdKind,
 };
 
 const SWITCH: &[&str] = &["switch"];
@@ -87,6 +87,12 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             SWITCH,
             &["header"],
             is("switch.switching", switch.switching),
+        ),
+        (
+            switch.load_balancing != LoadBalancing::Flowlet,
+            SWITCH,
+            &["flowlet-gap"],
+            is("switch.load-balancing", switch.load_balancing),
         ),
         (
             !weighted,

@@ -33,6 +33,10 @@ fn balancing(overrides: &[&str]) -> Balancing {
 fn the_word_says_how_packets_are_spread() {
     assert_eq!(balancing(&[]), Balancing::Ecmp);
     assert_eq!(balancing(&[SPRAY]), Balancing::Spray);
+    assert!(
+        validate(CLOS, &[SPRAY]).unwrap().build().probe.blame.is_none(),
+        "what profiles have is for one way"
+    );
     assert_eq!(balancing(&["switch.load-balancing=adaptive"]), Balancing::Adaptive);
     let flowlet = "switch.load-balancing=flowlet";
     assert_eq!(balancing(&[flowlet]), Balancing::Flowlet { gap: Span::from_us(500) });

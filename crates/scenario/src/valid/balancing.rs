@@ -7,8 +7,16 @@ use backwater_traffic::{Flow, Pacing};
 
 use super::idle::is;
 use super::{Context, is_put};
-use crate::document::at;
-use crate::settings::{CcKind, LoadBalancing, Queueing, Routing};
+use crate::document::{Node, at};
+use crate::settings::{CcKind, LoadBalancing, Queueing, Routing, Settings};
+
+/// Writes out what follows from other values: a profile's ground truth is for flows that have one way each.
+pub(super) fn fill(settings: &mut Settings, written: &Node) {
+    let said = written.get("probe").is_some_and(|probe| probe.get("blame").is_some());
+    if !said && settings.switch.load_balancing != LoadBalancing::Ecmp {
+        settings.probe.blame = false;
+    }
+}
 
 /// How they do it. What does not go together with it is reported.
 pub(super) fn balancing(

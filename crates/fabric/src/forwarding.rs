@@ -43,7 +43,7 @@ impl Forwarding {
             })
             .collect();
         let spread = (balancing != Balancing::Ecmp)
-            .then(|| Spread::new(balancing, std::mem::take(&mut groups), salt, path_keys.clone()));
+            .then(|| Box::new(Spread::new(balancing, std::mem::take(&mut groups), salt, path_keys.clone())));
         Self { cells, groups, salt, path_keys, spread }
     }
 

@@ -205,7 +205,8 @@ impl Host {
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
-        let reorder = (spec.switch.balancing != Balancing::Ecmp).then(|| Reorder::new(receivers.len()));
+        let reorder =
+            (spec.switch.balancing != Balancing::Ecmp).then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         let mut this = Self {
             detour: endpoint.is_some() || reorder.is_some(),

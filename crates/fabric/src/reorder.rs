@@ -31,8 +31,8 @@ pub(crate) struct Counts {
 }
 
 impl Reorder {
-    pub(crate) fn new(receivers: usize) -> Box<Self> {
-        Box::new(Self { early: BTreeMap::new(), counts: vec![Counts::default(); receivers] })
+    pub(crate) fn new(receivers: usize) -> Self {
+        Self { early: BTreeMap::new(), counts: vec![Counts::default(); receivers] }
     }
 
     pub(crate) fn counts(&self, slot: u32) -> Counts {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_comes_early_is_counted_and_given_back_in_order() {
-        let mut reorder = *Reorder::new(2);
+        let mut reorder = Reorder::new(2);
         let packet = |seq| Packet { seq, ..Packet::NONE };
         for seq in [3, 1, 2] {
             reorder.keep(1, &packet(seq));

@@ -25,13 +25,8 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn new(
-        balancing: Balancing,
-        groups: Vec<Vec<u16>>,
-        salt: u32,
-        path_keys: Arc<[u32]>,
-    ) -> Box<Self> {
-        Box::new(Self { balancing, groups, salt, path_keys, flowlets: BTreeMap::new() })
+    pub(crate) fn new(balancing: Balancing, groups: Vec<Vec<u16>>, salt: u32, path_keys: Arc<[u32]>) -> Self {
+        Self { balancing, groups, salt, path_keys, flowlets: BTreeMap::new() }
     }
 
     /// The port of group `cell` that a packet takes.

@@ -13,7 +13,7 @@ pub enum Balancing {
     Ecmp,
     /// A random one, each as likely, packet by packet (Dixit et al., INFOCOM 2013).
     Spray,
-    /// That of the packet before it in its flow, unless that came to this switch longer ago than `gap`: then a random one (LetFlow,
+    /// That of the packet before it in its flow, unless that came to this switch longer ago than `gap`: then a random one (`LetFlow`,
     /// Vanini et al., NSDI 2017).
     Flowlet {
         /// Longest time between two packets of a flowlet.

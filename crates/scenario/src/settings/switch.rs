@@ -75,7 +75,7 @@ pub enum LoadBalancing {
     Ecmp,
     /// A random one, packet by packet (Dixit et al., INFOCOM 2013).
     Spray,
-    /// That of the packet before it in its flow, unless that came longer ago than `flowlet-gap`: then a random one (LetFlow, NSDI 2017).
+    /// That of the packet before it in its flow, unless that came longer ago than `flowlet-gap`: then a random one (`LetFlow`, NSDI 2017).
     Flowlet,
     /// The one with the shortest queue in bytes, of those that are not paused if there are any (DRILL, SIGCOMM 2017).
     Adaptive,

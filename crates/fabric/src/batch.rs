@@ -68,7 +68,7 @@ impl Switch {
         }
         for (i, packet) in (0..).zip(arrivals) {
             self.ports.note(packet);
-            let out = self.forwarding.port(packet, &self.ports);
+            let out = self.forwarding.port(packet);
             let order = u64::from(Key::new(0, Class::Arrival, self.ports.rank(packet.port)).order);
             let key = (packet.time - window.start) << (INDEX + ORDER) | order << INDEX | i;
             batch.keys[usize::from(out)].push(key);

@@ -47,29 +47,33 @@ impl Forwarding {
         Self { cells, groups, salt, path_keys, spread }
     }
 
-    /// The egress port of a packet at a switch with these ports. To be asked once for each packet, when it comes.
+    /// The egress port of a packet at a switch that goes by flow; `None` if it spreads packets and has a choice.
     #[inline]
-    pub(crate) fn port(&mut self, packet: &Packet, ports: &Ports) -> u16 {
+    pub(crate) fn port_if_by_flow(&self, packet: &Packet) -> Option<u16> {
         let cell = self.cells[packet.dst as usize];
         if cell & DIRECT != 0 {
-            return cell & !DIRECT;
+            return Some(cell & !DIRECT);
         }
-        let Some(group) = self.groups.get(usize::from(cell)) else {
-            return self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports);
-        };
+        let group = self.groups.get(usize::from(cell))?;
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        hashed(group, key, !packet.is_data(), self.salt)
+        Some(hashed(group, key, !packet.is_data(), self.salt))
     }
 
-    /// The same at any time, at a switch that goes by flow.
+    /// That of a switch that goes by flow: the same whenever it is asked for.
     #[inline]
-    pub(crate) fn port_of_flow(&self, packet: &Packet) -> u16 {
+    pub(crate) fn port(&self, packet: &Packet) -> u16 {
         let cell = self.cells[packet.dst as usize];
         if cell & DIRECT != 0 {
             return cell & !DIRECT;
         }
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
         hashed(&self.groups[usize::from(cell)], key, !packet.is_data(), self.salt)
+    }
+
+    /// That of a switch with these ports that spreads packets and has a choice. To be asked once, when the packet comes.
+    pub(crate) fn spread(&mut self, packet: &Packet, ports: &Ports) -> u16 {
+        let cell = self.cells[packet.dst as usize];
+        self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports)
     }
 }
 

@@ -30,8 +30,6 @@ impl Spread {
     }
 
     /// The port of group `cell` that a packet takes.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn port(&mut self, cell: u16, packet: &Packet, ports: &Ports) -> u16 {
         let group = &self.groups[usize::from(cell)];
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);

@@ -222,7 +222,23 @@ impl Switch {
 
     #[inline]
     fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let out = self.forwarding.port(packet, &self.ports);
+        let Some(out) = self.forwarding.port_if_by_flow(packet) else {
+            return self.forward_spread(packet, world, post);
+        };
+        self.forward_by(out, packet, world, post);
+    }
+
+    /// The same where packets of a flow are spread. Nothing comes after it in its caller, so that this costs the others nothing.
+    #[cold]
+    #[inline(never)]
+    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let out = self.forwarding.spread(packet, &self.ports);
+        self.forward_by(out, packet, world, post);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
+    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, world: &World, post: &mut P) {
         if self.may_pass(packet, out) {
             let code = self.depart(out, packet, packet.time, world, post);
             self.ports.transmit(out, packet, code, packet.time, post);

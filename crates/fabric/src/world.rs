@@ -15,7 +15,7 @@ use crate::isolating::Rules;
 use crate::lanes::{self, Lanes};
 use crate::packet::{LAST, Packet};
 use crate::put::streams::Streams;
-use crate::spec::{Arbiter, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::spec::{Arbiter, Balancing, MarkSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 use crate::taps::Taps;
 use crate::telemetry::Telemetry;
 use crate::user::{User, UserSpec};
@@ -192,8 +192,8 @@ impl World {
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
-        // Choices that go by queues must be made in the order of events.
-        let batching = spec.batching && spec.switch.balancing.is_by_packet_alone();
+        // A batch forwards by flow: choices that go by queues must be made in the order of events.
+        let batching = spec.batching && spec.switch.balancing == Balancing::Ecmp;
         let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
         let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
         Self {

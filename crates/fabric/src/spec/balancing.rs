@@ -23,10 +23,3 @@ pub enum Balancing {
     /// Ghorbani et al., SIGCOMM 2017). Of those alike the one that is free first, of those a random one.
     Adaptive,
 }
-
-impl Balancing {
-    /// Whether what a packet takes follows from itself, not from what came before.
-    pub(crate) const fn is_by_packet_alone(self) -> bool {
-        matches!(self, Self::Ecmp | Self::Spray)
-    }
-}

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "balance.h"
 #include "device.h"
 
 /* Links of devices are looked at this often, in rounds. */
@@ -47,8 +48,8 @@ bool bed_join(struct bed *bed, struct port *one, struct port *other)
 		fprintf(stderr, "%s to %s: no ring: %s\n", one->config.name, other->config.name, rte_strerror(-error));
 		return false;
 	}
-	bed->links[bed->link_count][0] = &one->wire;
-	bed->links[bed->link_count++][1] = &other->wire;
+	bed->links[bed->link_count][0] = one;
+	bed->links[bed->link_count++][1] = other;
 	return true;
 }
 
@@ -118,8 +119,10 @@ void bed_run(struct bed *bed)
 			moved += node->ops->poll(node, clock_tick(clock, rte_rdtsc()));
 		}
 		bed->rounds++;
-		if (bed->rounds % ROUNDS_PER_LOOK == 0)
+		if (bed->rounds % ROUNDS_PER_LOOK == 0) {
 			look_at_links(bed);
+			bed_balance(bed, false);
+		}
 		if (moved) {
 			idle = 0;
 			continue;
@@ -144,7 +147,8 @@ void bed_stop(struct bed *bed)
 	for (unsigned i = 0; i < bed->device_count; i++)
 		device_close(bed->devices[i]->wire.device);
 	for (unsigned i = 0; i < bed->link_count; i++)
-		wire_part(bed->links[i][0], bed->links[i][1]);
+		wire_part(&bed->links[i][0]->wire, &bed->links[i][1]->wire);
+	bed_balance(bed, true);
 	bed->leaked_frames = bed->pool ? rte_mempool_in_use_count(bed->pool) : 0;
 }
 

@@ -25,11 +25,13 @@ struct bed {
 	/* Ports on devices, whose links are looked at now and then; and pairs of ports in this process. */
 	struct port *devices[BED_DEVICES_MOST];
 	unsigned device_count;
-	struct wire *links[BED_LINKS_MOST][2];
+	struct port *links[BED_LINKS_MOST][2];
 	unsigned link_count;
 	/* Rounds of the graph, and those in which nothing moved; frames still in use after the end (leaks). */
 	uint64_t rounds, idle_rounds;
 	unsigned leaked_frames;
+	/* Frames that no counter of a node accounts for, or none of a link at the end: 0 (balance.h). */
+	int64_t unaccounted_frames;
 };
 
 /* False, with a message on stderr, if the pool or the lockstep page cannot be had. DPDK is running. */

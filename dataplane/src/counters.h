@@ -36,32 +36,59 @@ enum drop_reason {
 const char *drop_reason_name(enum drop_reason reason);
 const char *drop_reason_sentence(enum drop_reason reason);
 
-/* Every frame that came in is counted once in rx_frames, and once more in rx_control (taken in), in drops, or as passed on:
+/* What a port counts. ONE(field, kind, help); MANY(field, how many, label, kind, help). JSON and Prometheus both have all of them: the
+ * structure, and what they write, are made of this list. */
+#define PORT_COUNTERS(ONE, MANY) \
+	ONE(rx_frames, COUNTER, "Frames that came in.") \
+	ONE(rx_bytes, COUNTER, "Bytes that came in, without preamble and check sequence.") \
+	ONE(rx_control, COUNTER, "PFC frames and credit messages taken in.") \
+	ONE(tx_frames, COUNTER, "Frames sent on, without control frames.") \
+	ONE(tx_bytes, COUNTER, "Bytes sent on.") \
+	ONE(tx_control, COUNTER, "PFC frames and credit messages sent.") \
+	ONE(made_frames, COUNTER, "Frames that the node made itself, without control frames.") \
+	ONE(consumed_frames, COUNTER, "Frames that ended here, at a host.") \
+	MANY(drops, DROP_REASON_COUNT, LABEL_REASON, COUNTER, "Frames dropped, by reason.") \
+	ONE(flood_copies, COUNTER, "Copies made to flood frames to unknown destinations.") \
+	ONE(unsent_frames, COUNTER, "Frames counted as sent that the link had not taken when it went down or the run ended.") \
+	ONE(undelivered_frames, COUNTER, "Frames on their way here when the link went down or the run ended.") \
+	ONE(marked_ue, COUNTER, "Packets marked UE (undetermined).") \
+	ONE(marked_ce, COUNTER, "Packets marked CE (congestion).") \
+	MANY(departures_in_state, 4, LABEL_STATE, COUNTER, "Packets sent, by the state that the detector saw the port in.") \
+	MANY(pause_sent, PRIORITIES, LABEL_PRIORITY, COUNTER, "PAUSEs sent.") \
+	MANY(resume_sent, PRIORITIES, LABEL_PRIORITY, COUNTER, "RESUMEs sent.") \
+	MANY(pause_received, PRIORITIES, LABEL_PRIORITY, COUNTER, "PAUSEs received.") \
+	MANY(resume_received, PRIORITIES, LABEL_PRIORITY, COUNTER, "RESUMEs received.") \
+	MANY(off_periods, PRIORITIES, LABEL_PRIORITY, COUNTER, "Times the gate closed.") \
+	MANY(paused_ps, PRIORITIES, LABEL_PRIORITY, COUNTER, "How long the gate was closed, with the OFF period that is not over.") \
+	ONE(pause_unknown_priority, COUNTER, "PAUSEs for priorities without PFC.") \
+	ONE(pause_expired, COUNTER, "PAUSEs that ended without a RESUME.") \
+	ONE(storms, COUNTER, "PFC storms that the watchdog found.") \
+	ONE(storms_over, COUNTER, "PFC storms that ended.") \
+	ONE(pauses_ignored, COUNTER, "PAUSEs that came during a storm.") \
+	ONE(credit_sent, COUNTER, "Credit messages sent.") \
+	ONE(credit_received, COUNTER, "Credit messages obeyed.") \
+	ONE(credit_resyncs, COUNTER, "Credit messages that told of lost packets.") \
+	ONE(tx_retries, COUNTER, "Batches that the device did not take at once.") \
+	ONE(control_retries, COUNTER, "Control frames that waited for a packet buffer.") \
+	ONE(ingress_most_bytes, GAUGE, "Most bytes that one ingress priority has held.") \
+	ONE(queue_most_bytes, GAUGE, "Most bytes that one egress queue has held.")
+
+/* Every frame that came in is counted once in rx_frames, and once more in rx_control (taken in), in drops, in consumed_frames (the end
+ * of its way), or as passed on. Of each node:
  *
- *   sum of rx_frames + flood_copies = sum of rx_control + drops + tx_frames + frames still queued + made - of the node's own
+ *   rx_frames + flood_copies + made_frames = rx_control + drops + consumed_frames + tx_frames + frames still queued
  *
- * where control frames of this node are in tx_control, not in tx_frames. switch_balance() adds it up. */
+ * where control frames of the node itself are in tx_control, not in tx_frames; and of each link inside the process, at the end:
+ *
+ *   tx_frames + tx_control - unsent_frames of one port = rx_frames + undelivered_frames of the other
+ *
+ * balance.h adds them up. */
 struct port_counters {
-	uint64_t rx_frames, rx_bytes, rx_control;
-	uint64_t tx_frames, tx_bytes, tx_control;
-	uint64_t drops[DROP_REASON_COUNT];
-	uint64_t flood_copies;
-	/* Marks set here, by meaning, and departures by the state the detector saw (non-congestion, congestion, undetermined, judging). */
-	uint64_t marked_ue, marked_ce;
-	uint64_t departures_in_state[4];
-	/* PFC frames by what they say. A frame may do several; these count (frame, priority). */
-	uint64_t pause_sent[PRIORITIES], resume_sent[PRIORITIES];
-	uint64_t pause_received[PRIORITIES], resume_received[PRIORITIES];
-	uint64_t pause_unknown_priority, pause_expired;
-	uint64_t off_periods[PRIORITIES];
-	uint64_t paused_ps[PRIORITIES];
-	/* PFC watchdog: storms found, storms over, PAUSEs not obeyed meanwhile. */
-	uint64_t storms, storms_over, pauses_ignored;
-	uint64_t credit_sent, credit_received, credit_resyncs;
-	/* The device did not take a frame at once; no buffer for a control frame. Both are tried again, nothing is lost. */
-	uint64_t tx_retries, control_retries;
-	/* Most bytes of one ingress priority and of one egress queue. */
-	uint64_t ingress_most_bytes, queue_most_bytes;
+#define ONE(field, kind, help) uint64_t field;
+#define MANY(field, n, label, kind, help) uint64_t field[n];
+	PORT_COUNTERS(ONE, MANY)
+#undef ONE
+#undef MANY
 };
 
 /* One writer. */
@@ -77,6 +104,11 @@ static inline void count_most(uint64_t *counter, uint64_t value)
 }
 
 static inline uint64_t counted(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static inline int64_t counted_signed(const int64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }

@@ -10,7 +10,6 @@
 #include "observer.h"
 #include "options.h"
 #include "stats.h"
-#include "switch.h"
 
 #define EXIT_BAD_INPUT 1
 #define EXIT_FAILED_RUN 2
@@ -42,11 +41,12 @@ static bool all_accounted_for(void)
 	for (unsigned i = 0; i < bed.graph.node_count; i++) {
 		const struct node *node = bed.graph.nodes[i];
 
-		if (strcmp(node->kind, "switch") != 0 || switch_balance((const struct bridge *)node) == 0)
-			continue;
-		fprintf(stderr, "%s: %ld frames are not accounted for\n", node->name, (long)switch_balance((const struct bridge *)node));
-		good = false;
+		if (node->unaccounted_frames)
+			fprintf(stderr, "%s: %ld frames are not accounted for\n", node->name, (long)node->unaccounted_frames);
 	}
+	if (bed.unaccounted_frames)
+		fprintf(stderr, "%ld frames of nodes and links are not accounted for\n", (long)bed.unaccounted_frames);
+	good = good && bed.unaccounted_frames == 0;
 	return good;
 }
 

@@ -6,7 +6,8 @@
 #define BACKWATER_NODE_H
 
 #include <stdint.h>
-#include <stdio.h>
+
+#include "tell.h"
 
 struct node;
 struct port;
@@ -14,8 +15,8 @@ struct port;
 struct node_ops {
 	/* One visit; returns how many frames were moved (0: idle). */
 	unsigned (*poll)(struct node *node, uint64_t now_ps);
-	/* The members of a JSON object that this kind adds to those of every node (name, ports), each beginning with a comma; may be NULL. */
-	void (*json)(const struct node *node, FILE *out);
+	/* The numbers that this kind has beside those of its ports. */
+	void (*tell)(const struct node *node, struct teller *teller);
 	/* Frees what the node holds, frames first; ports are closed by the graph. May be NULL. */
 	void (*close)(struct node *node);
 };
@@ -25,7 +26,12 @@ struct node {
 	const struct node_ops *ops;
 	struct port *ports;
 	unsigned port_count;
+	/* The balance of its counters when it was last added up (balance.h). */
+	int64_t unaccounted_frames;
 };
+
+/* The name under which it is told. */
+#define NODE_UNACCOUNTED "unaccounted_frames"
 
 #define GRAPH_NODES_MOST 64
 

@@ -30,11 +30,13 @@ void port_init(struct port *port, const struct port_config *config, struct holds
 void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps)
 {
 	count(&port->count.drops[reason], 1);
-	port_consume(mbuf, now_ps);
+	port_release(mbuf, now_ps);
+	rte_pktmbuf_free(mbuf);
 }
 
-void port_consume(struct rte_mbuf *mbuf, uint64_t now_ps)
+void port_consume(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
+	count(&port->count.consumed_frames, 1);
 	port_release(mbuf, now_ps);
 	rte_pktmbuf_free(mbuf);
 }
@@ -234,6 +236,16 @@ static void empty_lane(struct port *port, unsigned priority, enum drop_reason re
 	port->backlog &= (uint8_t)~(1 << priority);
 }
 
+/* What is on the wire: sent and not taken, or on its way here. */
+static void drain_wire(struct port *port)
+{
+	unsigned unsent, undelivered;
+
+	wire_drain(&port->wire, &unsent, &undelivered);
+	count(&port->count.unsent_frames, unsent);
+	count(&port->count.undelivered_frames, undelivered);
+}
+
 void port_link_down(struct port *port, uint64_t now_ps)
 {
 	for (unsigned i = 0; i < PRIORITIES; i++) {
@@ -248,5 +260,5 @@ void port_drain(struct port *port)
 {
 	for (unsigned i = 0; i < PRIORITIES; i++)
 		empty_lane(port, i, DROP_SHUTDOWN, 0);
-	wire_drain(&port->wire);
+	drain_wire(port);
 }

@@ -109,8 +109,8 @@ bool port_enqueue(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
 /* Sends what may be sent by now; returns how many frames. */
 unsigned port_transmit(struct port *port, uint64_t now_ps);
 
-/* A frame ends at this node: its place in the ingress buffer is free, and so is the frame. */
-void port_consume(struct rte_mbuf *mbuf, uint64_t now_ps);
+/* A frame ends at this node, where it came in by `port`: its place in the ingress buffer is free, and so is the frame. */
+void port_consume(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
 
 /* The same for one that is dropped here, for a reason, at the port where the reason lies. */
 void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps);
@@ -126,7 +126,8 @@ uint64_t port_queued_frames(const struct port *port);
 /* The link has gone: what waits for it is dropped, no gate is closed any more. */
 void port_link_down(struct port *port, uint64_t now_ps);
 
-/* Frees every frame of the port, and what is on the wire towards it, and counts it as dropped by the shutdown. */
+/* Frees every frame of the port, counted as dropped by the shutdown, and what is on the wire from and to it, counted as unsent and as
+ * undelivered. */
 void port_drain(struct port *port);
 
 #endif

@@ -1,11 +1,9 @@
 /* See receiver.h. */
 #include "receiver.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
 
 #define CODES 4
 #define CODE_CE 3
@@ -73,6 +71,7 @@ static void answer(struct receiver *receiver, struct flow *flow, const struct rt
 	*frame_of(reply) =
 		(struct frame){ .ip_offset = RTE_ETHER_HDR_LEN, .ethertype = RTE_ETHER_TYPE_IPV4, .priority = receiver->cnp_priority };
 	flow->next_cnp_ps = now_ps + receiver->cnp_interval_ps;
+	count(&receiver->port.count.made_frames, 1);
 	flow->cnps += port_enqueue(&receiver->port, reply, now_ps);
 }
 
@@ -126,42 +125,46 @@ static unsigned poll_receiver(struct node *node, uint64_t now_ps)
 			take_in(receiver, frames[i], flow, &view, frame_of(frames[i])->due_ps);
 		else
 			receiver->foreign++;
-		port_consume(frames[i], now_ps);
+		port_consume(&receiver->port, frames[i], now_ps);
 	}
 	return moved + port_transmit(&receiver->port, now_ps);
 }
 
-static void write_windows(const struct receiver *receiver, const struct flow *flow, FILE *out)
+static void tell_flow(const struct receiver *receiver, const struct flow *flow, struct teller *teller)
 {
-	static const char *const NAMES[CODES] = { "not_capable_packets", "capable_packets", "ue_packets", "ce_packets" };
+	static const struct {
+		const char *name, *help;
+	} CODE[CODES] = {
+		{ "not_capable_packets", "Packets that arrived with the ECN bits 00." },
+		{ "capable_packets", "Packets that arrived with the ECN bits 01." },
+		{ "ue_packets", "Packets that arrived with the ECN bits 10 (UE)." },
+		{ "ce_packets", "Packets that arrived with the ECN bits 11 (CE)." },
+	};
 
-	for (unsigned code = 0; code < CODES; code++) {
-		fprintf(out, ",\"%s\":[", NAMES[code]);
-		for (unsigned i = 0; i < receiver->window_count; i++)
-			fprintf(out, "%s%" PRIu64, i ? "," : "", flow->windows[i].packets[code]);
-		fputc(']', out);
-	}
+	teller->flow(teller, flow->expected.name);
+	tell_counter(teller, "packets", "Packets of the flow that arrived.", flow->packets);
+	tell_counter(teller, "payload_bytes", "Payload of the flow that arrived.", flow->payload_bytes);
+	tell_gauge(teller, "first_ps", "When the first packet arrived.", (int64_t)flow->first_ps);
+	tell_gauge(teller, "last_ps", "When the last packet arrived.", (int64_t)flow->last_ps);
+	tell_counter(teller, "missing", "Packet numbers that were left out.", flow->missing);
+	tell_counter(teller, "late", "Packets behind a later one.", flow->late);
+	tell_counter(teller, "damaged", "Packets with a wrong ICRC.", flow->damaged);
+	tell_counter(teller, "cnps", "Congestion notifications for the flow.", flow->cnps);
+	for (unsigned code = 0; code < CODES; code++)
+		teller->list(teller, CODE[code].name, CODE[code].help, &flow->windows[0].packets[code], receiver->window_count, CODES);
 }
 
-static void write_json(const struct node *node, FILE *out)
+static void tell(const struct node *node, struct teller *teller)
 {
 	const struct receiver *receiver = (const struct receiver *)node;
 
-	fprintf(out, ",\"foreign_frames\":%" PRIu64 ",\"no_mbuf\":%" PRIu64 ",\"window_ps\":%" PRIu64 ",\"received\":[", receiver->foreign,
-		receiver->no_mbuf, receiver->window_ps);
-	for (unsigned i = 0; i < receiver->flow_count; i++) {
-		const struct flow *flow = &receiver->flows[i];
-
-		fprintf(out, "%s{\"flow\":", i ? "," : "");
-		stats_quoted(out, flow->expected.name);
-		fprintf(out, ",\"packets\":%" PRIu64 ",\"payload_bytes\":%" PRIu64 ",\"first_ps\":%" PRIu64 ",\"last_ps\":%" PRIu64,
-			flow->packets, flow->payload_bytes, flow->first_ps, flow->last_ps);
-		fprintf(out, ",\"missing\":%" PRIu64 ",\"late\":%" PRIu64 ",\"damaged\":%" PRIu64 ",\"cnps\":%" PRIu64, flow->missing, flow->late,
-			flow->damaged, flow->cnps);
-		write_windows(receiver, flow, out);
-		fputc('}', out);
-	}
-	fputc(']', out);
+	tell_counter(teller, "foreign_frames", "Frames that belong to no flow of the host.", receiver->foreign);
+	tell_counter(teller, "no_mbuf", "Congestion notifications for which there was no packet buffer.", receiver->no_mbuf);
+	tell_gauge(teller, "window_ps", "Length of a window.", (int64_t)receiver->window_ps);
+	teller->begin(teller, "received");
+	for (unsigned i = 0; i < receiver->flow_count; i++)
+		tell_flow(receiver, &receiver->flows[i], teller);
+	teller->end(teller);
 }
 
 static void close_receiver(struct node *node)
@@ -191,7 +194,7 @@ static bool flows_init(struct receiver *receiver, const struct receiver_config *
 
 struct node *receiver_make(const struct receiver_config *config, struct rte_mempool *pool)
 {
-	static const struct node_ops OPS = { .poll = poll_receiver, .json = write_json, .close = close_receiver };
+	static const struct node_ops OPS = { .poll = poll_receiver, .tell = tell, .close = close_receiver };
 	struct receiver *receiver = calloc(1, sizeof(*receiver));
 
 	if (!receiver)

@@ -1,12 +1,10 @@
 /* See sender.h. */
 #include "sender.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pacing.h"
-#include "stats.h"
 
 /* Packets of a flow that sends what the link allows, or that makes up for what it missed, in the queue of the NIC. */
 #define BACKLOG_PACKETS 4
@@ -69,6 +67,7 @@ static bool emit(struct sender *sender, struct flow *flow, uint64_t at_ps)
 		flow->first_ps = at_ps;
 	flow->last_ps = at_ps;
 	flow->number++;
+	count(&sender->port.count.made_frames, 1);
 	if (port_enqueue(&sender->port, mbuf, at_ps))
 		flow->last_entry = ++sender->entered[priority];
 	return true;
@@ -145,7 +144,7 @@ static void take_in(struct sender *sender, struct rte_mbuf *mbuf, uint64_t now_p
 		found->cnps++;
 	else
 		sender->foreign++;
-	port_consume(mbuf, now_ps);
+	port_consume(&sender->port, mbuf, now_ps);
 }
 
 static unsigned poll_sender(struct node *node, uint64_t now_ps)
@@ -171,22 +170,25 @@ static unsigned poll_sender(struct node *node, uint64_t now_ps)
 	return moved;
 }
 
-static void write_json(const struct node *node, FILE *out)
+static void tell(const struct node *node, struct teller *teller)
 {
 	const struct sender *sender = (const struct sender *)node;
 
-	fprintf(out, ",\"foreign_frames\":%" PRIu64 ",\"sent\":[", sender->foreign);
+	tell_counter(teller, "foreign_frames", "Frames that belong to no flow of the host.", sender->foreign);
+	teller->begin(teller, "sent");
 	for (unsigned i = 0; i < sender->flow_count; i++) {
 		const struct flow *flow = &sender->flows[i];
 
-		fprintf(out, "%s{\"flow\":", i ? "," : "");
-		stats_quoted(out, flow->config.name);
-		fprintf(out, ",\"packets\":%" PRIu64 ",\"payload_bytes\":%" PRIu64 ",\"first_ps\":%" PRIu64 ",\"last_ps\":%" PRIu64,
-			flow->number, flow->number * flow->config.payload_bytes, flow->first_ps, flow->last_ps);
-		fprintf(out, ",\"held_packets\":%" PRIu64 ",\"no_mbuf\":%" PRIu64 ",\"cnps\":%" PRIu64 "}", flow->held_packets, flow->no_mbuf,
-			flow->cnps);
+		teller->flow(teller, flow->config.name);
+		tell_counter(teller, "packets", "Packets of the flow.", flow->number);
+		tell_counter(teller, "payload_bytes", "Payload of the flow.", flow->number * flow->config.payload_bytes);
+		tell_gauge(teller, "first_ps", "When the first packet was due.", (int64_t)flow->first_ps);
+		tell_gauge(teller, "last_ps", "When the last packet was due.", (int64_t)flow->last_ps);
+		tell_counter(teller, "held_packets", "Packets that were due while the one before still waited.", flow->held_packets);
+		tell_counter(teller, "no_mbuf", "Times there was no packet buffer for a packet; it is made later.", flow->no_mbuf);
+		tell_counter(teller, "cnps", "Congestion notifications that came back.", flow->cnps);
 	}
-	fputc(']', out);
+	teller->end(teller);
 }
 
 static void close_sender(struct node *node)
@@ -214,7 +216,7 @@ static bool flow_init(struct flow *flow, const struct flow_config *config, uint3
 
 struct node *sender_make(const struct sender_config *config, struct rte_mempool *pool)
 {
-	static const struct node_ops OPS = { .poll = poll_sender, .json = write_json, .close = close_sender };
+	static const struct node_ops OPS = { .poll = poll_sender, .tell = tell, .close = close_sender };
 	struct sender *sender = calloc(1, sizeof(*sender));
 
 	if (!sender || config->flow_count > SENDER_FLOWS_MOST)

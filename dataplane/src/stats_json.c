@@ -3,13 +3,6 @@
 
 #include "stats.h"
 
-const char *stats_state(unsigned state)
-{
-	static const char *const NAMES[] = { "non-congestion", "congestion", "undetermined", "judging" };
-
-	return NAMES[state & 3];
-}
-
 void stats_quoted(FILE *out, const char *text)
 {
 	fputc('"', out);
@@ -22,62 +15,96 @@ void stats_quoted(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void number(FILE *out, const char *name, const uint64_t *counter)
+struct writer {
+	struct teller teller;
+	FILE *out;
+	unsigned flows;
+};
+
+static void number(struct teller *teller, const char *name, const char *help, enum number_kind kind, int64_t value)
 {
-	fprintf(out, ",\"%s\":%" PRIu64, name, counted(counter));
+	(void)help, (void)kind;
+	fprintf(((struct writer *)teller)->out, ",\"%s\":%" PRId64, name, value);
 }
 
-static void list(FILE *out, const char *name, const uint64_t *counters, unsigned n)
+static void list(struct teller *teller, const char *name, const char *help, const uint64_t *first, unsigned count, unsigned stride)
 {
+	FILE *out = ((struct writer *)teller)->out;
+
+	(void)help;
 	fprintf(out, ",\"%s\":[", name);
-	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "%s%" PRIu64, i ? "," : "", counted(&counters[i]));
+	for (unsigned i = 0; i < count; i++)
+		fprintf(out, "%s%" PRIu64, i ? "," : "", first[(size_t)i * stride]);
 	fputc(']', out);
 }
 
-static void port_json(FILE *out, const struct port *port)
+static void begin(struct teller *teller, const char *side)
 {
-	const struct port_counters *c = &port->count;
+	struct writer *writer = (struct writer *)teller;
 
+	writer->flows = 0;
+	fprintf(writer->out, ",\"%s\":[", side);
+}
+
+static void flow(struct teller *teller, const char *name)
+{
+	struct writer *writer = (struct writer *)teller;
+
+	fputs(writer->flows++ ? "},{\"flow\":" : "{\"flow\":", writer->out);
+	stats_quoted(writer->out, name);
+}
+
+static void end(struct teller *teller)
+{
+	struct writer *writer = (struct writer *)teller;
+
+	fputs(writer->flows ? "}]" : "]", writer->out);
+}
+
+static struct writer writer_to(FILE *out)
+{
+	return (struct writer){ .teller = { .number = number, .list = list, .begin = begin, .flow = flow, .end = end }, .out = out };
+}
+
+static void field_json(FILE *out, const struct stats_field *field, const struct port *port, uint64_t now_ps)
+{
+	/* Reasons are no numbers: they stand by their names. */
+	bool is_object = field->count == DROP_REASON_COUNT;
+
+	fprintf(out, ",\"%s\":", field->name);
+	if (field->count == 1) {
+		fprintf(out, "%" PRIu64, stats_value(field, port, 0, now_ps));
+		return;
+	}
+	fputc(is_object ? '{' : '[', out);
+	for (unsigned i = 0; i < field->count; i++) {
+		fputs(i ? "," : "", out);
+		if (is_object)
+			fprintf(out, "\"%s\":", field->label.value(i));
+		fprintf(out, "%" PRIu64, stats_value(field, port, i, now_ps));
+	}
+	fputc(is_object ? '}' : ']', out);
+}
+
+static void port_json(FILE *out, const struct port *port, uint64_t now_ps)
+{
 	fprintf(out, "{\"name\":");
 	stats_quoted(out, port->config.name);
 	fprintf(out, ",\"up\":%s", port->wire.down ? "false" : "true");
-	number(out, "rx_frames", &c->rx_frames);
-	number(out, "rx_bytes", &c->rx_bytes);
-	number(out, "rx_control", &c->rx_control);
-	number(out, "tx_frames", &c->tx_frames);
-	number(out, "tx_bytes", &c->tx_bytes);
-	number(out, "tx_control", &c->tx_control);
-	fprintf(out, ",\"drops\":{");
-	for (unsigned i = 0; i < DROP_REASON_COUNT; i++)
-		fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", drop_reason_name(i), counted(&c->drops[i]));
-	fputc('}', out);
-	number(out, "flood_copies", &c->flood_copies);
-	number(out, "marked_ue", &c->marked_ue);
-	number(out, "marked_ce", &c->marked_ce);
-	list(out, "departures_in_state", c->departures_in_state, 4);
-	list(out, "pause_sent", c->pause_sent, PRIORITIES);
-	list(out, "resume_sent", c->resume_sent, PRIORITIES);
-	list(out, "pause_received", c->pause_received, PRIORITIES);
-	list(out, "resume_received", c->resume_received, PRIORITIES);
-	list(out, "off_periods", c->off_periods, PRIORITIES);
-	list(out, "paused_ps", c->paused_ps, PRIORITIES);
-	number(out, "pause_unknown_priority", &c->pause_unknown_priority);
-	number(out, "pause_expired", &c->pause_expired);
-	number(out, "storms", &c->storms);
-	number(out, "storms_over", &c->storms_over);
-	number(out, "pauses_ignored", &c->pauses_ignored);
-	number(out, "credit_sent", &c->credit_sent);
-	number(out, "credit_received", &c->credit_received);
-	number(out, "credit_resyncs", &c->credit_resyncs);
-	number(out, "tx_retries", &c->tx_retries);
-	number(out, "control_retries", &c->control_retries);
-	number(out, "ingress_most_bytes", &c->ingress_most_bytes);
-	number(out, "queue_most_bytes", &c->queue_most_bytes);
+	for (unsigned i = 0; i < STATS_FIELD_COUNT; i++)
+		field_json(out, &STATS_FIELDS[i], port, now_ps);
 	fprintf(out, ",\"queued_frames\":%" PRIu64 "}", port_queued_frames(port));
 }
 
-static void node_json(FILE *out, const struct node *node)
+void stats_json_node(FILE *out, const struct node *node)
+{
+	struct writer writer = writer_to(out);
+
+	tell_gauge(&writer.teller, NODE_UNACCOUNTED, "", counted_signed(&node->unaccounted_frames));
+	node->ops->tell(node, &writer.teller);
+}
+
+static void node_json(FILE *out, const struct node *node, uint64_t now_ps)
 {
 	fprintf(out, "{\"name\":");
 	stats_quoted(out, node->name);
@@ -85,30 +112,26 @@ static void node_json(FILE *out, const struct node *node)
 	for (unsigned i = 0; i < node->port_count; i++) {
 		if (i)
 			fputc(',', out);
-		port_json(out, &node->ports[i]);
+		port_json(out, &node->ports[i], now_ps);
 	}
 	fputc(']', out);
-	if (node->ops->json)
-		node->ops->json(node, out);
+	stats_json_node(out, node);
 	fputc('}', out);
 }
 
 void stats_json(FILE *out, const struct bed *bed)
 {
-	static const char *const CLOCKS[] = { "step", "clamp", "lockstep", "wall" };
-	const struct clock *clock = &bed->clock;
-	bool disturbed = clock->kind == CLOCK_WALL && clock->gaps > 0;
+	struct writer writer = writer_to(out);
+	uint64_t now_ps = counted(&bed->clock.now_ps);
 
-	fprintf(out, "{\"clock\":\"%s\",\"now_ps\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"idle_rounds\":%" PRIu64, CLOCKS[clock->kind],
-		clock->now_ps, bed->rounds, bed->idle_rounds);
-	fprintf(out, ",\"worst_gap_ps\":%" PRIu64 ",\"gaps\":%" PRIu64 ",\"disturbed\":%s", clock->worst_gap_ps, clock->gaps,
-		disturbed ? "true" : "false");
-	fprintf(out, ",\"lockstep_yields\":%" PRIu64 ",\"lost_processes\":%u", bed->lockstep.yields, bed->lockstep.lost);
-	fprintf(out, ",\"leaked_frames\":%u,\"nodes\":[", bed->leaked_frames);
+	fprintf(out, "{\"clock\":\"%s\",\"now_ps\":%" PRIu64 ",\"disturbed\":%s", stats_clock(bed), now_ps,
+		stats_disturbed(bed) ? "true" : "false");
+	stats_tell(bed, &writer.teller);
+	fprintf(out, ",\"nodes\":[");
 	for (unsigned i = 0; i < bed->graph.node_count; i++) {
 		if (i)
 			fputc(',', out);
-		node_json(out, bed->graph.nodes[i]);
+		node_json(out, bed->graph.nodes[i], now_ps);
 	}
 	fprintf(out, "]}\n");
 }

@@ -1,140 +1,217 @@
 /* See stats.h: the text format of Prometheus. One family after the other, as the format wants it. */
 #include <inttypes.h>
-#include <stddef.h>
+#include <string.h>
 
 #include "stats.h"
 
+#define FAMILIES_MOST 64
+
+/* Numbers that nodes tell. A family is looked for in all nodes before the next one begins. */
 struct family {
-	const char *name, *help;
-	size_t offset;
-	bool by_priority, is_gauge;
+	const char *side, *name, *help;
+	enum number_kind kind;
 };
 
-#define COUNTER(field, help) { "backwater_port_" #field "_total", help, offsetof(struct port_counters, field), false, false }
-#define PER_PRIORITY(field, help) { "backwater_port_" #field "_total", help, offsetof(struct port_counters, field), true, false }
-#define GAUGE(field, help) { "backwater_port_" #field, help, offsetof(struct port_counters, field), false, true }
-
-static const struct family FAMILIES[] = {
-	COUNTER(rx_frames, "Frames that came in."),
-	COUNTER(rx_bytes, "Bytes that came in, without preamble and check sequence."),
-	COUNTER(rx_control, "PFC frames and credit messages taken in."),
-	COUNTER(tx_frames, "Frames sent on, without control frames."),
-	COUNTER(tx_bytes, "Bytes sent on."),
-	COUNTER(tx_control, "PFC frames and credit messages sent."),
-	COUNTER(flood_copies, "Copies made to flood frames to unknown destinations."),
-	COUNTER(marked_ue, "Packets marked UE (undetermined)."),
-	COUNTER(marked_ce, "Packets marked CE (congestion)."),
-	PER_PRIORITY(pause_sent, "PAUSEs sent."),
-	PER_PRIORITY(resume_sent, "RESUMEs sent."),
-	PER_PRIORITY(pause_received, "PAUSEs received."),
-	PER_PRIORITY(resume_received, "RESUMEs received."),
-	PER_PRIORITY(off_periods, "Times the gate closed."),
-	COUNTER(pause_unknown_priority, "PAUSEs for priorities without PFC."),
-	COUNTER(pause_expired, "PAUSEs that ended without a RESUME."),
-	COUNTER(storms, "PFC storms that the watchdog found."),
-	COUNTER(storms_over, "PFC storms that ended."),
-	COUNTER(pauses_ignored, "PAUSEs that came during a storm."),
-	COUNTER(credit_sent, "Credit messages sent."),
-	COUNTER(credit_received, "Credit messages obeyed."),
-	COUNTER(credit_resyncs, "Credit messages that told of lost packets."),
-	COUNTER(tx_retries, "Batches that the device did not take at once."),
-	COUNTER(control_retries, "Control frames that waited for a packet buffer."),
-	GAUGE(ingress_most_bytes, "Most bytes that one ingress priority has held."),
-	GAUGE(queue_most_bytes, "Most bytes that one egress queue has held."),
+struct scrape {
+	struct teller teller;
+	FILE *out;
+	const struct node *node;
+	const char *side, *flow;
+	struct family families[FAMILIES_MOST];
+	unsigned family_count;
+	/* NULL: families are being collected. */
+	const struct family *wanted;
 };
 
-static void head(FILE *out, const char *name, const char *help, bool is_gauge)
+static const char *suffix(enum number_kind kind)
 {
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, is_gauge ? "gauge" : "counter");
+	return kind == NUMBER_GAUGE ? "" : "_total";
 }
 
-static void labels(FILE *out, const char *name, const struct node *node, const struct port *port)
+static void head(FILE *out, const char *side, const char *name, enum number_kind kind, const char *help)
 {
-	fprintf(out, "%s{node=", name);
+	fprintf(out, "# HELP backwater_%s%s%s %s\n", side, name, suffix(kind), help);
+	fprintf(out, "# TYPE backwater_%s%s%s %s\n", side, name, suffix(kind), kind == NUMBER_GAUGE ? "gauge" : "counter");
+}
+
+/* Up to the labels of node and port, which others may follow. */
+static void begin_sample(FILE *out, const char *name, enum number_kind kind, const struct node *node, const struct port *port)
+{
+	fprintf(out, "backwater_port_%s%s{node=", name, suffix(kind));
 	stats_quoted(out, node->name);
 	fprintf(out, ",port=");
 	stats_quoted(out, port->config.name);
 }
 
-static void sample(FILE *out, const struct family *family, const struct node *node, const struct port *port)
+static bool is_family(const struct family *family, const struct scrape *scrape, const char *name)
 {
-	const uint64_t *values = (const uint64_t *)(const void *)((const char *)&port->count + family->offset);
+	return strcmp(family->name, name) == 0 && strcmp(family->side, scrape->side) == 0;
+}
 
-	for (unsigned i = 0; i < (family->by_priority ? PRIORITIES : 1); i++) {
-		labels(out, family->name, node, port);
-		if (family->by_priority)
-			fprintf(out, ",priority=\"%u\"", i);
-		fprintf(out, "} %" PRIu64 "\n", counted(&values[i]));
+static void collect(struct scrape *scrape, const char *name, const char *help, enum number_kind kind)
+{
+	for (unsigned i = 0; i < scrape->family_count; i++)
+		if (is_family(&scrape->families[i], scrape, name))
+			return;
+	if (scrape->family_count < FAMILIES_MOST)
+		scrape->families[scrape->family_count++] = (struct family){ scrape->side, name, help, kind };
+}
+
+static void number(struct teller *teller, const char *name, const char *help, enum number_kind kind, int64_t value)
+{
+	struct scrape *scrape = (struct scrape *)teller;
+	FILE *out = scrape->out;
+
+	if (!scrape->wanted) {
+		collect(scrape, name, help, kind);
+		return;
+	}
+	if (!is_family(scrape->wanted, scrape, name))
+		return;
+	fprintf(out, "backwater_%s%s%s", scrape->side, name, suffix(kind));
+	if (scrape->node) {
+		fputs("{node=", out);
+		stats_quoted(out, scrape->node->name);
+		if (scrape->flow) {
+			fputs(",flow=", out);
+			stats_quoted(out, scrape->flow);
+		}
+		fputc('}', out);
+	}
+	fprintf(out, " %" PRId64 "\n", value);
+}
+
+static void list(struct teller *teller, const char *name, const char *help, const uint64_t *first, unsigned count, unsigned stride)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		sum += counted(&first[(size_t)i * stride]);
+	number(teller, name, help, NUMBER_COUNTER, (int64_t)sum);
+}
+
+static void begin(struct teller *teller, const char *side)
+{
+	((struct scrape *)teller)->side = strcmp(side, "sent") == 0 ? "sent_" : "received_";
+}
+
+static void flow(struct teller *teller, const char *name)
+{
+	((struct scrape *)teller)->flow = name;
+}
+
+static void end(struct teller *teller)
+{
+	((struct scrape *)teller)->flow = NULL;
+	((struct scrape *)teller)->side = "node_";
+}
+
+static void tell_all(struct scrape *scrape, const struct bed *bed)
+{
+	scrape->node = NULL;
+	scrape->side = "";
+	stats_tell(bed, &scrape->teller);
+	scrape->side = "node_";
+	for (unsigned i = 0; i < bed->graph.node_count; i++) {
+		scrape->node = bed->graph.nodes[i];
+		tell_gauge(&scrape->teller, NODE_UNACCOUNTED, "Frames of the node that no counter accounts for: 0, or there is a bug.",
+			   counted_signed(&scrape->node->unaccounted_frames));
+		scrape->node->ops->tell(scrape->node, &scrape->teller);
 	}
 }
 
-static void drops(FILE *out, const struct node *node, const struct port *port)
+static void told(FILE *out, const struct bed *bed)
 {
-	for (unsigned i = 0; i < DROP_REASON_COUNT; i++) {
-		labels(out, "backwater_port_drops_total", node, port);
-		fprintf(out, ",reason=\"%s\"} %" PRIu64 "\n", drop_reason_name(i), counted(&port->count.drops[i]));
+	struct scrape scrape = { .teller = { .number = number, .list = list, .begin = begin, .flow = flow, .end = end }, .out = out };
+
+	tell_all(&scrape, bed);
+	for (unsigned i = 0; i < scrape.family_count; i++) {
+		scrape.wanted = &scrape.families[i];
+		head(out, scrape.wanted->side, scrape.wanted->name, scrape.wanted->kind, scrape.wanted->help);
+		tell_all(&scrape, bed);
 	}
 }
 
-static void queued(FILE *out, const struct node *node, const struct port *port)
+/* What has a number for each priority, and is in the JSON at the end no more. */
+static void per_priority(FILE *out, const char *name, const struct node *node, const struct port *port, uint64_t (*value)(const struct port *, unsigned))
 {
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		labels(out, "backwater_port_queue_bytes", node, port);
-		fprintf(out, ",priority=\"%u\"} %" PRIu64 "\n", i, counted(&port->lanes[i].bytes));
+		begin_sample(out, name, NUMBER_GAUGE, node, port);
+		fprintf(out, ",priority=\"%u\"} %" PRIu64 "\n", i, value(port, i));
 	}
 }
 
-static void gate(FILE *out, const struct node *node, const struct port *port)
+static uint64_t queue_bytes(const struct port *port, unsigned priority)
 {
-	for (unsigned i = 0; i < PRIORITIES; i++) {
-		labels(out, "backwater_port_gate_open", node, port);
-		fprintf(out, ",priority=\"%u\"} %u\n", i, !(port->closed >> i & 1));
+	return counted(&port->lanes[priority].bytes);
+}
+
+static uint64_t gate_open(const struct port *port, unsigned priority)
+{
+	return !(port->closed >> priority & 1);
+}
+
+static uint64_t state(const struct port *port, unsigned priority)
+{
+	return port->lanes[priority].state;
+}
+
+static const struct live {
+	const char *name, *help;
+	/* NULL: of the whole port. */
+	uint64_t (*value)(const struct port *port, unsigned priority);
+} LIVE[] = {
+	{ "queue_bytes", "Bytes in the egress queue.", queue_bytes },
+	{ "gate_open", "1 if flow control lets the priority send (ON), 0 if not (OFF).", gate_open },
+	{ "state", "0 non-congestion, 1 congestion, 2 undetermined, 3 judging.", state },
+};
+
+static void counters(FILE *out, const struct stats_field *field, const struct node *node, const struct port *port, uint64_t now_ps)
+{
+	for (unsigned i = 0; i < field->count; i++) {
+		begin_sample(out, field->name, field->kind, node, port);
+		if (field->label.name)
+			fprintf(out, ",%s=\"%s\"", field->label.name, field->label.value(i));
+		fprintf(out, "} %" PRIu64 "\n", stats_value(field, port, i, now_ps));
 	}
 }
 
-static void state(FILE *out, const struct node *node, const struct port *port)
+static void whole_port(FILE *out, const struct node *node, const struct port *port, bool up)
 {
-	for (unsigned i = 0; i < PRIORITIES; i++) {
-		labels(out, "backwater_port_state", node, port);
-		fprintf(out, ",priority=\"%u\"} %u\n", i, port->lanes[i].state);
-	}
+	begin_sample(out, up ? "up" : "queued_frames", NUMBER_GAUGE, node, port);
+	fprintf(out, "} %" PRIu64 "\n", up ? !port->wire.down : port_queued_frames(port));
 }
 
-static void up(FILE *out, const struct node *node, const struct port *port)
-{
-	labels(out, "backwater_port_up", node, port);
-	fprintf(out, "} %d\n", !port->wire.down);
-}
-
-typedef void write_port(FILE *out, const struct node *node, const struct port *port);
-
-static void each_port(FILE *out, const struct bed *bed, write_port *write)
-{
-	for (unsigned i = 0; i < bed->graph.node_count; i++)
-		for (unsigned j = 0; j < bed->graph.nodes[i]->port_count; j++)
-			write(out, bed->graph.nodes[i], &bed->graph.nodes[i]->ports[j]);
-}
+#define EACH_PORT(bed, node, port) \
+	for (unsigned i_ = 0; i_ < (bed)->graph.node_count; i_++) \
+		for (const struct node *node = (bed)->graph.nodes[i_]; node; node = NULL) \
+			for (const struct port *port = node->ports; port < node->ports + node->port_count; port++)
 
 void stats_prometheus(FILE *out, const struct bed *bed)
 {
-	for (size_t f = 0; f < sizeof(FAMILIES) / sizeof(FAMILIES[0]); f++) {
-		head(out, FAMILIES[f].name, FAMILIES[f].help, FAMILIES[f].is_gauge);
-		for (unsigned i = 0; i < bed->graph.node_count; i++)
-			for (unsigned j = 0; j < bed->graph.nodes[i]->port_count; j++)
-				sample(out, &FAMILIES[f], bed->graph.nodes[i], &bed->graph.nodes[i]->ports[j]);
+	uint64_t now_ps = counted(&bed->clock.now_ps);
+
+	for (unsigned i = 0; i < STATS_FIELD_COUNT; i++) {
+		head(out, "port_", STATS_FIELDS[i].name, STATS_FIELDS[i].kind, STATS_FIELDS[i].help);
+		EACH_PORT(bed, node, port)
+			counters(out, &STATS_FIELDS[i], node, port, now_ps);
 	}
-	head(out, "backwater_port_drops_total", "Frames dropped, by reason.", false);
-	each_port(out, bed, drops);
-	head(out, "backwater_port_queue_bytes", "Bytes in the egress queue.", true);
-	each_port(out, bed, queued);
-	head(out, "backwater_port_gate_open", "1 if flow control lets the priority send (ON), 0 if not (OFF).", true);
-	each_port(out, bed, gate);
-	head(out, "backwater_port_state", "0 non-congestion, 1 congestion, 2 undetermined, 3 judging.", true);
-	each_port(out, bed, state);
-	head(out, "backwater_port_up", "1 if the link is up.", true);
-	each_port(out, bed, up);
-	head(out, "backwater_lost_processes", "Processes of the lockstep that were killed.", true);
-	fprintf(out, "backwater_lost_processes %u\n", bed->lockstep.lost);
-	head(out, "backwater_time_seconds", "Time of the run on its own clock.", true);
-	fprintf(out, "backwater_time_seconds %.9f\n", (double)counted(&bed->clock.now_ps) / 1e12);
+	for (unsigned i = 0; i < sizeof(LIVE) / sizeof(LIVE[0]); i++) {
+		head(out, "port_", LIVE[i].name, NUMBER_GAUGE, LIVE[i].help);
+		EACH_PORT(bed, node, port)
+			per_priority(out, LIVE[i].name, node, port, LIVE[i].value);
+	}
+	head(out, "port_", "up", NUMBER_GAUGE, "1 if the link is up.");
+	EACH_PORT(bed, node, port)
+		whole_port(out, node, port, true);
+	head(out, "port_", "queued_frames", NUMBER_GAUGE, "Frames that wait in all queues of the port.");
+	EACH_PORT(bed, node, port)
+		whole_port(out, node, port, false);
+	told(out, bed);
+	head(out, "", "clock_info", NUMBER_GAUGE, "The clock of the run.");
+	fprintf(out, "backwater_clock_info{kind=\"%s\"} 1\n", stats_clock(bed));
+	head(out, "", "disturbed", NUMBER_GAUGE, "1 if the machine disturbed a run by the wall clock.");
+	fprintf(out, "backwater_disturbed %d\n", stats_disturbed(bed));
+	head(out, "", "time_seconds", NUMBER_GAUGE, "Time of the run on its own clock.");
+	fprintf(out, "backwater_time_seconds %.9f\n", (double)now_ps / 1e12);
 }

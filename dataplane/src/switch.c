@@ -88,29 +88,13 @@ static unsigned poll_switch(struct node *node, uint64_t now_ps)
 	return moved;
 }
 
-int64_t switch_balance(const struct bridge *bridge)
-{
-	int64_t balance = 0;
-
-	for (unsigned i = 0; i < bridge->node.port_count; i++) {
-		const struct port *port = &bridge->node.ports[i];
-		const struct port_counters *c = &port->count;
-
-		balance += (int64_t)(c->rx_frames + c->flood_copies - c->rx_control - c->tx_frames);
-		for (unsigned j = 0; j < DROP_REASON_COUNT; j++)
-			balance -= (int64_t)c->drops[j];
-		/* A frame in the batch of a device is counted as sent. */
-		balance -= (int64_t)(port_queued_frames(port) - port->wire.batched);
-	}
-	return balance;
-}
-
-static void write_json(const struct node *node, FILE *out)
+static void tell(const struct node *node, struct teller *teller)
 {
 	const struct bridge *bridge = (const struct bridge *)node;
 
-	fprintf(out, ",\"addresses\":%u,\"address_moves\":%lu,\"address_evictions\":%lu,\"unaccounted_frames\":%ld",
-		l2_size(&bridge->table, bridge->now_ps), bridge->table.moves, bridge->table.evictions, switch_balance(bridge));
+	tell_gauge(teller, "addresses", "Addresses that the switch knows.", l2_size(&bridge->table, bridge->now_ps));
+	tell_counter(teller, "address_moves", "Addresses that moved from one port to another.", bridge->table.moves);
+	tell_counter(teller, "address_evictions", "Addresses that made room for others.", bridge->table.evictions);
 }
 
 static void close_switch(struct node *node)
@@ -121,7 +105,7 @@ static void close_switch(struct node *node)
 
 struct bridge *switch_make(const struct switch_config *config, struct rte_mempool *pool, uint64_t seed)
 {
-	static const struct node_ops OPS = { .poll = poll_switch, .json = write_json, .close = close_switch };
+	static const struct node_ops OPS = { .poll = poll_switch, .tell = tell, .close = close_switch };
 	struct bridge *bridge = calloc(1, sizeof(*bridge));
 
 	if (!bridge)

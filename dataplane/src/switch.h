@@ -27,7 +27,4 @@ struct bridge {
 /* NULL if there is no memory. `name` must outlive it. */
 struct bridge *switch_make(const struct switch_config *config, struct rte_mempool *pool, uint64_t seed);
 
-/* Frames that came in less those that went out, were dropped, were taken in, or still wait: 0, or frames were lost without a reason. */
-int64_t switch_balance(const struct bridge *bridge);
-
 #endif

@@ -148,19 +148,32 @@ unsigned wire_receive(struct wire *wire, uint64_t now_ps, struct rte_mbuf **fram
 	return n;
 }
 
-unsigned wire_drain(struct wire *wire)
+/* A device may be sent more while it is emptied. */
+static unsigned drain_device(struct wire *wire)
 {
-	unsigned unsent = wire->batched;
+	struct rte_mbuf *found[WIRE_BURST];
+	unsigned n, drained = 0;
+
+	while (drained < RING_FRAMES && (n = rte_eth_rx_burst(wire->device, 0, found, WIRE_BURST)) > 0) {
+		rte_pktmbuf_free_bulk(found, n);
+		drained += n;
+	}
+	return drained;
+}
+
+void wire_drain(struct wire *wire, unsigned *unsent, unsigned *undelivered)
+{
 	struct rte_mbuf *mbuf;
 	void *entry;
 
+	*unsent = wire->batched;
+	*undelivered = wire->is_device ? drain_device(wire) : 0;
 	rte_pktmbuf_free_bulk(wire->batch, wire->batched);
 	wire->batched = 0;
-	while ((mbuf = fifo_pop(&wire->arriving)))
+	for (; (mbuf = fifo_pop(&wire->arriving)); ++*undelivered)
 		rte_pktmbuf_free(mbuf);
-	while (wire->inbound && rte_ring_dequeue(wire->inbound, &entry) == 0)
+	for (; wire->inbound && rte_ring_dequeue(wire->inbound, &entry) == 0; ++*undelivered)
 		rte_pktmbuf_free(entry);
-	return unsent;
 }
 
 void wire_part(struct wire *one, struct wire *other)

@@ -65,8 +65,9 @@ bool wire_flush(struct wire *wire);
 /* Takes up to `most` frames that have arrived by now. */
 unsigned wire_receive(struct wire *wire, uint64_t now_ps, struct rte_mbuf **frames, unsigned most);
 
-/* Frees what is on the wire towards this end, and what this end could not hand over. Returns how many of the latter. */
-unsigned wire_drain(struct wire *wire);
+/* Frees what this end could not hand over, and what is on the wire towards it; how many of either. */
+void wire_drain(struct wire *wire, unsigned *unsent, unsigned *undelivered);
+
 /* Frees the rings of a joined pair, once both ends are drained. */
 void wire_part(struct wire *one, struct wire *other);
 

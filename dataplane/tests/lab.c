@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "balance.h"
 #include "device.h"
 
 void lab_open(void)
@@ -103,9 +104,11 @@ void lab_close(struct lab *lab)
 {
 	for (unsigned i = 0; i < LAB_PORTS; i++)
 		port_drain(&lab->ports[i]);
-	CHECK_EQ(switch_balance(lab->bridge), 0);
+	CHECK_EQ(node_balance(&lab->bridge->node), 0);
 	for (unsigned i = 0; i < LAB_PORTS; i++) {
-		wire_drain(&lab->ends[i]);
+		unsigned unsent, undelivered;
+
+		wire_drain(&lab->ends[i], &unsent, &undelivered);
 		wire_part(&lab->ends[i], &lab->ports[i].wire);
 	}
 	CHECK_EQ(rte_mempool_in_use_count(lab->pool), 0);

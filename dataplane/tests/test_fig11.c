@@ -8,10 +8,12 @@
 
 #include <rte_cycles.h>
 
+#include "balance.h"
 #include "clock.h"
 #include "eal.h"
 #include "receiver.h"
 #include "sender.h"
+#include "stats.h"
 #include "switch.h"
 
 #define RATE_BPS UINT64_C(10000000000)
@@ -168,7 +170,7 @@ static char *everything(const struct scene *scene)
 	for (unsigned i = 0; i < NODES; i++) {
 		const struct node *node = scene->nodes[i];
 
-		node->ops->json(node, out);
+		stats_json_node(out, node);
 		for (unsigned j = 0; j < node->port_count; j++)
 			for (unsigned k = 0; k < sizeof(struct port_counters) / 8; k++)
 				fprintf(out, " %" PRIu64, ((const uint64_t *)&node->ports[j].count)[k]);
@@ -188,7 +190,7 @@ static void read_marks(struct scene *scene)
 		FILE *out = open_memstream(&text, &length);
 		struct node *node = scene->nodes[flow ? R1 : R0];
 
-		node->ops->json(node, out);
+		stats_json_node(out, node);
 		fclose(out);
 		const char *at = strstr(text, FLOWS[flow]);
 
@@ -224,8 +226,7 @@ static void finish(struct scene *scene)
 	for (unsigned i = 0; i < NODES; i++)
 		for (unsigned j = 0; j < scene->nodes[i]->port_count; j++) {
 			port_drain(&scene->nodes[i]->ports[j]);
-			wire_drain(&scene->nodes[i]->ports[j].wire);
-		}
+				}
 	for (unsigned i = 0; i < LINKS; i++)
 		wire_part(&scene->nodes[JOINED[i].a]->ports[JOINED[i].port_a].wire, &scene->nodes[JOINED[i].b]->ports[JOINED[i].port_b].wire);
 	for (unsigned i = 0; i < NODES; i++)
@@ -249,8 +250,8 @@ static void nothing_is_lost(const struct scene *scene)
 			for (unsigned k = 0; k < DROP_REASON_COUNT; k++)
 				CHECK_EQ(scene->nodes[i]->ports[j].count.drops[k], 0);
 	CHECK(strstr(scene->said, "\"missing\":0,\"late\":0,\"damaged\":0") != NULL);
-	CHECK_EQ(switch_balance((const struct bridge *)scene->nodes[T0]), 0);
-	CHECK_EQ(switch_balance((const struct bridge *)scene->nodes[T2]), 0);
+	CHECK_EQ(node_balance(scene->nodes[T0]), 0);
+	CHECK_EQ(node_balance(scene->nodes[T2]), 0);
 }
 
 /* For who looks at a failure. */

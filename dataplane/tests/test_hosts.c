@@ -5,6 +5,7 @@
 #include "eal.h"
 #include "receiver.h"
 #include "sender.h"
+#include "stats.h"
 
 #define RATE_BPS UINT64_C(10000000000)
 #define STEP_PS (100 * PS_PER_NS)
@@ -82,7 +83,7 @@ static uint64_t said(const struct node *node, const char *key, unsigned index)
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	node->ops->json(node, out);
+	stats_json_node(out, node);
 	fclose(out);
 	snprintf(wanted, sizeof(wanted), "\"%s\":", key);
 	found = strstr(text, wanted);
@@ -102,8 +103,7 @@ static void finish(struct node *one, struct node *other)
 
 	for (int i = 0; i < 2; i++) {
 		port_drain(&nodes[i]->ports[0]);
-		wire_drain(&nodes[i]->ports[0].wire);
-	}
+		}
 	wire_part(&one->ports[0].wire, &other->ports[0].wire);
 	one->ops->close(one);
 	other->ops->close(other);
@@ -216,8 +216,10 @@ static void deliver(struct wire *wire, struct node *receiver, uint32_t psn, uint
 
 static void close_wire(struct wire *wire, struct node *receiver)
 {
-	wire_drain(wire);
-	wire_drain(&receiver->ports[0].wire);
+	unsigned unsent, undelivered;
+
+	wire_drain(wire, &unsent, &undelivered);
+	port_drain(&receiver->ports[0]);
 	wire_part(wire, &receiver->ports[0].wire);
 	receiver->ops->close(receiver);
 	CHECK_EQ(rte_mempool_in_use_count(pool), 0);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import backwater
 import pytest
@@ -20,6 +20,10 @@ from backwater.errors import Exit, UsageError
 from backwater.sweeping import cells, on_ray, plan
 from backwater.sweeping.cache import Cache
 from backwater.sweeping.document import Document
+from backwater.sweeping.engine import Keeper
+
+if TYPE_CHECKING:
+    from backwater.running import Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +128,9 @@ class _FakeRay:
     def wait(self, references: list[Any], **_: Any) -> Any:
         return references[:1], references[1:]
 
+    def cancel(self, *_: Any, **__: Any) -> None:
+        """There is nobody else who works."""
+
     def get(self, reference: _Reference) -> Any:
         if self.lost:
             raise self.exceptions.RayError("The worker died unexpectedly.\nMore.")
@@ -173,6 +180,27 @@ def test_what_goes_wrong_on_a_worker_is_told_as_here(
     fake.lost = True
     lost = _outcomes(here)[0].error
     assert "the cluster lost it (The worker died unexpectedly.); give the command again" in str(lost)
+
+
+@pytest.mark.parametrize("where", ["while it is written", "before it is noted"])
+def test_ctrl_c_between_a_run_and_the_note_of_it_loses_neither(
+    here: Path, fake: _FakeRay, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    del fake
+    finished = Keeper.finished
+
+    def struck(keeper: Keeper, outcome: Outcome) -> None:
+        if where == "before it is noted":
+            finished(keeper, outcome)
+        raise KeyboardInterrupt
+
+    sweep_scene.write(here)
+    monkeypatch.setattr(Keeper, "finished", struck)
+    assert main(["sweep", "loads.toml", "--on", "ray"]) == Exit.CAVEATS
+    done = 1 if where == "before it is noted" else 0
+    assert f"interrupted: {done} of 4 runs done and kept" in capsys.readouterr().err
+    assert len(list(Path("cache").glob("runs/*/*"))) == done
+    assert not list(Path("cache/making").iterdir())
 
 
 def test_without_ray_it_says_how_to_install_it(

@@ -107,7 +107,7 @@ def sweep(
         found.run(missing, engine, partial(_watching, quiet=json_))
         counts = {"runs": done + len(missing), "cached": done, "damaged": len(kept.damaged)}
         if found.interrupted:
-            return _interrupted(found)
+            return _interrupted(found, missing)
         if part is not None:
             return _of_shard(found, part, counts, json_)
         return _tables(found, counts, folder, keep_runs, json_)
@@ -194,10 +194,11 @@ def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
     return estimating.together(each, jobs or cores())
 
 
-def _interrupted(found: Sweep) -> int:
-    done = sum(outcome.error is None for outcome in found.outcomes)
+def _interrupted(found: Sweep, missing: Sequence[Cell]) -> int:
+    # Ctrl-C may come between a run's move into the cache and the note of it: what counts is what is there.
+    done = sum(found.cache.has(cell.key) for cell in missing)
     print(
-        f"interrupted: {done} of {len(found.outcomes)} runs done and kept; the same command does the rest",
+        f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest",
         file=sys.stderr,
     )
     return Exit.CAVEATS

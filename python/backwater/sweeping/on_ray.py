@@ -116,6 +116,10 @@ def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | No
         for reference, key in under_way.items():
             ray.cancel(reference, force=True)
             outcomes[key] = Outcome(jobs[key], None, interrupt)
+        # What was being written when it came.
+        for job in jobs.values():
+            if job.out is not None:
+                shutil.rmtree(job.out, ignore_errors=True)
     return [outcomes.get(cell.key) or Outcome(jobs[cell.key], None, KeyboardInterrupt()) for cell in cells]
 
 

@@ -136,17 +136,27 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Measured:
-    """One check and what was measured over the seeds."""
+    """One check and what was measured over the seeds; with `each`, every one of them must hold, not their mean."""
 
     check: Check
     value: Estimate | None
+    each: bool = False
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the mean lies within the bound."""
+        """Whether the mean, or each value, lies within the bound."""
         if self.value is None:
             return Verdict.NOT_DECIDABLE
-        return Verdict.HOLDS if self.check.bound.admits(self.value.mean) else Verdict.DIFFERS
+        judged = self.value.values if self.each else (self.value.mean,)
+        return Verdict.HOLDS if all(map(self.check.bound.admits, judged)) else Verdict.DIFFERS
+
+    @property
+    def worst(self) -> float | None:
+        """The value that lies farthest out, or nearest to the bound."""
+        bound = self.check.bound
+        return (
+            min(self.value.values, key=lambda value: min(value - bound.low, bound.high - value)) if self.value else None
+        )
 
     @property
     def borderline(self) -> bool:
@@ -222,11 +232,18 @@ class Judged:
         }
 
 
-def judge(claim: Claim, figure: str, profile: str, per_seed: Sequence[Mapping[str, float | bool | None]]) -> Judged:
-    """The verdict on a claim from what a figure measured at each seed."""
+def judge(
+    claim: Claim,
+    figure: str,
+    profile: str,
+    per_seed: Sequence[Mapping[str, float | bool | None]],
+    *,
+    each: bool = False,
+) -> Judged:
+    """The verdict on a claim from what a figure measured at each seed: by the mean, or with `each` in every one."""
     if not per_seed:
         return Judged(claim, figure, profile, 0, (), Verdict.NOT_RUN)
-    measured = tuple(_measure(check, figure, per_seed) for check in claim.checks)
+    measured = tuple(replace(_measure(check, figure, per_seed), each=each) for check in claim.checks)
     verdicts = {item.verdict for item in measured}
     if claim.undecidable is not None or Verdict.NOT_DECIDABLE in verdicts:
         verdict = Verdict.NOT_DECIDABLE

@@ -23,16 +23,38 @@ TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class Measured:
-    """The runs under one flow control, and what came of the claims."""
+    """The runs under one flow control, and what came of the claims in all of them, and in each that counts."""
 
     flow_control: str
     runs: tuple[SwitchRun, ...]
     judged: tuple[claims.Judged, ...]
+    each: tuple[tuple[claims.Judged, ...], ...]
 
     @property
     def counted(self) -> tuple[SwitchRun, ...]:
         """The runs whose timing was not disturbed."""
         return tuple(run for run in self.runs if not run.disturbed)
+
+    def held(self, claim: str) -> int:
+        """In how many runs a claim held."""
+        return sum(
+            judged.claim.id == claim and judged.verdict is claims.Verdict.HOLDS for run in self.each for judged in run
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether every run that was asked for counts, and every claim holds in each."""
+        return len(self.counted) == len(self.runs) and all(j.verdict is claims.Verdict.HOLDS for j in self.judged)
+
+    @property
+    def shown(self) -> SwitchRun | None:
+        """The run that stands for all: the first in which a claim does not hold, otherwise the last."""
+        differs = (
+            run
+            for run, judged in zip(self.counted, self.each, strict=True)
+            if any(item.verdict is claims.Verdict.DIFFERS for item in judged)
+        )
+        return next(differs, self.counted[-1] if self.counted else None)
 
     @property
     def losses(self) -> list[str]:
@@ -41,7 +63,7 @@ class Measured:
 
 
 def measure(switch: Path, examples: Path, flow_control: str, runs: int, options: Sequence[str], out: Path) -> Measured:
-    """Run the testbed `runs` times under a flow control; the last run that counts becomes `<flow control>.json`."""
+    """Run the testbed `runs` times under a flow control; `<flow control>.json` becomes what is `shown` of them."""
     config = examples / f"fig11-{flow_control}.toml"
     if not config.exists():
         raise UsageError(
@@ -52,12 +74,14 @@ def measure(switch: Path, examples: Path, flow_control: str, runs: int, options:
         print(f"{flow_control}: run {number} of {runs}", file=sys.stderr)
         done.append(_run(switch, config, options))
     counted = [run for run in done if not run.disturbed]
+    each = tuple(_judge(flow_control, [run]) for run in counted)
+    measured = Measured(flow_control, tuple(done), _judge(flow_control, counted), each)
     kept = out / f"{flow_control}.json"
     # A result of earlier runs must not stand for these.
     kept.unlink(missing_ok=True)
-    if counted:
-        kept.write_text(json.dumps(counted[-1].document) + "\n", encoding="utf-8")
-    return Measured(flow_control, tuple(done), _judge(flow_control, counted))
+    if measured.shown:
+        kept.write_text(json.dumps(measured.shown.document) + "\n", encoding="utf-8")
+    return measured
 
 
 def _run(switch: Path, config: Path, options: Sequence[str]) -> SwitchRun:
@@ -84,7 +108,7 @@ def _judge(flow_control: str, runs: Sequence[SwitchRun]) -> tuple[claims.Judged,
     figure = _figure()
     per_run = [figure.module().switch_metrics(run) for run in runs]  # type: ignore[attr-defined]
     profile = f"{PROFILES[flow_control]}, switches"
-    return tuple(claims.judge(claim, figure.name, profile, per_run) for claim in figure.claims)
+    return tuple(claims.judge(claim, figure.name, profile, per_run, each=True) for claim in figure.claims)
 
 
 def _figure() -> paper_figure.Figure:
@@ -96,8 +120,13 @@ def write(measured: Sequence[Measured], out: Path) -> list[Path]:
     files = [out / name for name in ("fig11.png", "claims.json", "fig11.csv")]
     for file in files:
         file.unlink(missing_ok=True)
-    shown = [(item.flow_control, item.counted[-1]) for item in measured if item.counted]
-    verdicts = [judged.as_json() | {"flow_control": item.flow_control} for item in measured for judged in item.judged]
+    shown = [(item.flow_control, item.shown) for item in measured if item.shown]
+    verdicts = [
+        judged.as_json()
+        | {"flow_control": item.flow_control, "runs": len(item.runs), "held_in_runs": item.held(judged.claim.id)}
+        for item in measured
+        for judged in item.judged
+    ]
     files[1].write_text(json.dumps(verdicts, indent=2) + "\n", encoding="utf-8")
     _write_csv(shown, files[2])
     if shown:

@@ -177,6 +177,28 @@ def test_a_claim_that_differs_has_its_exit_code(tmp_path: Path) -> None:
     assert run(tmp_path, [doc]) == Exit.CAVEATS
 
 
+def test_one_run_of_ten_that_differs_is_enough_whatever_the_mean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # F0 is to be marked UE to at least 99 % in each window: 95 % once is a mean of 99.5 %.
+    bad = document()
+    f0 = flow(bad, "F0")
+    f0["ue_packets"][4], f0["capable_packets"][4] = 95, 5
+    good = [document()] * 9
+    assert run(tmp_path, [*good[:4], bad, *good[4:]], "--runs", "10") == Exit.CAVEATS
+    verdicts = json.loads((tmp_path / "out/claims.json").read_text())
+    told = {(v["id"], v["flow_control"]): (v["verdict"], v["held_in_runs"], v["runs"]) for v in verdicts}
+    assert told["TCD-F11a", "pfc"] == ("differs", 9, 10)
+    assert told["TCD-F11b", "pfc"] == ("holds", 10, 10)
+    first = next(check for v in verdicts for check in v["checks"] if check["metric"] == "least_f0_ue_percent_during")
+    assert (first["verdict"], first["mean"]) == ("differs", 99.5)
+    assert "9 of 10 runs" in capsys.readouterr().out
+    # The run that differs is the one to look at.
+    kept = testbed.find("pfc", tmp_path / "out")
+    assert kept is not None
+    assert kept.document == bad
+
+
 def test_a_lost_frame_has_its_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     doc = document()
     flow(doc, "A0")["missing"] = 1
@@ -186,8 +208,9 @@ def test_a_lost_frame_has_its_exit_code(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_disturbed_run_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = document(clock="wall", disturbed=True)
-    assert run(tmp_path, [bad, document(clock="wall")], "--runs", "2") == Exit.OK
-    assert "pfc: 1 of 2 runs disturbed: not counted" in capsys.readouterr().err
+    # Two were asked for, one is there.
+    assert run(tmp_path, [bad, document(clock="wall")], "--runs", "2") == Exit.CAVEATS
+    assert "pfc: 1 of 2 runs disturbed: not counted, and so not enough of them" in capsys.readouterr().err
     verdicts = json.loads((tmp_path / "out/claims.json").read_text())
     assert {v["seeds"] for v in verdicts} == {1}
 

@@ -153,6 +153,12 @@ fn link_mac(node: u32) -> MacAddress {
     MacAddress([0x02, 0, 1, a, b, c])
 }
 
+/// The queue pair of a flow. Queue pairs 0 and 1 are those of management, and 0xFF_FFFF is that of multicast (InfiniBand
+/// vol. 1, special queue pairs): a dissector reads what goes there as other things than data.
+fn queue_pair(flow: u32) -> u32 {
+    2 + flow % (0xFF_FFFF - 2)
+}
+
 fn address(host: u32) -> [u8; 4] {
     (0x0A00_0001 + (host & 0xFF_FFFF)).to_be_bytes()
 }
@@ -235,7 +241,7 @@ impl Frame {
             payload: 0,
         };
         let udp_source = 0xC000 | (self.flow & 0x3FFF) as u16;
-        let bth = Bth { pkey: 0xFFFF, destination_qp: self.flow & 0xFF_FFFF, ..bth };
+        let bth = Bth { pkey: 0xFFFF, destination_qp: queue_pair(self.flow), ..bth };
         Datagram { ethernet, ip, udp_source, bth, aeth, payload }.emit(buffer)
     }
 }
@@ -278,6 +284,15 @@ mod tests {
         // 10.0.0.2 to 10.0.1.3, UE in the ECN bits, UDP 4791, SEND first
         assert_eq!((data[15] & 3, &data[26..34]), (2, &[10, 0, 0, 2, 10, 0, 1, 3][..]));
         assert_eq!((&data[36..38], data[42]), (&[0x12, 0xb7][..], 0x00));
+    }
+
+    #[test]
+    fn no_flow_goes_to_a_queue_pair_of_management_or_of_multicast() {
+        let pairs = [0, 1, 5, 0xFF_FFFC, 0xFF_FFFD, u32::MAX].map(queue_pair);
+        assert_eq!(pairs[..4], [2, 3, 7, 0xFF_FFFE]);
+        assert!(pairs.iter().all(|pair| (2..0xFF_FFFF).contains(pair)), "{pairs:x?}");
+        let (data, ..) = written(Kind::Data { seq: 0, last: false }, 1050, 65_535);
+        assert_eq!(data[47..50], [0, 0, 7], "flow 5");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 	X(DROP_SOURCE, "source", "source address is a group address") \
 	X(DROP_RESERVED, "reserved", "sent to an address that bridges do not forward (01:80:C2:00:00:0X)") \
 	X(DROP_MAC_CONTROL, "mac_control", "MAC control frame that is not PFC") \
-	X(DROP_PFC, "pfc", "PFC frame that is too short, has another destination or an impossible class vector") \
+	X(DROP_PFC, "pfc", "PFC frame that is too short, tagged, has another destination or an impossible class vector") \
 	X(DROP_CREDIT, "credit", "credit message that cannot be read") \
 	X(DROP_CREDIT_LANE, "credit_lane", "credit message for a virtual lane without credits") \
 	X(DROP_CREDIT_PAST, "credit_past", "credit message with registers behind those already seen") \

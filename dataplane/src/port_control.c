@@ -156,11 +156,16 @@ static enum drop_reason take_credits(struct port *port, const struct bw_credit_f
 static enum drop_reason unreadable(const struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint16_t opcode = rte_pktmbuf_data_len(mbuf) < 16 ? 0 : (uint16_t)(bytes[14] << 8 | bytes[15]);
+	uint32_t at = 2 * RTE_ETHER_ADDR_LEN;
 
 	if (frame_of((struct rte_mbuf *)(uintptr_t)mbuf)->ethertype == ETHERTYPE_CREDIT)
 		return DROP_CREDIT;
-	return opcode == PFC_OPCODE ? DROP_PFC : DROP_MAC_CONTROL;
+	/* Behind the tags that it should not have; frame_read() has found its EtherType there. */
+	while ((bytes[at] << 8 | bytes[at + 1]) != ETHERTYPE_MAC_CONTROL)
+		at += 4;
+	if (rte_pktmbuf_data_len(mbuf) < at + 4)
+		return DROP_MAC_CONTROL;
+	return (bytes[at + 2] << 8 | bytes[at + 3]) == PFC_OPCODE ? DROP_PFC : DROP_MAC_CONTROL;
 }
 
 /* Plain PAUSE is not for ports with PFC (IEEE Std 802.1Q, 36.1), a tagged control frame is none, and one to elsewhere not for this port. */
@@ -175,7 +180,7 @@ static enum drop_reason take(struct port *port, const struct rte_mbuf *mbuf, uin
 	switch (frame.kind) {
 	case BW_FRAME_KIND_PFC: obey(port, &frame.pfc, now_ps); return DROP_REASON_COUNT;
 	case BW_FRAME_KIND_CREDIT: return take_credits(port, &frame.credit, now_ps);
-	default: return DROP_MAC_CONTROL;
+	default: return unreadable(mbuf);
 	}
 }
 

@@ -44,6 +44,11 @@ def test_learns_addresses_and_floods_what_it_has_not_learnt(bed: switches.Switch
     assert result["nodes"][0]["addresses"] == 3
 
 
+def tagged(frame: bytes, *tags: bytes) -> bytes:
+    """The frame behind tags, the outer first; without any, behind that of priority 3 in VLAN 5."""
+    return frame[:12] + b"".join(tags or (b"\x81\x00\x60\x05",)) + frame[12:]
+
+
 #: What is sent, and how the switch calls it.
 BAD = {
     "runt": [mac(1) + mac(0) + b"\x08\x00" + b"\x45" * 10, mac(1) + mac(0) + b"\x86\xdd" + b"\x60" * 39],
@@ -52,11 +57,22 @@ BAD = {
     "mac_control": [
         switches.PAUSE_ADDRESS + mac(0) + b"\x88\x08\x00\x01\xff\xff" + bytes(42),
         pfc(3, 9)[:14] + bytes(46),
+        tagged(switches.PAUSE_ADDRESS + mac(0) + b"\x88\x08\x00\x01\xff\xff" + bytes(42)),
     ],
-    "pfc": [pfc(3, 9)[:30], pfc(3, 9)[:16] + b"\x01" + pfc(3, 9)[17:], b"\xff" * 6 + pfc(3, 9)[6:]],
+    "pfc": [
+        pfc(3, 9)[:30],
+        pfc(3, 9)[:16] + b"\x01" + pfc(3, 9)[17:],
+        b"\xff" * 6 + pfc(3, 9)[6:],
+        # MAC control lies below the layer that tags (IEEE 802.1Q, 6.8): what is tagged is none.
+        tagged(pfc(3, 9)),
+        tagged(pfc(3, 9), b"\x81\x00\x01\x01"),
+        tagged(pfc(3, 9), b"\x88\xa8\x60\x05", b"\x81\x00\x60\x05"),
+    ],
     "credit": [
         switches.credit_message(3, 0, 0)[:20],
         switches.credit_message(3, 0, 0)[:14] + b"\x07" + switches.credit_message(3, 0, 0)[15:],
+        tagged(switches.credit_message(3, 0, 0)),
+        tagged(switches.credit_message(3, 0, 0), b"\x88\xa8\x60\x05"),
     ],
     "credit_lane": [switches.credit_message(3, 0, 0)],
 }
@@ -70,10 +86,13 @@ def test_every_bad_frame_is_counted_by_what_is_wrong_with_it(
     total = sum(map(len, BAD.values()))
     name = '{node="T0",port="p0"}'
     wait_until(lambda: bed.metrics()[f"backwater_port_rx_frames_total{name}"] == total, "all frames came in")
-    drops = port(bed.end(), "T0", 0)["drops"]
+    said = bed.end()
+    drops = port(said, "T0", 0)["drops"]
     assert {reason: count for reason, count in drops.items() if count} == {
         reason: len(bad) for reason, bad in BAD.items()
     }
+    assert port(said, "T0", 0)["pause_received"] == [0] * 8, "none was obeyed"
+    assert [port(said, "T0", other)["tx_frames"] for other in (1, 2)] == [0, 0], "none was passed on"
 
 
 def test_a_pause_holds_frames_and_a_resume_lets_them_go(

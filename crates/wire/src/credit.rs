@@ -8,10 +8,10 @@
 //!   └─────────┴────────┴───────┴──────────────────┴──────────────────┴─
 //! ```
 //! The flow control packet of InfiniBand (vol. 1 §7.9.4) has 12 bits for each: 2048 blocks of 64 B, not the 800 KB of TCD's testbed.
-//! Numbers are big-endian and count units since the link came up.
+//! Numbers are big-endian and count units since the link came up. There is no VLAN tag.
 use core::fmt;
 
-use crate::error::{be16, be64, room};
+use crate::error::{be16, be64, room, untagged};
 use crate::{Ethernet, LEAST_FRAME, MacAddress, PAUSE_ADDRESS, WireError, ethertype};
 
 /// Lanes that a message can speak of.
@@ -49,6 +49,7 @@ impl CreditMessage {
         const WHAT: &str = "a credit message";
         let have = header.len() + payload.len();
         let short = |least| WireError::TooShort { what: WHAT, have, least: header.len() + least };
+        untagged(header, WHAT)?;
         if payload.len() < FIXED {
             return Err(short(FIXED));
         }

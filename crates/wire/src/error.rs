@@ -1,4 +1,5 @@
 //! Why bytes are refused: the field, what it holds, and what it may hold.
+use crate::{Ethernet, Vlan};
 
 /// Bytes that are no frame of the kind that was looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +34,16 @@ pub enum WireError {
         /// What it may hold.
         expected: &'static str,
     },
+    /// A frame that lies below the layer that tags has a VLAN tag.
+    #[error("{what} has a VLAN tag (VLAN {id}, priority {priority}): MAC control is not tagged")]
+    Tagged {
+        /// What is tagged.
+        what: &'static str,
+        /// VLAN identifier.
+        id: u16,
+        /// Priority code point.
+        priority: u8,
+    },
     /// A check sequence does not agree with the bytes that it covers.
     #[error("{what} is {found:#x}, the bytes give {computed:#x}")]
     Check {
@@ -53,6 +64,15 @@ pub enum WireError {
         /// Bytes that are needed.
         need: usize,
     },
+}
+
+/// MAC control lies below the layer that tags (IEEE 802.1Q clause 6.8, IEEE 802.3 clause 31), and so do credit messages here: what looks like
+/// one behind a tag has come through a bridge, and says nothing of this link.
+pub(crate) fn untagged(header: &Ethernet, what: &'static str) -> Result<(), WireError> {
+    match header.vlan {
+        None => Ok(()),
+        Some(Vlan { priority, id, .. }) => Err(WireError::Tagged { what, id, priority }),
+    }
 }
 
 /// The first `least` bytes of `bytes` and the rest, or why not.

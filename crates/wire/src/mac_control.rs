@@ -4,10 +4,11 @@
 //!   PAUSE   0x0001 │ quanta 2 │ zero to 60 B
 //!   PFC     0x0101 │ class-enable vector 2 (bit p: the time of priority p counts) │ quanta of priority 0 … 7, 2 each │ zero to 60 B
 //! ```
-//! A quantum is 512 bit times; time 0 resumes. PFC goes to 01:80:C2:00:00:01 only, PAUSE there or to the station itself.
+//! A quantum is 512 bit times; time 0 resumes. PFC goes to 01:80:C2:00:00:01 only, PAUSE there or to the station itself; neither has a
+//! VLAN tag.
 use core::fmt;
 
-use crate::error::{be16, room};
+use crate::error::{be16, room, untagged};
 use crate::{Ethernet, LEAST_FRAME, MacAddress, WireError, ethertype};
 
 /// Where PAUSE and PFC go; bridges do not forward it.
@@ -48,6 +49,7 @@ impl MacControl {
     pub fn parse(header: &Ethernet, payload: &[u8]) -> Result<Self, WireError> {
         let length = header.len() + payload.len();
         let short = |what, least| WireError::TooShort { what, have: length, least: header.len() + least };
+        untagged(header, "a MAC control frame")?;
         if payload.len() < 2 {
             return Err(short("a MAC control frame", 2));
         }

@@ -3,6 +3,8 @@ use backwater_wire::{CreditMessage, Ethernet, Frame, LaneCredit, MacAddress, Mac
 
 const MAC_CONTROL: &str = "0180c2000001 020000000001 8808";
 const CREDIT: &str = "0180c2000001 020000000001 88b5";
+/// Priority 3 in VLAN 5.
+const TAGGED: &str = "0180c2000001 020000000001 8100 6005";
 const IPV4: &str = "020000000002 020000000001 0800";
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -86,6 +88,18 @@ fn every_malformed_frame_is_refused_with_its_reason() {
         (
             format!("020000000002 020000000001 88b5 01 00 0000 {}", zeros(42)),
             "destination of a credit message is 0x20000000002, expected 01:80:c2:00:00:01",
+        ),
+        (
+            format!("{TAGGED} 8808 0101 0008 {}", zeros(42)),
+            "a MAC control frame has a VLAN tag (VLAN 5, priority 3): MAC control is not tagged",
+        ),
+        (
+            format!("{TAGGED} 8808 0001 ffff {}", zeros(42)),
+            "a MAC control frame has a VLAN tag (VLAN 5, priority 3): MAC control is not tagged",
+        ),
+        (
+            format!("{TAGGED} 88b5 01 08 0000 {}", zeros(16)),
+            "a credit message has a VLAN tag (VLAN 5, priority 3): MAC control is not tagged",
         ),
         (ip("45"), "the IPv4 header is too short: 1 B, at least 20 B are needed"),
         (ip(&format!("65 {}", zeros(39))), "version of the IPv4 header is 0x6, expected 4"),

@@ -37,7 +37,8 @@ struct port_config {
 	enum flow_control flow_control;
 	/* Priorities (virtual lanes) under flow control, one bit each. The others are lossy. */
 	uint8_t lossless;
-	/* The watchdog is that of SONiC (pfcwd): by default 200 ms, 200 ms, drop. `pause_ps` is filled in by port_init. */
+	/* All zero: no watchdog, which is the default. There is one if `watchdog_detect_ps` is not 0; it works as that of SONiC (pfcwd) does, which
+	 * has 200 ms, 200 ms, drop. `pause_ps` is filled in by port_init. */
 	struct bw_pfc_config pfc;
 	enum watchdog_action watchdog_action;
 	struct credits_config credits;

@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | Xoff, Xon | B | 800 000, 770 000 | TCD (SIGCOMM 2021) §5.1.1, its testbed |
 //! | quanta | 512 bit times | 65 535 | IEEE 802.1Q: the largest; renewed long before it ends |
-//! | detect, restore | ps | 200 ms, 200 ms | `SONiC`'s defaults |
+//! | detect, restore | ps | none: no watchdog | IEEE 802.1Q has none; who wants one takes `SONiC`'s 200 ms, 200 ms |
 //!
 //! Known deviations: the simulator does not use this file; its [`Form`](super::Form)s are that of the TCD authors' release and the ideal one.
 use backwater_units::{Rate, Span, Time};

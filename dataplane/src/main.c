@@ -140,6 +140,8 @@ int main(int count, char **words)
 		fprintf(stderr, "%s\n", why);
 		return EXIT_BAD_INPUT;
 	}
+	if (why[0])
+		fprintf(stderr, "%s\n", why);
 	config = with_options(file, &options);
 	listen_to_signals();
 	if (device_start_dpdk(words[0], plan_needs_pci(&config), plan_memory_mib(&config))) {

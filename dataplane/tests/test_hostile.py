@@ -148,6 +148,7 @@ def test_credit_messages_from_the_future_and_the_past_are_refused(
     assert (said["drops"]["credit_future"], said["drops"]["credit_past"], said["drops"]["credit_lane"]) == (2, 1, 1)
     assert said["credit_received"] == 1
     assert said["credit_sent"] > 10
+    assert "bed.toml:5: warning: flow-control.buffer" in bed.errors
 
 
 def test_a_cable_that_is_pulled_out_does_no_harm(bed: switches.Switch, cables: list[switches.Cable]) -> None:

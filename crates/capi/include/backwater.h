@@ -1217,8 +1217,9 @@ enum bw_storm_change bw_pfc_watch(struct bw_pfc_gate *gate,
                                   bool waiting);
 
 /*
- Reads the file at `path`. On success `*testbed` is to be given back to bw_testbed_free. Else it is NULL, false is returned, and `why`
- (may be NULL) holds the report: one paragraph per problem with its line, what is allowed and a fix (4096 bytes hold most).
+ Reads the file at `path`. On success `*testbed` is to be given back to bw_testbed_free, and `why` (may be NULL) holds the warnings, a line
+ each, or nothing. Else it is NULL, false is returned, and `why` holds the report: one paragraph per problem with its line, what is allowed
+ and a fix (4096 bytes hold most).
 
  # Safety
  `path` is a text that ends with NUL, `testbed` points to a pointer, `why` to `why_size` bytes.

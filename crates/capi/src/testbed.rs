@@ -8,7 +8,7 @@ use backwater_testbed::{ClockKind, FlowControl, Link, Node, NodeKind, Port, Test
 
 use crate::detector::bw_detector_config;
 use crate::pfc::{bw_pfc_config, bw_pfc_quanta_ps};
-use crate::text::refuse;
+use crate::text::write_text;
 
 /// Bytes of a name with its end.
 pub const BW_NAME_BYTES: usize = 32;
@@ -220,8 +220,9 @@ pub struct bw_testbed {
     pub flow_count: u32,
 }
 
-/// Reads the file at `path`. On success `*testbed` is to be given back to bw_testbed_free. Else it is NULL, false is returned, and `why`
-/// (may be NULL) holds the report: one paragraph per problem with its line, what is allowed and a fix (4096 bytes hold most).
+/// Reads the file at `path`. On success `*testbed` is to be given back to bw_testbed_free, and `why` (may be NULL) holds the warnings, a line
+/// each, or nothing. Else it is NULL, false is returned, and `why` holds the report: one paragraph per problem with its line, what is allowed
+/// and a fix (4096 bytes hold most).
 ///
 /// # Safety
 /// `path` is a text that ends with NUL, `testbed` points to a pointer, `why` to `why_size` bytes.
@@ -238,15 +239,16 @@ pub unsafe extern "C" fn bw_testbed_parse(
         Ok(path) => Testbed::load(Path::new(path)),
         Err(_) => Err("the path of the testbed is not UTF-8; rename the file".to_owned()),
     };
-    let (made, outcome) = match read {
-        Ok(read) => (Box::into_raw(Box::new(converted(&read))), Ok(())),
-        Err(report) => (core::ptr::null_mut(), Err(report)),
+    let (made, told) = match read {
+        Ok(read) => (Box::into_raw(Box::new(converted(&read))), read.warnings.join("\n")),
+        Err(report) => (core::ptr::null_mut(), report),
     };
     // SAFETY: the caller's promise.
     unsafe {
         testbed.write(made);
-        refuse(outcome, why, why_size)
+        write_text(&told, why, why_size);
     }
+    !made.is_null()
 }
 
 /// Gives back what bw_testbed_parse has made; NULL does nothing.

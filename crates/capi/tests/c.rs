@@ -34,7 +34,16 @@ fn a_program_in_c_links_and_finds_what_the_header_promises() {
         }
     };
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let testbed = here.join("../../dataplane/examples/fig11-pfc.toml");
-    let ran = Command::new(&program).arg(testbed).output().expect("what cc made can be run");
+    let examples = here.join("../../dataplane/examples");
+    let narrow = Path::new(env!("CARGO_TARGET_TMPDIR")).join("narrow.toml");
+    let credits = std::fs::read_to_string(examples.join("fig11-credits.toml")).expect("an example");
+    assert!(credits.contains("buffer = \"800KB\""));
+    std::fs::write(&narrow, credits.replace("buffer = \"800KB\"", "buffer = \"8KB\""))
+        .expect("it can be written");
+    let ran = Command::new(&program)
+        .arg(examples.join("fig11-pfc.toml"))
+        .arg(narrow)
+        .output()
+        .expect("what cc made can be run");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }

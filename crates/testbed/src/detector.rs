@@ -100,7 +100,8 @@ fn longest_on(settings: &Settings, ports: &[Port]) -> Result<(Span, Span), Confi
         let epsilon = epsilon.unwrap_or(EPSILON);
         let own = match tau {
             Some(tau) => max_ton_with_tau(port.nominal, tau.0, gap, epsilon)?,
-            None => max_ton(port.nominal, port.delay, mtu, gap, epsilon)?.max_ton,
+            // On the wire a packet takes the time of its overhead as well.
+            None => max_ton(port.nominal, port.delay, mtu + port.overhead, gap, epsilon)?.max_ton,
         };
         longest = longest.max(own);
     }

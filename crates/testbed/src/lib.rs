@@ -3,6 +3,7 @@
 //! [`Testbed::parse`] reads and checks a text as scenarios are read: all that is wrong at once, each with its line, what is allowed and
 //! a fix. A [`Testbed`] is resolved: every default applied, names turned into numbers, thresholds of TCD computed from the links.
 mod addresses;
+mod check;
 mod detector;
 mod resolve;
 pub mod settings;

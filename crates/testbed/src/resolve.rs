@@ -10,11 +10,17 @@ use crate::{addresses, detector, traffic, wiring};
 pub(crate) struct Report<'a> {
     root: &'a Tree,
     pub(crate) problems: Vec<Problem>,
+    /// What works, but hardly as it was meant.
+    pub(crate) doubts: Vec<Problem>,
 }
 
 impl Report<'_> {
     pub(crate) fn add(&mut self, path: &[Step], message: String, label: &str, help: impl Into<String>) {
         self.problems.push(Problem::new(self.root.place_of(path), message, label).help(help));
+    }
+
+    pub(crate) fn doubt(&mut self, path: &[Step], message: String, label: &str, help: impl Into<String>) {
+        self.doubts.push(Problem::new(self.root.place_of(path), message, label).help(help));
     }
 
     /// A name that nobody has.
@@ -37,8 +43,9 @@ impl Report<'_> {
     }
 }
 
-pub(crate) fn resolve(settings: &Settings, root: &Tree) -> Result<Testbed, Vec<Problem>> {
-    let mut report = Report { root, problems: Vec::new() };
+/// The data plane, and what is doubtful about it.
+pub(crate) fn resolve(settings: &Settings, root: &Tree) -> Result<(Testbed, Vec<Problem>), Vec<Problem>> {
+    let mut report = Report { root, problems: Vec::new(), doubts: Vec::new() };
     let mut nodes = addresses::nodes(settings, &mut report);
     let ports = wiring::ports(settings, &mut nodes, &mut report);
     detector::resolve(settings, &mut nodes, &ports, &mut report);
@@ -50,7 +57,7 @@ pub(crate) fn resolve(settings: &Settings, root: &Tree) -> Result<Testbed, Vec<P
         return Err(report.problems);
     }
     let run = &settings.run;
-    Ok(Testbed {
+    let bed = Testbed {
         duration: run.duration.map(|duration| duration.0),
         window: run.window.0,
         seed: run.seed,
@@ -60,7 +67,9 @@ pub(crate) fn resolve(settings: &Settings, root: &Tree) -> Result<Testbed, Vec<P
         ports,
         entries,
         flows,
-    })
+        warnings: Vec::new(),
+    };
+    Ok((bed, report.doubts))
 }
 
 /// Bytes of `sun_path`-like fields of the C side, with the NUL.
@@ -130,8 +139,8 @@ fn clock(clock: &settings::Clock, shortest: Option<Span>, report: &mut Report<'_
     }
 }
 
-/// The longest packet: payload, and 60 B of Ethernet, `IPv4`, UDP, BTH, ICRC with a tag; at least the 1048 B of the paper's.
+/// The longest packet of the flows; without flows that of 1000 B, the payload of the TCD paper.
 pub(crate) fn packet(settings: &Settings) -> Bytes {
-    let payloads = settings.flow.iter().map(|flow| flow.payload.0.get());
-    Bytes::new(payloads.max().unwrap_or(1000) + 48)
+    let payloads = settings.flow.iter().map(|flow| flow.payload.0);
+    traffic::packet(payloads.max().unwrap_or(Bytes::from_kb(1)))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use backwater_control::detector::Detector;
-use backwater_document::{DocumentError, Rules, Source, Words, read};
+use backwater_document::{DocumentError, Problem, Rules, Source, Words, read};
 use backwater_units::{Bytes, Rate, Span};
 use backwater_wire::MacAddress;
 
@@ -208,6 +208,8 @@ pub struct Testbed {
     pub entries: Vec<Entry>,
     /// Traffic.
     pub flows: Vec<Flow>,
+    /// What works, but hardly as it was meant: a line each, with its place and a fix.
+    pub warnings: Vec<String>,
 }
 
 /// Words of the literature and of other tools.
@@ -240,9 +242,17 @@ impl Testbed {
     /// Everything that is no TOML, unknown, missing, of a wrong type or unit, out of range, or at odds with the rest.
     pub fn parse(text: &str, origin: &str) -> Result<Self, DocumentError> {
         let (settings, root) = read::<Settings>(text, origin, rules())?;
-        resolve(&settings, &root).map_err(|problems| {
+        let report = |problems| {
             DocumentError::new(vec![Source { name: origin.to_owned(), text: text.to_owned() }], problems)
-        })
+        };
+        let (bed, doubts) = resolve(&settings, &root).map_err(report)?;
+        let doubts = report(doubts);
+        let line = |doubt: &Problem| {
+            let (name, line) = doubts.line_of(doubt);
+            let (message, label) = (doubt.message(), doubt.label());
+            format!("{name}:{line}: warning: {message}: {label}; {}", doubt.fix().unwrap_or_default())
+        };
+        Ok(Self { warnings: doubts.problems().iter().map(line).collect(), ..bed })
     }
 
     /// Reads a file.

@@ -1,14 +1,22 @@
 //! Flows.
 use backwater_document::at;
-use backwater_units::{Rate, Span};
+use backwater_units::{Bytes, Rate, Span};
 
 use crate::addresses::{NAME_HELP, is_name};
 use crate::resolve::Report;
 use crate::settings::{Code, FlowRate, Settings};
 use crate::testbed::{Flow, Node, NodeKind};
 
-/// Ethernet with a tag, `IPv4`, UDP, BTH, filling, ICRC.
-const HEADERS: u64 = 18 + 20 + 8 + 12 + 3 + 4;
+/// Ethernet (IEEE 802.3 clause 3), `IPv4` (RFC 791), UDP (RFC 768), BTH (InfiniBand vol. 1 §9.2), ICRC (annex A17).
+const AROUND: u64 = 14 + 20 + 8 + 12 + 4;
+/// The same with a tag, and the filling.
+const HEADERS: u64 = AROUND + 4 + 3;
+
+/// The packet that a sender makes of a payload, which is filled up to words, as queues and buffers count it: without the 4 B of Ethernet's check
+/// sequence, which the card adds. They are part of a link's `overhead`.
+pub(crate) fn packet(payload: Bytes) -> Bytes {
+    Bytes::new(payload.get().next_multiple_of(4) + AROUND)
+}
 
 /// The flows, between nodes that may have them.
 pub(crate) fn flows(settings: &Settings, nodes: &[Node], report: &mut Report<'_>) -> Vec<Flow> {

@@ -6,12 +6,12 @@ use backwater_units::{Bytes, Rate, Span};
 use backwater_wire::MacAddress;
 
 use crate::addresses::{self, NAME_HELP, is_name};
+use crate::check;
 use crate::resolve::Report;
 use crate::settings::{self, Node as Written, Settings};
 use crate::testbed::{Credits, Entry, FlowControl, Link, Node, NodeKind, Pfc, Port};
 
-/// Ports of a node, and characters of a device.
-const PORTS_MOST: usize = 64;
+/// Characters of a device.
 const DEVICE_MOST: usize = 255;
 
 /// One end of a link, before the ports of a node are brought together.
@@ -80,7 +80,7 @@ pub(crate) fn ports(settings: &Settings, nodes: &mut [Node], report: &mut Report
     }
     // What is wrong with links makes ports miss: that is told alone.
     if report.problems.is_empty() {
-        check(settings, nodes, report);
+        check::check(settings, nodes, &ports, report);
     }
     ports
 }
@@ -233,48 +233,6 @@ fn lossy_queue(node: &Written) -> Option<Bytes> {
     match node {
         Written::Switch { lossy_queue, .. } => Some(lossy_queue.0),
         Written::Sender { .. } | Written::Receiver { .. } | Written::Remote { .. } => None,
-    }
-}
-
-fn check(settings: &Settings, nodes: &[Node], report: &mut Report<'_>) {
-    for (index, node) in nodes.iter().enumerate() {
-        let (least, most, what) = match node.kind {
-            NodeKind::Switch { .. } => (1, PORTS_MOST, "a switch has 1 to 64 ports"),
-            NodeKind::Sender | NodeKind::Receiver { .. } => (1, 1, "a host has one port"),
-            NodeKind::Remote => (0, 0, "a remote station has none"),
-        };
-        if !(least..=most).contains(&node.port_count) {
-            let message = format!("{} has {} ports", node.name, node.port_count);
-            report.add(&at!["node", index, "name"], message, what, "a [[link]] or a [[port]] gives it one");
-        }
-    }
-    match &settings.flow_control {
-        settings::FlowControl::Pfc { xoff, xon, watchdog, watchdog_restore, .. } => {
-            if xon.0 > xoff.0 {
-                let message = format!("flow-control.xon = \"{xon}\" is above xoff");
-                let label = format!("allowed: up to {xoff}");
-                report.add(&at!["flow-control", "xon"], message, &label, "raise xoff or lower xon");
-            }
-            if watchdog.is_none() && watchdog_restore.is_some() {
-                let message = "flow-control.watchdog-restore has no effect".to_owned();
-                report.add(
-                    &at!["flow-control", "watchdog-restore"],
-                    message,
-                    "there is no watchdog",
-                    "write watchdog = \"200ms\"",
-                );
-            }
-        }
-        settings::FlowControl::Credits { period, phase: Some(phase), .. } if phase.0 >= period.0 => {
-            let message = format!("flow-control.phase = \"{phase}\" is not within a period");
-            report.add(
-                &at!["flow-control", "phase"],
-                message,
-                &format!("allowed: below {period}"),
-                "leave it out",
-            );
-        }
-        _ => {}
     }
 }
 

@@ -15,11 +15,11 @@ static int detector(void)
 	/* TCD with K a step at 200 KB, max(Ton) = T = 870 us. */
 	struct bw_detector_config config = {
 		.kind = BW_DETECTOR_KIND_TCD, .trend = BW_TREND_RISE, .kmin_bytes = 200000, .kmax_bytes = 200000, .pmax = 1.0,
-		.max_ton_ps = 870 * US, .period_ps = 870 * US, .low_bytes = 1048, .delta_bytes = 2096, .clock_ps = 1,
+		.max_ton_ps = 870 * US, .period_ps = 870 * US, .low_bytes = 1058, .delta_bytes = 2116, .clock_ps = 1,
 	};
 	struct bw_detector tcd;
 	struct bw_registers registers = { { 0 } };
-	struct bw_departure departure = { .now_ps = 1 * US, .queue_bytes = 1000, .size_bytes = 1048, .code = BW_CODE_CAPABLE };
+	struct bw_departure departure = { .now_ps = 1 * US, .queue_bytes = 1000, .size_bytes = 1058, .code = BW_CODE_CAPABLE };
 	uint64_t random = 1;
 	uint8_t state = 9;
 	char why[200];
@@ -76,7 +76,7 @@ static int credits(void)
 	HOLDS(!bw_credit_init(&lane, 65, 800000, 800000, why, sizeof(why)));
 	HOLDS(bw_credit_init(&lane, 64, 800000, 800000, NULL, 0));
 	HOLDS(lane.limit == 12500 && bw_credit_fits(&lane, 800000) && !bw_credit_fits(&lane, 800001));
-	bw_credit_on_sent(&lane, 1048);
+	bw_credit_on_sent(&lane, 1058);
 	HOLDS(lane.sent == 17);
 	HOLDS(bw_credit_on_arrival(&lane, 64) && bw_credit_granted(&lane) == 12500);
 	bw_credit_on_departure(&lane, 64);
@@ -114,7 +114,7 @@ static int frames(void)
 	return 0;
 }
 
-static int testbed(const char *path)
+static int testbed(const char *path, const char *narrow)
 {
 	struct bw_testbed *bed = NULL;
 	char why[4096];
@@ -124,6 +124,7 @@ static int testbed(const char *path)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
+	HOLDS(why[0] == 0);
 	HOLDS(bed->node_count == 7 && bed->port_count == 12 && bed->flow_count == 3);
 	HOLDS(bed->ports[bed->ports[0].peer].peer == 0);
 	for (uint32_t i = 0; i < bed->node_count; i++)
@@ -131,10 +132,13 @@ static int testbed(const char *path)
 			HOLDS(bed->nodes[i].detector.max_ton_ps == 870 * US);
 	bw_testbed_free(bed);
 	bw_testbed_free(NULL);
+	/* Warnings are no errors. */
+	HOLDS(bw_testbed_parse(narrow, &bed, why, sizeof(why)) && strstr(why, ": warning: flow-control.buffer = \"8KB\" is below"));
+	bw_testbed_free(bed);
 	return 0;
 }
 
 int main(int count, char **words)
 {
-	return count != 2 || detector() || pfc() || credits() || frames() || testbed(words[1]);
+	return count != 3 || detector() || pfc() || credits() || frames() || testbed(words[1], words[2]);
 }

@@ -44,7 +44,8 @@ pub enum FlowControl {
         #[serde(default)]
         #[schemars(extend("x-maximum" = "1TB"))]
         headroom: Option<Quantity<Bytes>>,
-        /// A priority that is held back for so long with frames waiting is in a storm. Default: there is no watchdog (`SONiC`: 200 ms).
+        /// A priority that is held back for so long with frames waiting is in a storm. Default: there is no watchdog (IEEE 802.1Q has
+        /// none; `SONiC` takes 200 ms).
         #[serde(default)]
         #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1000s"))]
         watchdog: Option<Quantity<Span>>,
@@ -58,7 +59,8 @@ pub enum FlowControl {
     },
     /// Credits of InfiniBand, in blocks of 64 B, told every Tc.
     Credits {
-        /// What the ingress buffer of a port holds of one virtual lane. Default 800 KB (TCD paper §5.1.1).
+        /// What the ingress buffer of a port holds of one virtual lane: at least the longest frame (`run.frame-bytes`); a link keeps its rate from
+        /// C·(Tc + τ) on. Default 800 KB (TCD paper §5.1.1).
         #[serde(default = "xoff")]
         #[schemars(extend("x-minimum" = "2KB", "x-maximum" = "1TB"))]
         buffer: Quantity<Bytes>,
@@ -182,7 +184,8 @@ pub enum Detector {
         #[serde(default)]
         #[schemars(range(min = 0.0001, max = 1.0))]
         epsilon: Option<f64>,
-        /// Response time of the loop of PAUSEs, for Eqn 3. Default 2 MTU/C + 2 tp of the port; the paper's testbed: 20 µs.
+        /// Response time of the loop of PAUSEs, for Eqn 3. Default 2 MTU/C + 2 tp of the port, where MTU is the longest packet with what it
+        /// occupies beside its bytes; the paper's testbed: 20 µs.
         #[serde(default)]
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         tau: Option<Quantity<Span>>,
@@ -190,11 +193,13 @@ pub enum Detector {
         #[serde(default)]
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
         period: Option<Quantity<Span>>,
-        /// At or below this queue a released port has drained. Default 1048 B, a packet on the wire.
+        /// At or below this queue a released port has drained. Default: the longest packet of the flows; without flows 1058 B, that is
+        /// Ethernet 14 (IEEE 802.3), `IPv4` 20, UDP 8, BTH 12 and ICRC 4 (InfiniBand vol. 1, annex A17) around the 1000 B of the TCD paper. A
+        /// queue does not count Ethernet's check sequence.
         #[serde(default)]
         #[schemars(extend("x-maximum" = "1TB"))]
         low: Option<Quantity<Bytes>>,
-        /// Dead band of the trend. Default 2096 B, two packets.
+        /// Dead band of the trend. Default: twice the default of `low`, two packets.
         #[serde(default)]
         #[schemars(extend("x-maximum" = "1TB"))]
         delta: Option<Quantity<Bytes>>,

@@ -55,8 +55,8 @@ pub struct Probe {
     pub frames: Option<Vec<String>>,
     /// Whether every packet that a switch drops is recorded. Default true.
     pub drops: bool,
-    /// Whether the ground truth is recorded (not with a switch.load-balancing other than ecmp), which `backwater blame` needs: what each hold is for, which flows leave
-    /// long queues, where packets wait. It needs `pauses` and `marks`, too. Default true.
+    /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave long queues,
+    /// where packets wait. It needs `pauses` and `marks`, too, and a `switch.load-balancing` of ecmp. Default true.
     pub blame: bool,
     /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.
     #[schemars(extend("x-maximum" = "1000TB"))]

@@ -52,8 +52,9 @@ test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
 	cargo test --release --locked -p backwater-tests --test determinism fixed # the same digests as in the dev profile
 
+# The tests of a file stay together: they share the runs that they look at.
 test-python: $(STAMPS)/core $(STAMPS)/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The page is kept in the repository, so that whoever installs Backwater needs no node.
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20

@@ -111,9 +111,10 @@ bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against th
 	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
 	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
 
-# No sanitizer: there is no unsafe code to watch, and without one the pinned toolchain suffices. Inputs that broke a target
-# are kept in fuzz/artifacts; what was learnt in fuzz/corpus.
-fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, FUZZ_SECONDS (20) each
+# No sanitizer in Rust: what these targets read is read by safe code. The unsafe code is that of crates/capi, which is fuzzed together with
+# the parsers in C, and built with AddressSanitizer there (dataplane/fuzz.sh). Inputs that broke a target are kept in fuzz/artifacts; what was
+# learnt in fuzz/corpus.
+fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
 	@export PATH="$(CURDIR)/$(CARGO_BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; seeds=$$(ls -d fuzz/seeds/$$target 2>/dev/null); words=; \
@@ -124,6 +125,7 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \
 	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
 	done
+	@dataplane/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 
 lint: $(STAMPS)/test $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check

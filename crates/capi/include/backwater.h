@@ -1098,6 +1098,14 @@ bool bw_frame_parse(const uint8_t *data,
 size_t bw_frame_describe(const uint8_t *data, size_t length, char *text, size_t size);
 
 /*
+ Whether the ICRC of a RoCEv2 frame agrees with its bytes; false for any other frame.
+
+ # Safety
+ `data` points to `length` bytes.
+ */
+bool bw_roce_icrc_good(const uint8_t *data, size_t length);
+
+/*
  Writes a PFC frame; returns its length (60), or 0 if `size` is less.
 
  # Safety
@@ -1125,14 +1133,6 @@ size_t bw_roce_frame_write(uint8_t *buffer,
                            const struct bw_roce_frame *frame,
                            const uint8_t *payload,
                            size_t payload_bytes);
-
-/*
- Whether the ICRC of a RoCEv2 frame agrees with its bytes; false for any other frame.
-
- # Safety
- `data` points to `length` bytes.
- */
-bool bw_roce_icrc_good(const uint8_t *data, size_t length);
 
 /*
  Writes the ECN bits of the IPv4 or IPv6 header at `ip` (of which `length` bytes are there); the checksum follows. The ICRC does not

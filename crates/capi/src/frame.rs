@@ -1,11 +1,12 @@
 //! Frames: what is in one, and the bytes of those that a data plane writes itself.
 use core::ffi::c_char;
-use core::fmt::{self, Write as _};
 
 use backwater_wire as wire;
-use backwater_wire::{Frame, MacAddress, Payload, WireError};
+use backwater_wire::{Frame, Payload};
 
-use crate::text::write_text;
+use crate::text::explain;
+
+pub mod write;
 
 /// The least frame, without its check sequence.
 pub const BW_LEAST_FRAME: usize = 60;
@@ -131,42 +132,6 @@ pub struct bw_frame {
     pub pfc: bw_pfc_frame,
     /// Of credits.
     pub credit: bw_credit_frame,
-}
-
-/// A text that stops at the end of its buffer.
-struct Cut<'a> {
-    to: &'a mut [u8],
-    length: usize,
-}
-
-impl fmt::Write for Cut<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let free = &mut self.to[self.length..];
-        let taken = text.len().min(free.len());
-        free[..taken].copy_from_slice(&text.as_bytes()[..taken]);
-        self.length += taken;
-        Ok(())
-    }
-}
-
-/// Without allocation, as it may be called for every bad frame.
-///
-/// # Safety
-/// `why` is NULL or points to `why_size` bytes.
-unsafe fn explain(what: &dyn fmt::Display, why: *mut c_char, why_size: usize) -> usize {
-    if why.is_null() {
-        return 0;
-    }
-    let mut bytes = [0; 512];
-    let mut cut = Cut { to: &mut bytes, length: 0 };
-    // Writing to a `Cut` cannot fail.
-    let _ = write!(cut, "{what}");
-    let length = cut.length;
-    // What was cut inside a character ends before it.
-    let valid = core::str::from_utf8(&bytes[..length]).map_or_else(|error| error.valid_up_to(), str::len);
-    let text = core::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    // SAFETY: the caller's promise.
-    unsafe { write_text(text, why, why_size) }
 }
 
 /// # Safety
@@ -309,111 +274,6 @@ fn of_roce(read: &Frame<'_>, roce: &wire::Roce<'_>) -> bw_roce_frame {
     }
 }
 
-/// The length, or 0 where there is no room.
-fn written(outcome: Result<usize, WireError>) -> usize {
-    outcome.unwrap_or(0)
-}
-
-/// Writes a PFC frame; returns its length (60), or 0 if `size` is less.
-///
-/// # Safety
-/// `source` points to 6 bytes, `frame` to one, `buffer` to `size` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn bw_pfc_frame_write(
-    buffer: *mut u8,
-    size: usize,
-    source: *const u8,
-    frame: *const bw_pfc_frame,
-) -> usize {
-    // SAFETY: the caller's promise.
-    let (buffer, source, frame) =
-        unsafe { (slice_mut(buffer, size), MacAddress(*source.cast::<[u8; 6]>()), &*frame) };
-    let pfc = wire::Pfc { enabled: frame.enabled, quanta: frame.quanta };
-    written(wire::MacControl::Pfc(pfc).emit(source, buffer))
-}
-
-/// Writes a credit message; returns its length (60 to BW_CREDIT_FRAME_MOST), or 0 if `size` is less.
-///
-/// # Safety
-/// As bw_pfc_frame_write.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn bw_credit_frame_write(
-    buffer: *mut u8,
-    size: usize,
-    source: *const u8,
-    frame: *const bw_credit_frame,
-) -> usize {
-    // SAFETY: the caller's promise.
-    let (buffer, source, frame) =
-        unsafe { (slice_mut(buffer, size), MacAddress(*source.cast::<[u8; 6]>()), &*frame) };
-    let lane = |lane: usize| wire::LaneCredit { fctbs: frame.fctbs[lane], fccl: frame.fccl[lane] };
-    let message = wire::CreditMessage { lanes: frame.lanes, lane: core::array::from_fn(lane) };
-    written(message.emit(source, buffer))
-}
-
-/// Writes a RoCEv2 frame with `payload_bytes` of `payload` (NULL: zeros, of which at most 9216) and its ICRC; a CNP has no payload of
-/// its own. Returns the length, or 0 if there is no room for it.
-///
-/// # Safety
-/// The pointers point to what their names say.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn bw_roce_frame_write(
-    buffer: *mut u8,
-    size: usize,
-    frame: *const bw_roce_frame,
-    payload: *const u8,
-    payload_bytes: usize,
-) -> usize {
-    static ZEROS: [u8; 9216] = [0; 9216];
-    // SAFETY: the caller's promise.
-    let (buffer, frame) = unsafe { (slice_mut(buffer, size), &*frame) };
-    let payload = match (payload.is_null(), ZEROS.get(..payload_bytes)) {
-        (true, Some(zeros)) => zeros,
-        (true, None) => return 0,
-        // SAFETY: the caller's promise.
-        (false, _) => unsafe { slice(payload, payload_bytes) },
-    };
-    written(datagram(frame, payload).emit(buffer))
-}
-
-fn datagram<'a>(frame: &bw_roce_frame, payload: &'a [u8]) -> wire::Datagram<'a> {
-    let vlan = wire::Vlan { priority: frame.pcp, drop_eligible: false, id: frame.vlan_id };
-    wire::Datagram {
-        ethernet: wire::Ethernet {
-            destination: MacAddress(frame.destination),
-            source: MacAddress(frame.source),
-            vlan: frame.tagged.then_some(vlan),
-            ethertype: wire::ethertype::IPV4,
-        },
-        ip: wire::Ipv4 {
-            dscp: frame.dscp,
-            ecn: frame.code,
-            id: frame.ip_id,
-            dont_fragment: true,
-            ttl: frame.ttl,
-            protocol: 17,
-            source: frame.source_ip,
-            destination: frame.destination_ip,
-            payload: 0,
-        },
-        udp_source: frame.udp_source,
-        bth: wire::Bth {
-            opcode: frame.opcode,
-            solicited: false,
-            migrated: true,
-            pad: 0,
-            pkey: frame.pkey,
-            fecn: frame.fecn,
-            becn: frame.becn,
-            destination_qp: frame.destination_qp,
-            ack_request: frame.ack_request,
-            psn: frame.psn,
-        },
-        aeth: Some(wire::Aeth { syndrome: frame.syndrome, msn: frame.msn }),
-        payload,
-    }
-}
-
 /// Whether the ICRC of a RoCEv2 frame agrees with its bytes; false for any other frame.
 ///
 /// # Safety
@@ -429,15 +289,4 @@ pub unsafe extern "C" fn bw_roce_icrc_good(data: *const u8, length: usize) -> bo
         + roce.payload.len()
         + usize::from(roce.bth.pad);
     wire::icrc(&bytes[at..end]) == Ok(roce.icrc)
-}
-
-/// Writes the ECN bits of the IPv4 or IPv6 header at `ip` (of which `length` bytes are there); the checksum follows. The ICRC does not
-/// cover them. False if that is neither.
-///
-/// # Safety
-/// `ip` points to `length` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn bw_frame_set_code(ip: *mut u8, length: usize, code: u8) -> bool {
-    // SAFETY: the caller's promise.
-    wire::set_ecn(unsafe { slice_mut(ip, length) }, code)
 }

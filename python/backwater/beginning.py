@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
+from backwater import _core, quantity
 from backwater.errors import UsageError
 from backwater.importing import Imported, read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from backwater.running import Scenario
 
 _SCENARIO = """\
 # {about}
@@ -22,6 +26,8 @@ _SCENARIO = """\
 # With congestion control:          backwater run {file} --html --set cc.kind=dcqcn
 # With ternary detection (TCD):     backwater run {file} --html --set switch.detector.kind=tcd
 # Every key with its meaning:       backwater schema
+profile = "hpcc-ns3"     # what is not said here is as in the simulator of HPCC
+
 [topology]
 kind = "hpcc"            # a line `nodes switches links`, one with the switches' ids, then `a b rate delay 0` per link
 file = "topology.txt"
@@ -30,12 +36,18 @@ file = "topology.txt"
 kind = "none"            # hosts send as fast as PFC lets them; "dcqcn" slows down those whose packets are marked
 
 [switch]
-buffer = "2MiB"          # shared by the ports of a switch; PFC pauses who has more than its share of what is free
+# {buffer_why}
+buffer = "{buffer}KB"
+
+[switch.pfc]
+# Dynamic thresholds: PFC pauses who has more than an eighth of what is free of the shared memory.
+# {headroom_why}
+headroom = "{headroom}KB"
 
 [switch.detector]
 kind = "red"             # ECN: queues from kmin on are marked, with probability pmax at kmax, always above
-kmin = "100KB"
-kmax = "400KB"
+kmin = "50KB"
+kmax = "200KB"           # less than the 250 KB from which PFC pauses an idle switch's port: ECN is to act first
 pmax = 0.2
 
 [[traffic]]
@@ -50,36 +62,74 @@ sample = "{sample}us"         # how often queues are looked at; the page plays t
 
 #: The example: a fat tree of switches with this many ports.
 _PORTS = 4
+#: What the ports of a switch share beside headroom and reserves: little, so that flows of a megabyte show what PFC
+#: does. Switches that one can buy share 16 to 64 MB.
+_SHARED_KB = 2000
+#: The network alone is looked at first: nothing of traffic or switches may keep what is wrong with it from being told.
+_ALONE = """\
+profile = "hpcc-ns3"
+[topology]
+kind = "hpcc"
+file = {file}
+[switch]
+flow-control = "none"
+[[traffic]]
+name = "none"
+kind = "poisson"
+size = "1B"
+load = 0.000001
+flows = 1
+"""
+
+
+@dataclass(frozen=True)
+class _Network:
+    """Hosts, slowest link, rate and delay of each switch's links as they are written, defaults of the profile."""
+
+    hosts: list[int]
+    slowest_bps: float
+    ports: dict[int, list[tuple[str, str]]]
+    defaults: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class _Flows:
-    """What a list of flows needs: its earliest start in seconds, and about how long it takes in microseconds."""
+    """A list of flows: its earliest start in seconds, about how long it takes, how many priorities it has."""
 
     origin: Decimal
     takes_us: float
+    priorities: int
 
 
 def begin(out: Path, topology: Path | None, flows: Path | None) -> Imported:
     """The files of a first scenario: the user's own network and flows, or an example of what is not given."""
     if flows is not None and topology is None:
         raise UsageError("--flows names hosts of a network; add --topology FILE, the network that has them")
-    net = example_topology() if topology is None else read_text(topology, "a topology file of the HPCC simulator")
-    hosts, slowest_bps = _network(net, str(topology or "topology.txt"))
-    text = example_flows(hosts) if flows is None else read_text(flows, "a flow list of the HPCC simulator")
-    needs = _needs(text, slowest_bps, str(flows or "flow.txt"))
-    about = f"{len(hosts)} hosts of " + ("an example, a fat tree" if topology is None else topology.name)
+    text = example_topology() if topology is None else read_text(topology, "a topology file of the HPCC simulator")
+    net = _network(text, str(topology or "topology.txt"))
+    if flows is None and len(net.hosts) < 3:
+        few = f"{len(net.hosts)} hosts"
+        raise UsageError(
+            f"{topology} has {few}, and the example's incast needs 3: two that send and one that receives; give your "
+            "own flows with --flows FILE"
+        )
+    listed = example_flows(net.hosts) if flows is None else read_text(flows, "a flow list of the HPCC simulator")
+    needs = _needs(listed, net.slowest_bps, str(flows or "flow.txt"))
+    about = f"{len(net.hosts)} hosts of " + ("an example, a fat tree" if topology is None else topology.name)
     about += ", and " + ("an incast beside other flows." if flows is None else f"the flows of {flows.name}.")
+    file = out / "scenario.toml"
     scenario = _SCENARIO.format(
         about=about,
-        file=out / "scenario.toml",
-        results="results/scenario-s1",
+        file=file,
+        results=f"results/{Scenario('', str(file), out).name}-s1",
         origin=f"{needs.origin.normalize():f}",
         sample=_sample_us(needs.takes_us),
+        **_memory(net, needs.priorities),
     )
-    count = len([line for line in text.splitlines() if line.strip()]) - 1
+    count = len([line for line in listed.splitlines() if line.strip()]) - 1
     imported = Imported(
-        {"scenario.toml": scenario, "topology.txt": net, "flow.txt": text}, f"{len(hosts)} hosts, {count} flows"
+        {"scenario.toml": scenario, "topology.txt": text, "flow.txt": listed},
+        f"{len(net.hosts)} hosts, {count} flow{'s' * (count != 1)}",
     )
     _check(imported, topology, flows)
     return imported
@@ -112,24 +162,59 @@ def example_flows(hosts: list[int]) -> str:
     )
 
 
-def _network(text: str, origin: str) -> tuple[list[int], float]:
-    """The hosts and the slowest link; whatever else may be wrong is told by the reader of scenarios."""
+def _network(text: str, origin: str) -> _Network:
+    """The network of a file; raises UsageError with file, line and what would do if it is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        # By its own name: that is the one the message has.
+        place = Path(folder) / Path(origin).name
+        place.write_text(text, encoding="utf-8")
+        known = _resolve(_ALONE.format(file=json.dumps(place.name)), Path(folder), {f'"{place.name}"': origin})
     lines = [line.split() for line in text.splitlines() if line.strip()]
-    try:
-        nodes, count, _ = (int(word) for word in lines[0])
-        switches = {int(word) for word in lines[1]} if count else set()
-        rates = [_bps(line[2]) for line in lines[2 if count else 1 :]]
-    except (ValueError, IndexError):
-        raise UsageError(
-            f"{origin} is no topology of the HPCC simulator: a line `nodes switches links`, a line with the switches' "
-            "ids, then a line `a b 100Gbps 0.001ms 0` for each link"
-        ) from None
-    if nodes > 1_000_000:
-        raise UsageError(f"{origin}: line 1: {nodes} nodes; at most 1000000 are possible")
+    nodes, count, _ = (int(word) for word in lines[0])
+    switches = {int(word) for word in lines[1]} if count else set()
+    links = [(int(a), int(b), rate, delay) for a, b, rate, delay, _ in lines[2 if count else 1 :]]
+    ports: dict[int, list[tuple[str, str]]] = {switch: [] for switch in sorted(switches)}
+    for a, b, rate, delay in links:
+        for end in {a, b} & switches:
+            ports[end].append((rate, delay))
     hosts = [node for node in range(nodes) if node not in switches]
-    if len(hosts) < 3 or not rates:
-        raise UsageError(f"{origin} has {len(hosts)} hosts and {len(rates)} links; 3 hosts and a link are needed")
-    return hosts, min(rates)
+    return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), ports, known)
+
+
+def _resolve(text: str, base: Path, names: dict[str, str]) -> dict[str, Any]:
+    """The scenario with all defaults. A problem is told without the place in a file that nobody has written yet."""
+    try:
+        return Scenario(text, "scenario.toml", base).resolve()
+    except _core.ScenarioError as error:
+        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*)$", str(error), re.MULTILINE)
+        message = "\n  ".join(problem or helps for problem, helps in told) or str(error)
+        for name, own in names.items():
+            message = message.replace(name, own)
+        raise UsageError(message) from None
+
+
+def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
+    """Headroom of a port, for the one that needs most, and the buffer of a switch, for the one with most ports."""
+    packet, pfc = net.defaults["packet"], net.defaults["switch"]["pfc"]
+    mtu = quantity.parse_size(packet["payload"]) + quantity.parse_size(packet["header"])
+    needs = {
+        link: int(json.loads(_core.headroom(*link, f"{mtu}B", pfc["frame"], "0ns"))["headroom_bytes"])
+        for links in net.ports.values()
+        for link in links
+    }
+    (rate, delay), most = max(needs.items(), key=lambda item: item[1], default=(("", ""), 0))
+    headroom = math.ceil(most * priorities / 1000)
+    reserve = math.ceil(quantity.parse_size(pfc["reserve"]) * priorities / 1000)
+    ports = max(map(len, net.ports.values()), default=0)
+    of = "" if priorities == 1 else f", for each of {priorities} priorities"
+    after = f"2 · delay · rate + 2 packets + 1 PFC frame, {delay} at {rate}{of}"
+    each = f"for each of {ports} ports {headroom} KB of headroom and {reserve} KB of reserve"
+    return {
+        "headroom": headroom,
+        "headroom_why": f"What arrives after a PAUSE: {after}.",
+        "buffer": _SHARED_KB + ports * (headroom + reserve),
+        "buffer_why": f"2 MB that the ports share, and {each}.",
+    }
 
 
 def _bps(word: str) -> float:
@@ -142,14 +227,15 @@ def _bps(word: str) -> float:
 
 
 def _needs(text: str, slowest_bps: float, origin: str) -> _Flows:
-    starts, to = [], Counter[str]()
+    starts, to, priorities = [], Counter[str](), set[str]()
     for number, line in list(enumerate(text.splitlines(), 1))[1:]:
         words = line.split()
         if not words:
             continue
         try:
-            _, dst, _, _, size, start = words
+            _, dst, priority, _, size, start = words
             to[dst] += int(size)
+            priorities.add(priority)
             starts.append(Decimal(start))
         except (ValueError, InvalidOperation):
             starts.append(Decimal("NaN"))
@@ -162,7 +248,7 @@ def _needs(text: str, slowest_bps: float, origin: str) -> _Flows:
             f"{origin} has no flows: a line with their number, then `src dst priority dport bytes start_s`"
         )
     longest_us = max(to.values()) * 8e6 / slowest_bps
-    return _Flows(min(starts), longest_us + float(max(starts) - min(starts)) * 1e6)
+    return _Flows(min(starts), longest_us + float(max(starts) - min(starts)) * 1e6, len(priorities))
 
 
 def _sample_us(takes_us: float) -> int:
@@ -176,25 +262,9 @@ def _sample_us(takes_us: float) -> int:
 
 def _check(imported: Imported, topology: Path | None, flows: Path | None) -> None:
     """Say what is wrong with the user's files by their own names, before anything is written."""
-    import tempfile
-    from pathlib import Path
-
-    from backwater.running import Scenario
-
-    text = imported.files["scenario.toml"]
     with tempfile.TemporaryDirectory() as folder:
-        for name, given in (("topology.txt", topology), ("flow.txt", flows)):
-            if given is None:
-                (Path(folder) / name).write_text(imported.files[name], encoding="utf-8")
-                place = Path(folder) / name
-            else:
-                place = given.absolute()
-            text = text.replace(f'file = "{name}"', f"file = {_literal(str(place))}")
-        Scenario(text, "scenario.toml", Path(folder)).resolve()
-
-
-def _literal(text: str) -> str:
-    """A path as a string of TOML, which has JSON's escapes."""
-    import json
-
-    return json.dumps(text)
+        for name in ("topology.txt", "flow.txt"):
+            (Path(folder) / name).write_text(imported.files[name], encoding="utf-8")
+        given = (("topology.txt", topology), ("flow.txt", flows))
+        names = {f'"{name}"': str(own) for name, own in given if own is not None}
+        _resolve(imported.files["scenario.toml"], Path(folder), names)

@@ -109,7 +109,7 @@ def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results
     found: dict[str, list[Results]] = {}
     for folders in whole or [next(iter(finished.values()))]:
         for name, folder in folders.items():
-            label = name or Path(next(iter(planned.values()))[name].scenario.origin).stem
+            label = name or next(iter(planned.values()))[name].scenario.name
             found.setdefault(label, []).append(Results(folder))
     return found
 

@@ -50,6 +50,12 @@ class Scenario:
             ) from None
         return cls(text, str(path), path.absolute().parent)
 
+    @property
+    def name(self) -> str:
+        """What results are called by: the file's stem; of a scenario.toml, the one of its folder, the folder's name."""
+        path = Path(self.origin)
+        return path.stem if path.name != "scenario.toml" else path.absolute().parent.name or path.stem
+
     def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
         """The whole scenario with every default filled in; raises `ScenarioError` with a pointed message."""
         resolved: dict[str, Any] = json.loads(
@@ -259,7 +265,7 @@ def validate(scenario: str | Path, *, overrides: Sequence[str] = ()) -> dict[str
 
 
 def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, scheme: str = "") -> str:
-    """Name of a run's results folder: the file's stem, the scheme, what was overridden, the seed.
+    """Name of a run's results folder: the scenario's, the scheme, what was overridden, the seed.
 
     `overrides` are those of the user; what a scheme sets is in its name. Of a key that is given more than once the last
     value is run, and named. What would not fit, or not survive, in the name of a folder is replaced by a hash.
@@ -274,7 +280,7 @@ def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, 
 
         changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
     shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
-    return f"{Path(scenario.origin).stem}{changes}-s{shown}"
+    return f"{scenario.name}{changes}-s{shown}"
 
 
 _QUOTES = "\"'"

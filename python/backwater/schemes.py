@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
@@ -11,6 +10,7 @@ from backwater.running import Scenario, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Scheme:
     @property
     def label(self) -> str:
         """The scenario's name, with that of the scheme if it has one."""
-        return " ".join(filter(None, (Path(self.scenario.origin).stem, self.name)))
+        return " ".join(filter(None, (self.scenario.name, self.name)))
 
 
 def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = ()) -> list[Scheme]:

@@ -42,16 +42,93 @@ def test_the_example_shows_a_congestion_tree(tmp_path: Path, capsys: pytest.Capt
     assert main(["init", "mine", "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out) == {"scenario": "mine/scenario.toml", "holds": "16 hosts, 15 flows"}
     assert main(["run", "mine/scenario.toml", "--html"]) == Exit.OK
-    page = (tmp_path / "results" / "scenario-s1" / "view.html").read_text(encoding="utf-8")
+    page = (tmp_path / "results" / "mine-s1" / "view.html").read_text(encoding="utf-8")
     assert len(page) > 50_000
     capsys.readouterr()
-    assert main(["blame", "results/scenario-s1", "--json"]) == Exit.OK
+    assert main(["blame", "results/mine-s1", "--json"]) == Exit.OK
     told = json.loads(capsys.readouterr().out)
     root = told["roots"][0]
     # The link to the first host holds back switches of every tier and hosts that send elsewhere.
     assert root["root_port"] == "n16->n0"
     assert root["depth"] >= 4
     assert root["branches"] >= 8
+
+
+def _tor(hosts: int, rate: str, delay: str, up: str) -> str:
+    """Hosts below a switch that has one link up, over which a second one has as many."""
+    switches = (2 * hosts, 2 * hosts + 1)
+    below = "".join(f"{h} {switches[h // hosts]} {rate} {delay} 0\n" for h in range(2 * hosts))
+    return f"{2 * hosts + 2} 2 {2 * hosts + 1}\n{switches[0]} {switches[1]}\n{below}{switches[0]} {switches[1]} {up}\n"
+
+
+def _incast(senders: int, priorities: int = 1, size: int = 1_000_000) -> str:
+    lines = (f"{1 + s} 0 {3 - s % priorities} 100 {size} 0.0001\n" for s in range(senders))
+    return f"{senders}\n{''.join(lines)}"
+
+
+RING = "8 4 8\n4 5 6 7\n" + "".join(
+    f"{h} {4 + h} 100Gbps 1us 0\n{4 + h} {4 + (h + 1) % 4} 100Gbps 1us 0\n" for h in range(4)
+)
+
+
+@pytest.mark.parametrize(
+    ("net", "flows"),
+    [
+        (_tor(32, "100Gbps", "0.001ms", "400Gbps 0.002ms 0"), _incast(16)),
+        (_tor(16, "400Gbps", "10us", "400Gbps 10us 0"), _incast(12, size=4_000_000)),
+        (_tor(4, "10Gbps", "100ns", "40Gbps 1us 0"), _incast(6)),
+        (_tor(4, "25Gbps", "1us", "100Gbps 1us 0"), _incast(6, priorities=3)),
+        (RING, _incast(3)),
+        # 320 hosts in 16 racks below 16 switches, as in the evaluation of HPCC.
+        (
+            "352 32 576\n"
+            + " ".join(str(n) for n in range(320, 352))
+            + "\n"
+            + "".join(f"{h} {320 + h // 20} 100Gbps 1000ns 0\n" for h in range(320))
+            + "".join(f"{320 + rack} {336 + up} 400Gbps 1000ns 0\n" for rack in range(16) for up in range(16)),
+            _incast(60, size=500_000),
+        ),
+    ],
+    ids=["100G", "400G over 2 km", "10G", "three priorities", "ring", "320 hosts"],
+)
+def test_ordinary_networks_run_at_once_and_show_a_root(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], net: str, flows: str
+) -> None:
+    (tmp_path / "net.txt").write_text(net)
+    (tmp_path / "flows.txt").write_text(flows)
+    assert main(["init", "lab", "--topology", "net.txt", "--flows", "flows.txt"]) == Exit.OK
+    assert main(["run", "lab/scenario.toml"]) in (Exit.OK, Exit.CAVEATS), capsys.readouterr().err
+    results = Results("results/lab-s1")
+    # An overflow would have ended the run.
+    assert results.flows.collect()["finish_ps"].null_count() == 0
+    capsys.readouterr()
+    assert main(["blame", "results/lab-s1", "--json"]) == Exit.OK
+    roots = json.loads(capsys.readouterr().out)["roots"]
+    first = roots[0]
+    assert first["root_port"].split()[0].endswith("->n0")
+    assert first["branches"] > 0
+
+
+def test_the_memory_is_what_the_headroom_needs(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text(_tor(3, "100Gbps", "1us", "400Gbps 2us 0"))
+    (tmp_path / "flows.txt").write_text(_incast(2))
+    text = begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").files["scenario.toml"]
+    # 2 · 2 us · 400 Gbps = 200 000 B, 2 packets of 1048 B and a frame of 43 B; 4 ports, a reserve of 4 KiB each, 2 MB.
+    assert '\nheadroom = "203KB"\n' in text
+    assert f'\nbuffer = "{2000 + 4 * (203 + 5)}KB"\n' in text
+
+
+def test_two_hosts_with_flows_of_their_own_are_a_network(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
+    (tmp_path / "flows.txt").write_text(_incast(1))
+    assert begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").holds == "2 hosts, 1 flow"
+
+
+def test_a_second_project_leaves_the_results_of_the_first_alone(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert main(["init", name]) == Exit.OK
+        assert main(["run", f"{name}/scenario.toml"]) == Exit.OK
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"one-s1", "two-s1"}
 
 
 def test_files_of_ones_own_are_taken_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +143,7 @@ def test_files_of_ones_own_are_taken_as_they_are(tmp_path: Path, capsys: pytest.
     # The run begins with the first flow: 400 kB over 10 Gbps take 320 us and their headers.
     assert 'time-origin = "2.5s"' in (tmp_path / "a/b/scenario.toml").read_text()
     assert main(["run", "a/b/scenario.toml"]) == Exit.OK
-    flows = Results("results/scenario-s1").flows.select("start_ps", "fct_ps").collect()
+    flows = Results("results/b-s1").flows.select("start_ps", "fct_ps").collect()
     assert flows["start_ps"].to_list() == [0, 10_000_000]
     assert 320e6 < max(flows["fct_ps"].to_list()) < 1e9
 
@@ -82,11 +159,17 @@ def test_a_network_of_ones_own_gets_an_incast(tmp_path: Path) -> None:
     [
         (None, FLOWS, "--flows names hosts of a network; add --topology FILE"),
         ("", None, "net.txt is empty"),
-        ("a b c\n", None, "net.txt is no topology of the HPCC simulator"),
-        ("9999999999 0 0\n", None, "net.txt: line 1: 9999999999 nodes; at most 1000000 are possible"),
-        ("2 0 1\n0 1 10Gbps 1us 0\n", None, "net.txt has 2 hosts and 1 links; 3 hosts and a link are needed"),
-        (NET.replace("10Gbps", "10Furlongs"), None, "net.txt is no topology of the HPCC simulator"),
-        (NET.replace("6 2 5", "6 2 9"), FLOWS, 'net.txt", line 7: the file ends after 5 of the'),
+        ("a b c\n", None, 'net.txt, line 1: the number of nodes "a" is not a whole number'),
+        ("9999999999 0 0\n", None, "net.txt, line 1: "),
+        ("2 0 1\n0 1 10Gbps 1us 0\n", None, "net.txt has 2 hosts, and the example's incast needs 3: two that send"),
+        (
+            NET.replace("10Gbps", "10Gbs"),
+            None,
+            'net.txt, line 3: the rate "10Gbs": expected one of the units bps, Kbps',
+        ),
+        (NET.replace("10Gbps", "-5Gbps"), None, 'net.txt, line 3: the rate "-5Gbps": expected a non-negative decimal'),
+        (NET.replace("0.001ms", ""), None, "net.txt, line 3: expected 5 fields (node, node, rate, delay, loss rate)"),
+        (NET.replace("6 2 5", "6 2 9"), FLOWS, "net.txt, line 7: the file ends after 5 of the"),
         (NET, "", "flows.txt is empty"),
         (NET, "0\n", "flows.txt has no flows"),
         (NET, "1\n0 2 3 100 many 2.0\n", "flows.txt: line 2: '0 2 3 100 many 2.0' is no flow"),
@@ -103,7 +186,10 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
             (tmp_path / name).write_text(text)
             words += [option, name]
     assert main(words) == Exit.BAD_INPUT
-    assert message in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert message in told
+    # Nobody can look at a file that is not written.
+    assert "scenario.toml" not in told
     assert not (tmp_path / "mine").exists()
 
 

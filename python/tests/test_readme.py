@@ -83,7 +83,7 @@ def test_the_four_commands_lead_to_ones_own_congestion_tree(
         # What it serves it also writes, and then it ends.
         assert cli.main([*words, "--out", "seen.html"] if words[0] == "view" else words) == Exit.OK
     capsys.readouterr()
-    for page in (tmp_path / "results" / "scenario-s1" / "view.html", tmp_path / "seen.html"):
+    for page in (tmp_path / "results" / "mine-s1" / "view.html", tmp_path / "seen.html"):
         assert page.stat().st_size > 50_000
 
 

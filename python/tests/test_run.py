@@ -239,7 +239,10 @@ def test_ctrl_c_and_sigterm_keep_what_was_finished_and_say_so(tmp_path: Path, ho
     (tmp_path / "endless.toml").write_text(ENDLESS)
     command = [sys.executable, "-m", "backwater", "run", "endless.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-        time.sleep(3)
+        end = time.monotonic() + 60
+        while not (tmp_path / "results").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.2)
         process.send_signal(how)
         _, shown = process.communicate(timeout=60)
     assert process.returncode == Exit.CAVEATS, shown

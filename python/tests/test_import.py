@@ -183,13 +183,75 @@ def _config(folder: Path, text: str) -> Path:
     return file
 
 
+#: Every key that third.cc of the HPCC simulator reads, with the values of its DCQCN example.
+EVERY_KEY = (
+    CONFIG
+    + """USE_DYNAMIC_PFC_THRESHOLD 1
+CLAMP_TARGET_RATE 0
+FAST_RECOVERY_TIMES 1
+RATE_HAI 100Mb/s
+DCTCP_RATE_AI 1000Mb/s
+ERROR_RATE_PER_LINK 0.0000
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+HAS_WIN 0
+GLOBAL_T 1
+VAR_WIN 0
+FAST_REACT 0
+U_TARGET 0.95
+MI_THRESH 0
+INT_MULTI 1
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+PINT_LOG_BASE 1.05
+PINT_PROB 1.0
+RATE_BOUND 1
+ACK_HIGH_PRIO 0
+ENABLE_TRACE 1
+TRACE_FILE mix/trace.txt
+TRACE_OUTPUT_FILE mix/mix.tr
+FCT_OUTPUT_FILE mix/fct.txt
+PFC_OUTPUT_FILE mix/pfc.txt
+QLEN_MON_FILE mix/qlen.txt
+QLEN_MON_START 2000000000
+QLEN_MON_END 3000000000
+"""
+)
+
+
+@pytest.mark.parametrize("mode", [1, 7])
+def test_of_every_key_of_a_config_it_is_said_what_became_of_it(tmp_path: Path, mode: int) -> None:
+    text = EVERY_KEY.replace("CC_MODE 1", f"CC_MODE {mode}").replace("PMAX", "SOME_NEW_KEY 7\nPMAX")
+    made = hpcc.load(_config(tmp_path, text))
+    notes = "\n".join(made.notes)
+    # What became a line of the scenario; the network's and the flows' files are there beside it.
+    carried = {"CC_MODE", "TOPOLOGY_FILE", "FLOW_FILE", "SIMULATOR_STOP_TIME", "PACKET_PAYLOAD_SIZE", "BUFFER_SIZE"}
+    carried |= {"KMAX_MAP", "KMIN_MAP", "PMAX_MAP"}
+    if mode == 1:
+        carried |= {"ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER", "EWMA_GAIN", "FAST_RECOVERY_TIMES"}
+        carried |= {"RATE_AI", "RATE_HAI", "MIN_RATE", "CLAMP_TARGET_RATE"}
+    for number, line in enumerate(text.splitlines(), 1):
+        key = line.split()[0]
+        assert (f"{line} (line {number})" in notes) == (key not in carried), key
+    assert "SOME_NEW_KEY 7 (line 15) is not carried over" in notes
+
+
+def test_a_key_of_which_another_value_would_be_needed_is_not_called_the_same(tmp_path: Path) -> None:
+    made = hpcc.load(_config(tmp_path, CONFIG.replace("ENABLE_QCN 1", "ENABLE_QCN 0")))
+    assert "ENABLE_QCN 0 (line 1) is not carried over" in made.notes
+
+
 def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = _config(tmp_path, CONFIG)
     assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made"), "--json"]) == Exit.OK
     told = json.loads(capsys.readouterr().out)
-    assert told["notes"] == ["LINK_DOWN 0 0 0 (line 17) is not carried over"]
+    assert told["notes"] == [
+        "ENABLE_QCN 1 (line 1): so it is here: receivers and senders of cc.kind act on marks",
+        "LINK_DOWN 0 0 0 (line 17) is not carried over",
+    ]
     run = _run(tmp_path / "made")
     cc = run.meta["scenario"]["cc"]
     assert (cc["kind"], cc["alpha-timer"], cc["rate-timer"], cc["rate-ai"]) == ("dcqcn", "1us", "900us", "50Mbps")

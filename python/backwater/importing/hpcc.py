@@ -40,19 +40,25 @@ _DCQCN: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 #: Keys whose value is a word of `Mb/s`.
 _RATES = {"RATE_AI": "rate-ai", "RATE_HAI": "rate-hai", "MIN_RATE": "min-rate"}
-#: Keys that say nothing about the network, or whose value is the only one that works here.
-_SILENT = {
-    "TRACE_FILE",
-    "TRACE_OUTPUT_FILE",
-    "FCT_OUTPUT_FILE",
-    "PFC_OUTPUT_FILE",
-    "QLEN_MON_FILE",
-    "QLEN_MON_START",
-    "QLEN_MON_END",
-    "ENABLE_TRACE",
-    "ENABLE_QCN",
-    "L2_CHUNK_SIZE",
-    "L2_BACK_TO_ZERO",
+#: Why keys of that simulator have no key of ours; of others a note says only that they are not carried over.
+_RECORDS = "say what that simulator records: here [probe] does, and `backwater export`"
+_REASONS = {
+    "TRACE_FILE": _RECORDS,
+    "TRACE_OUTPUT_FILE": _RECORDS,
+    "FCT_OUTPUT_FILE": _RECORDS,
+    "PFC_OUTPUT_FILE": _RECORDS,
+    "QLEN_MON_FILE": _RECORDS,
+    "QLEN_MON_START": _RECORDS,
+    "QLEN_MON_END": _RECORDS,
+    "ENABLE_TRACE": _RECORDS,
+    "L2_CHUNK_SIZE": "are for packets that are lost: PFC loses none",
+    "L2_BACK_TO_ZERO": "are for packets that are lost: PFC loses none",
+}
+#: Keys with a value that is how it is here anyway, and what that is.
+_SAME = {
+    "ENABLE_QCN": (1.0, "receivers and senders of cc.kind act on marks"),
+    "USE_DYNAMIC_PFC_THRESHOLD": (1.0, "PFC's thresholds are dynamic (switch.pfc.threshold, profile hpcc-ns3)"),
+    "ERROR_RATE_PER_LINK": (0.0, "links do not lose packets"),
 }
 
 
@@ -66,9 +72,24 @@ def load(config: Path) -> Imported:
     control, notes = _cc(keys, files["flow.txt"])
     parts += _run(keys) + _topology() + _packet(keys, control) + control + _switch(keys) + _traffic()
     files["scenario.toml"] = "\n".join(parts)
-    left = {key: value for key, value in keys.values.items() if key not in keys.used and key not in _SILENT}
-    notes += [f"{key} {' '.join(value.words)} (line {value.line}) is not carried over" for key, value in left.items()]
+    notes += _left(keys)
     return Imported(files, f"{config.name}: its network and its flows", notes)
+
+
+def _left(config: Config) -> list[str]:
+    """A note on every key that became nothing of the scenario: those with the same reason together."""
+    notes, together = [], dict[str, list[str]]()
+    for key, value in config.values.items():
+        if key in config.used:
+            continue
+        told = f"{key} {' '.join(value.words)} (line {value.line})"
+        if key in _REASONS:
+            together.setdefault(_REASONS[key], []).append(told)
+        elif key in _SAME and config.number(key) == _SAME[key][0]:
+            notes.append(f"{told}: so it is here: {_SAME[key][1]}")
+        else:
+            notes.append(f"{told} is not carried over")
+    return [*notes, *(f"{', '.join(keys)} {why}" for why, keys in together.items())]
 
 
 def _run(config: Config) -> list[str]:

@@ -9,6 +9,7 @@
 
 #include "balance.h"
 #include "device.h"
+#include "interface.h"
 
 /* Links of devices are looked at this often, in rounds. */
 #define ROUNDS_PER_LOOK 4096
@@ -19,8 +20,8 @@
 
 bool bed_init(struct bed *bed, unsigned frames, unsigned frame_bytes, uint64_t seed)
 {
-	*bed = (struct bed){ .seed = seed };
-	bed->pool = frame_pool("frames", frames, frame_bytes);
+	*bed = (struct bed){ .seed = seed, .frame_bytes = frame_bytes };
+	bed->pool = frame_pool("frames", frames, interface_buffer_bytes(frame_bytes));
 	if (bed->pool)
 		return true;
 	fprintf(stderr, "no memory for %u frames of %u bytes: %s\n", frames, frame_bytes, rte_strerror(rte_errno));
@@ -55,16 +56,17 @@ bool bed_join(struct bed *bed, struct port *one, struct port *other)
 
 bool bed_attach(struct bed *bed, struct port *port, const char *device)
 {
+	uint32_t longest_bytes;
 	int id;
 
 	if (bed->device_count == BED_DEVICES_MOST) {
 		fprintf(stderr, "more than %d devices in one process\n", BED_DEVICES_MOST);
 		return false;
 	}
-	id = device_open(device, bed->pool);
+	id = device_open(device, bed->pool, bed->frame_bytes, &longest_bytes);
 	if (id < 0)
 		return false;
-	wire_attach(&port->wire, (uint16_t)id);
+	wire_attach(&port->wire, (uint16_t)id, longest_bytes);
 	bed->devices[bed->device_count++] = port;
 	return true;
 }
@@ -99,6 +101,25 @@ static void look_at_links(struct bed *bed)
 		if (down && !port->wire.down)
 			port_link_down(port, bed->clock.now_ps);
 		port->wire.down = down;
+	}
+}
+
+static void take_over(uint64_t *counter, uint64_t value)
+{
+	__atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+void bed_read_devices(struct bed *bed)
+{
+	for (unsigned i = 0; i < bed->device_count; i++) {
+		struct port_counters *c = &bed->devices[i]->count;
+		struct device_losses losses;
+
+		device_losses(bed->devices[i]->wire.device, &losses);
+		take_over(&c->device_missed, losses.missed);
+		take_over(&c->device_no_buffer, losses.no_buffer);
+		take_over(&c->device_rx_errors, losses.rx_errors);
+		take_over(&c->device_tx_errors, losses.tx_errors);
 	}
 }
 
@@ -141,9 +162,14 @@ void bed_stop(struct bed *bed)
 {
 	struct graph *graph = &bed->graph;
 
+	/* All queues first: a device whose frames found no buffer has them still, and now there are buffers. */
+	for (unsigned i = 0; i < graph->node_count; i++)
+		for (unsigned j = 0; j < graph->nodes[i]->port_count; j++)
+			port_empty(&graph->nodes[i]->ports[j]);
 	for (unsigned i = 0; i < graph->node_count; i++)
 		for (unsigned j = 0; j < graph->nodes[i]->port_count; j++)
 			port_drain(&graph->nodes[i]->ports[j]);
+	bed_read_devices(bed);
 	for (unsigned i = 0; i < bed->device_count; i++)
 		device_close(bed->devices[i]->wire.device);
 	for (unsigned i = 0; i < bed->link_count; i++)

@@ -18,6 +18,7 @@ struct bed {
 	struct lockstep lockstep;
 	struct rte_mempool *pool;
 	uint64_t seed;
+	unsigned frame_bytes;
 	/* 0: until told to stop. */
 	uint64_t duration_ps;
 	/* Set by a signal, or by a node that is done. */
@@ -48,6 +49,9 @@ bool bed_attach(struct bed *bed, struct port *port, const char *device);
 
 /* Waits for links and for the other processes of a lockstep. False, with a message on stderr, if they do not come. */
 bool bed_wait(struct bed *bed, unsigned timeout_ms);
+
+/* Takes over what the devices have lost so far. Not from two threads at a time. */
+void bed_read_devices(struct bed *bed);
 
 /* Visits the nodes until the time is over or `stop` is set. */
 void bed_run(struct bed *bed);

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "device.h"
+#include "interface.h"
 #include "receiver.h"
 #include "sender.h"
 #include "switch.h"
@@ -32,7 +33,7 @@ bool plan_needs_pci(const struct bw_testbed *config)
 
 unsigned plan_memory_mib(const struct bw_testbed *config)
 {
-	uint64_t frame = config->frame_bytes + RTE_PKTMBUF_HEADROOM + sizeof(struct rte_mbuf) + sizeof(struct frame) + 128;
+	uint64_t frame = interface_buffer_bytes(config->frame_bytes) + RTE_PKTMBUF_HEADROOM + sizeof(struct rte_mbuf) + sizeof(struct frame) + 128;
 
 	/* The pages of 4 KiB that are used without huge pages leave gaps: half as much again. */
 	return (unsigned)(128 + (config->frames * frame * 3 / 2 >> 20));

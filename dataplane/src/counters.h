@@ -21,6 +21,7 @@
 	X(DROP_SAME_PORT, "same_port", "destination is where the frame came from") \
 	X(DROP_HEADROOM, "headroom", "ingress buffer of its priority is full") \
 	X(DROP_QUEUE, "queue", "egress queue of a lossy priority is full") \
+	X(DROP_TOO_LONG, "too_long", "longer than the egress device can send") \
 	X(DROP_WATCHDOG, "watchdog", "priority is in a PFC storm") \
 	X(DROP_NO_MBUF, "no_mbuf", "no packet buffer for a copy (flooding)") \
 	X(DROP_LINK_DOWN, "link_down", "egress link is down") \
@@ -68,6 +69,11 @@ const char *drop_reason_sentence(enum drop_reason reason);
 	ONE(credit_sent, COUNTER, "Credit messages sent.") \
 	ONE(credit_received, COUNTER, "Credit messages obeyed.") \
 	ONE(credit_resyncs, COUNTER, "Credit messages that told of lost packets.") \
+	ONE(link_downs, COUNTER, "Times the link went down.") \
+	ONE(device_missed, COUNTER, "Frames that the device had no place for: lost.") \
+	ONE(device_no_buffer, COUNTER, "Times the device found no packet buffer for a frame, which then waits or is missed.") \
+	ONE(device_rx_errors, COUNTER, "Frames that came in damaged, or too long for the device: lost.") \
+	ONE(device_tx_errors, COUNTER, "Frames that the device took and did not send: lost.") \
 	ONE(tx_retries, COUNTER, "Batches that the device did not take at once.") \
 	ONE(control_retries, COUNTER, "Control frames that waited for a packet buffer.") \
 	ONE(ingress_most_bytes, GAUGE, "Most bytes that one ingress priority has held.") \

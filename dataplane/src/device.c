@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,9 +16,21 @@
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
+#include "interface.h"
+
 /* Short queues: what waits is to wait in the egress queues, where the detector sees it. */
 #define DESCRIPTORS 256
 #define RETRY_MS 100
+/* Ethernet header, and a VLAN tag, which an MTU does not count. */
+#define HEADER_BYTES 14
+#define TAG_BYTES 4
+
+/* What is remembered of each device. */
+static struct {
+	struct interface interface;
+	/* The MTU it had; 0: not changed. */
+	unsigned mtu_before;
+} opened[RTE_MAX_ETHPORTS];
 
 bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib)
 {
@@ -78,6 +91,48 @@ static bool is_memif(uint16_t id)
 	return rte_eth_dev_info_get(id, &info) == 0 && strncmp(info.driver_name, "net_memif", 9) == 0;
 }
 
+static int get_mtu(uint16_t id, unsigned *mtu)
+{
+	int error = interface_get_mtu(&opened[id].interface, mtu);
+	uint16_t told = 0;
+
+	if (error != -ENOTSUP)
+		return error;
+	error = rte_eth_dev_get_mtu(id, &told);
+	*mtu = told;
+	return error;
+}
+
+static int set_mtu(uint16_t id, unsigned mtu)
+{
+	int error = interface_set_mtu(&opened[id].interface, mtu);
+
+	return error == -ENOTSUP ? rte_eth_dev_set_mtu(id, (uint16_t)mtu) : error;
+}
+
+/* Lets frames of `frame_bytes` through; what can be sent afterwards. */
+static uint32_t raise_mtu(uint16_t id, const char *device, unsigned frame_bytes)
+{
+	unsigned mtu, wanted = frame_bytes - HEADER_BYTES;
+	int error = get_mtu(id, &mtu);
+
+	if (error)
+		return UINT32_MAX;
+	if (mtu >= wanted)
+		return mtu + HEADER_BYTES + TAG_BYTES;
+	error = set_mtu(id, wanted);
+	/* Rings, memif, null: there is none. */
+	if (error == -ENOTSUP)
+		return UINT32_MAX;
+	if (error == 0) {
+		opened[id].mtu_before = mtu;
+		return wanted + HEADER_BYTES + TAG_BYTES;
+	}
+	fprintf(stderr, "%s: refuses an MTU of %u for frames of %u bytes (run.frame-bytes): %s; it stays at %u, longer frames are dropped (too_long)\n",
+		device, wanted, frame_bytes, rte_strerror(-error), mtu);
+	return mtu + HEADER_BYTES + TAG_BYTES;
+}
+
 static int configure(uint16_t id, struct rte_mempool *pool)
 {
 	struct rte_eth_dev_info info;
@@ -106,26 +161,36 @@ static int configure(uint16_t id, struct rte_mempool *pool)
 	return error;
 }
 
-int device_open(const char *device, struct rte_mempool *pool)
+int device_open(const char *device, struct rte_mempool *pool, unsigned frame_bytes, uint32_t *longest_bytes)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
+	char *arguments = interface_arguments(device, frame_bytes);
 	uint16_t id;
 	int error;
 
+	if (!arguments)
+		return -EINVAL;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
-	error = rte_dev_probe(device);
+	error = rte_dev_probe(arguments);
+	free(arguments);
 	if (error == 0 || error == -EEXIST)
 		error = rte_eth_dev_get_port_by_name(name, &id);
 	if (error == 0)
 		error = configure(id, pool);
-	if (error == 0)
+	if (error == 0) {
+		interface_find(&opened[id].interface, device);
+		*longest_bytes = raise_mtu(id, device, frame_bytes);
+		rte_eth_stats_reset(id);
 		return id;
+	}
 	fprintf(stderr, "%s: the device does not open: %s\n", device, rte_strerror(-error));
 	return error;
 }
 
 bool device_is_up(uint16_t device)
 {
+	if (opened[device].interface.socket >= 0)
+		return interface_is_up(&opened[device].interface);
 	struct rte_eth_link link = { 0 };
 
 	return rte_eth_link_get_nowait(device, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
@@ -148,8 +213,27 @@ bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile b
 	return true;
 }
 
+void device_losses(uint16_t device, struct device_losses *losses)
+{
+	struct rte_eth_stats stats = { 0 };
+	uint64_t missed, unsent;
+
+	interface_losses(&opened[device].interface, &missed, &unsent);
+	/* Devices without counters lose nothing that anybody could know of. */
+	(void)rte_eth_stats_get(device, &stats);
+	*losses = (struct device_losses){
+		.missed = stats.imissed + missed,
+		.no_buffer = stats.rx_nombuf,
+		.rx_errors = stats.ierrors,
+		.tx_errors = stats.oerrors + unsent,
+	};
+}
+
 void device_close(uint16_t device)
 {
+	if (opened[device].mtu_before)
+		(void)set_mtu(device, opened[device].mtu_before);
+	opened[device].mtu_before = 0;
 	rte_eth_dev_stop(device);
 	rte_eth_dev_close(device);
 }

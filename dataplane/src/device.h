@@ -18,8 +18,18 @@ void device_stop_dpdk(void);
 /* Whether a name is that of a card on the PCI bus (0000:03:00.0) rather than of a virtual device (net_memif0,role=client,...). */
 bool device_is_pci(const char *device);
 
-/* Opens and starts a device by its name and arguments as DPDK writes them. The number of the device, or -errno with a message on stderr. */
-int device_open(const char *device, struct rte_mempool *pool);
+/* Opens and starts a device by its name and arguments as DPDK writes them, for frames of up to `frame_bytes`: if its MTU is less it is raised,
+ * until it is closed. A device that refuses is told of on stderr; `*longest_bytes` is what it can send. The number of the device, or
+ * -errno with a message on stderr. */
+int device_open(const char *device, struct rte_mempool *pool, unsigned frame_bytes, uint32_t *longest_bytes);
+
+/* Frames that a device lost since it was opened. What found no buffer waits in most devices, and is missed when their queue is full. */
+struct device_losses {
+	uint64_t missed, no_buffer, rx_errors, tx_errors;
+};
+
+/* Not from two threads at a time. */
+void device_losses(uint16_t device, struct device_losses *losses);
 
 /* Waits until the link is up. A memif client tries to connect only when it is started, so it is started again. */
 bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile bool *stop);

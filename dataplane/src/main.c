@@ -50,6 +50,27 @@ static bool all_accounted_for(void)
 	return good;
 }
 
+/* A fabric that is to lose nothing, and a device that did. Where a link went down that is no news. */
+static bool devices_lost_nothing(void)
+{
+	bool good = true;
+
+	for (unsigned i = 0; i < bed.device_count; i++) {
+		const struct port *port = bed.devices[i];
+		const struct port_counters *c = &port->count;
+		bool lossless = port->flow_control != FLOW_NONE && port->config.lossless;
+
+		if (!lossless || port_lost_at_device(port) == 0)
+			continue;
+		fprintf(stderr, "port %s: its device lost %lu frames (%lu missed, %lu errors coming in, %lu going out), and its fabric is to lose none%s\n",
+			port->config.name, port_lost_at_device(port), c->device_missed, c->device_rx_errors, c->device_tx_errors,
+			c->link_downs ? ": its link went down" :
+			c->device_missed ? ": give it more packet buffers (run.frames), or a lower xoff" : "");
+		good = good && c->link_downs > 0;
+	}
+	return good;
+}
+
 static void warn_if_disturbed(void)
 {
 	if (bed.clock.kind == CLOCK_WALL && bed.clock.gaps)
@@ -98,6 +119,7 @@ static int build_and_run(const struct options *options, const struct bw_testbed 
 	observer_stop(&observer);
 	bed_stop(&bed);
 	good = all_accounted_for() && good;
+	good = devices_lost_nothing() && good;
 	if (options->json)
 		stats_json(stdout, &bed);
 	if (options->live)

@@ -58,7 +58,7 @@ static bool read_request(int client, char *request)
 	return false;
 }
 
-static void metrics(const struct bed *bed, int client, bool with_body)
+static void metrics(struct bed *bed, int client, bool with_body)
 {
 	char *body = NULL;
 	size_t length = 0;
@@ -66,13 +66,14 @@ static void metrics(const struct bed *bed, int client, bool with_body)
 
 	if (!text)
 		return;
+	bed_read_devices(bed);
 	stats_prometheus(text, bed);
 	fclose(text);
 	respond(client, "200 OK", "text/plain; version=0.0.4; charset=utf-8", body, length, with_body);
 	free(body);
 }
 
-void observer_answer(const struct bed *bed, int client)
+void observer_answer(struct bed *bed, int client)
 {
 	static const char HINT[] = "The counters are at /metrics.\n";
 	static const char PLAIN[] = "text/plain; charset=utf-8";
@@ -114,8 +115,10 @@ static void *observe(void *argument)
 			tick--;
 			continue;
 		}
-		if (observer->live && tick % TICKS_PER_TABLE == 0)
+		if (observer->live && tick % TICKS_PER_TABLE == 0) {
+			bed_read_devices(observer->bed);
 			stats_table(stdout, observer->bed);
+		}
 	}
 	return NULL;
 }
@@ -140,7 +143,7 @@ static int open_listener(int port)
 	return -1;
 }
 
-bool observer_start(struct observer *observer, const struct bed *bed, int port, bool live)
+bool observer_start(struct observer *observer, struct bed *bed, int port, bool live)
 {
 	*observer = (struct observer){ .bed = bed, .listener = -1, .live = live };
 	if (port >= 0) {

@@ -10,7 +10,7 @@
 #include "bed.h"
 
 struct observer {
-	const struct bed *bed;
+	struct bed *bed;
 	pthread_t thread;
 	int listener;
 	bool live, running;
@@ -19,11 +19,11 @@ struct observer {
 
 /* `port`: where to serve (0: any free one, told on stderr; negative: nowhere). `live`: print a table every second. False, with a
  * message on stderr, if the port cannot be had. */
-bool observer_start(struct observer *observer, const struct bed *bed, int port, bool live);
+bool observer_start(struct observer *observer, struct bed *bed, int port, bool live);
 
 void observer_stop(struct observer *observer);
 
 /* Answers one request on a connected socket; for tests as well. */
-void observer_answer(const struct bed *bed, int client);
+void observer_answer(struct bed *bed, int client);
 
 #endif

@@ -21,7 +21,8 @@ static const char USAGE[] =
 	"  --stats live        a table of all ports on stdout every second\n"
 	"  --prometheus PORT   serve the counters on http://127.0.0.1:PORT/metrics (0: any free port)\n"
 	"  --capture FILE      write what is sent on every link as pcapng\n"
-	"Exit codes: 0 done, 1 a bad file or command line, 2 the run failed or lost frames without a reason.\n";
+	"Exit codes: 0 done, 1 a bad file or command line, 2 the run failed, lost frames without a reason, or lost\n"
+	"frames at a device of a lossless port.\n";
 
 bool options_read_time(const char *text, uint64_t *ps)
 {

@@ -101,6 +101,8 @@ enum drop_reason port_refusal(const struct port *port, unsigned priority, uint32
 
 	if (unlikely(port->wire.down))
 		return DROP_LINK_DOWN;
+	if (unlikely(bytes > port->wire.longest_bytes))
+		return DROP_TOO_LONG;
 	if (unlikely(port->storming & bit) && port->config.watchdog_action == WATCHDOG_DROP)
 		return DROP_WATCHDOG;
 	if (unlikely(!(port->config.lossless & bit) && port->config.lossy_queue_bytes &&
@@ -223,6 +225,11 @@ uint64_t port_queued_frames(const struct port *port)
 	return frames;
 }
 
+uint64_t port_lost_at_device(const struct port *port)
+{
+	return counted(&port->count.device_missed) + counted(&port->count.device_rx_errors) + counted(&port->count.device_tx_errors);
+}
+
 /* Empties the queue of a lane. */
 static void empty_lane(struct port *port, unsigned priority, enum drop_reason reason, uint64_t now_ps)
 {
@@ -248,6 +255,7 @@ static void drain_wire(struct port *port)
 
 void port_link_down(struct port *port, uint64_t now_ps)
 {
+	count(&port->count.link_downs, 1);
 	for (unsigned i = 0; i < PRIORITIES; i++) {
 		empty_lane(port, i, DROP_LINK_DOWN, now_ps);
 		if (port->closed >> i & 1)
@@ -256,9 +264,14 @@ void port_link_down(struct port *port, uint64_t now_ps)
 	}
 }
 
-void port_drain(struct port *port)
+void port_empty(struct port *port)
 {
 	for (unsigned i = 0; i < PRIORITIES; i++)
 		empty_lane(port, i, DROP_SHUTDOWN, 0);
+}
+
+void port_drain(struct port *port)
+{
+	port_empty(port);
 	drain_wire(port);
 }

@@ -124,8 +124,14 @@ static inline uint64_t port_queued_bytes(const struct port *port, unsigned prior
 /* Frames in all egress queues and in the batch that the device has not taken yet. */
 uint64_t port_queued_frames(const struct port *port);
 
+/* Frames that the device of the port lost, as far as that is known (bed_read_devices()). */
+uint64_t port_lost_at_device(const struct port *port);
+
 /* The link has gone: what waits for it is dropped, no gate is closed any more. */
 void port_link_down(struct port *port, uint64_t now_ps);
+
+/* Frees what is queued, counted as dropped by the shutdown. */
+void port_empty(struct port *port);
 
 /* Frees every frame of the port, counted as dropped by the shutdown, and what is on the wire from and to it, counted as unsent and as
  * undelivered. */

@@ -35,15 +35,15 @@ static void row(FILE *out, const struct node *node, const struct port *port)
 
 	fprintf(out, "%-10.10s %-12.12s %4u %-5s %-15s %10" PRIu64 " %12" PRIu64 " %12" PRIu64, node->name, port->config.name, priority, gate,
 		port->config.detector ? stats_state(lane->state) : "-", counted(&lane->bytes), counted(&c->rx_frames), counted(&c->tx_frames));
-	fprintf(out, " %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64 "\n", sum(c->pause_sent, PRIORITIES),
-		sum(c->pause_received, PRIORITIES), counted(&c->marked_ue), counted(&c->marked_ce), sum(c->drops, DROP_REASON_COUNT));
+	fprintf(out, " %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n", sum(c->pause_sent, PRIORITIES),
+		sum(c->pause_received, PRIORITIES), counted(&c->marked_ue), counted(&c->marked_ce), sum(c->drops, DROP_REASON_COUNT), port_lost_at_device(port));
 }
 
 void stats_table(FILE *out, const struct bed *bed)
 {
 	fprintf(out, "t = %.3f s\n", (double)counted(&bed->clock.now_ps) / 1e12);
-	fprintf(out, "%-10s %-12s %4s %-5s %-15s %10s %12s %12s %8s %8s %9s %9s %8s\n", "node", "port", "prio", "gate", "state", "queue [B]",
-		"frames in", "frames out", "PAUSE tx", "PAUSE rx", "marked UE", "marked CE", "dropped");
+	fprintf(out, "%-10s %-12s %4s %-5s %-15s %10s %12s %12s %8s %8s %9s %9s %8s %8s\n", "node", "port", "prio", "gate", "state", "queue [B]",
+		"frames in", "frames out", "PAUSE tx", "PAUSE rx", "marked UE", "marked CE", "dropped", "lost");
 	for (unsigned i = 0; i < bed->graph.node_count; i++)
 		for (unsigned j = 0; j < bed->graph.nodes[i]->port_count; j++)
 			row(out, bed->graph.nodes[i], &bed->graph.nodes[i]->ports[j]);

@@ -22,6 +22,7 @@ void wire_init(struct wire *wire, uint64_t rate_bps, uint64_t delay_ps, uint32_t
 		.byte_ps = rate_bps && 8 * PS_PER_S % rate_bps == 0 ? 8 * PS_PER_S / rate_bps : 0,
 		.allowance_ps = wire_allowance_ps(rate_bps),
 		.retries = retries,
+		.longest_bytes = UINT32_MAX,
 	};
 }
 
@@ -46,8 +47,9 @@ int wire_join(struct wire *one, struct wire *other, const char *name)
 	return 0;
 }
 
-void wire_attach(struct wire *wire, uint16_t device)
+void wire_attach(struct wire *wire, uint16_t device, uint32_t longest_bytes)
 {
+	wire->longest_bytes = longest_bytes;
 	wire->device = device;
 	wire->is_device = true;
 }

@@ -33,6 +33,8 @@ struct wire {
 	struct rte_ring *outbound, *inbound;
 	uint16_t device;
 	bool is_device, down;
+	/* What can be sent over it. */
+	uint32_t longest_bytes;
 	uint64_t *retries;
 	/* Where frames are captured; NULL: nowhere (capture.h). */
 	const struct capture_interface *tap;
@@ -44,8 +46,8 @@ void wire_init(struct wire *wire, uint64_t rate_bps, uint64_t delay_ps, uint32_t
 /* Joins two ends in this process. 0, or -rte_errno. Both have the same delay; `name` is unique in the process. */
 int wire_join(struct wire *one, struct wire *other, const char *name);
 
-/* Puts an end on a started device. */
-void wire_attach(struct wire *wire, uint16_t device);
+/* Puts an end on a started device, which can send frames of up to `longest_bytes`. */
+void wire_attach(struct wire *wire, uint16_t device, uint32_t longest_bytes);
 
 /* (bytes + overhead) at the rate of the wire, rounded up. 0 without a rate. */
 uint64_t wire_time_ps(const struct wire *wire, uint32_t bytes);

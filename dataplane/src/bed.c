@@ -96,11 +96,15 @@ static void look_at_links(struct bed *bed)
 {
 	for (unsigned i = 0; i < bed->device_count; i++) {
 		struct port *port = bed->devices[i];
-		bool down = !device_is_up(port->wire.device);
+		bool down = !device_is_up(port->wire.device), just_now = down && !port->wire.down;
 
-		if (down && !port->wire.down)
+		if (just_now)
 			port_link_down(port, bed->clock.now_ps);
+		else if (!down && port->wire.down)
+			port_link_up(port, bed->clock.now_ps);
 		port->wire.down = down;
+		if (down)
+			device_reconnect(port->wire.device, just_now);
 	}
 }
 
@@ -129,6 +133,8 @@ void bed_run(struct bed *bed)
 	struct clock *clock = &bed->clock;
 	unsigned idle = 0;
 
+	for (unsigned i = 0; i < bed->device_count; i++)
+		device_count_losses(bed->devices[i]->wire.device);
 	/* What passed while the links came up is no time of the run. */
 	clock->last_tsc = rte_rdtsc();
 	while (!bed->stop && (!bed->duration_ps || clock->now_ps < bed->duration_ps)) {

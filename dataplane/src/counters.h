@@ -69,6 +69,7 @@ const char *drop_reason_sentence(enum drop_reason reason);
 	ONE(credit_sent, COUNTER, "Credit messages sent.") \
 	ONE(credit_received, COUNTER, "Credit messages obeyed.") \
 	ONE(credit_resyncs, COUNTER, "Credit messages that told of lost packets.") \
+	ONE(credit_restarts, COUNTER, "Times a peer had begun anew and its registers were taken over.") \
 	ONE(link_downs, COUNTER, "Times the link went down.") \
 	ONE(device_missed, COUNTER, "Frames that the device had no place for: lost.") \
 	ONE(device_no_buffer, COUNTER, "Times the device found no packet buffer for a frame, which then waits or is missed.") \

@@ -30,6 +30,8 @@ static struct {
 	struct interface interface;
 	/* The MTU it had; 0: not changed. */
 	unsigned mtu_before;
+	bool is_memif_client;
+	uint64_t tried_tsc;
 } opened[RTE_MAX_ETHPORTS];
 
 bool device_start_dpdk(const char *program, bool needs_pci, unsigned memory_mib)
@@ -179,8 +181,8 @@ int device_open(const char *device, struct rte_mempool *pool, unsigned frame_byt
 		error = configure(id, pool);
 	if (error == 0) {
 		interface_find(&opened[id].interface, device);
+		opened[id].is_memif_client = is_memif(id) && !strstr(device, "role=server");
 		*longest_bytes = raise_mtu(id, device, frame_bytes);
-		rte_eth_stats_reset(id);
 		return id;
 	}
 	fprintf(stderr, "%s: the device does not open: %s\n", device, rte_strerror(-error));
@@ -211,6 +213,25 @@ bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile b
 		rte_delay_us_sleep(1000);
 	}
 	return true;
+}
+
+void device_reconnect(uint16_t device, bool just_now)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (just_now)
+		opened[device].tried_tsc = now;
+	if (!opened[device].is_memif_client || now - opened[device].tried_tsc < rte_get_tsc_hz() / 1000 * RETRY_MS)
+		return;
+	opened[device].tried_tsc = now;
+	rte_eth_dev_stop(device);
+	rte_eth_dev_start(device);
+}
+
+void device_count_losses(uint16_t device)
+{
+	interface_forget(&opened[device].interface);
+	(void)rte_eth_stats_reset(device);
 }
 
 void device_losses(uint16_t device, struct device_losses *losses)

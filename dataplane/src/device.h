@@ -23,7 +23,10 @@ bool device_is_pci(const char *device);
  * -errno with a message on stderr. */
 int device_open(const char *device, struct rte_mempool *pool, unsigned frame_bytes, uint32_t *longest_bytes);
 
-/* Frames that a device lost since it was opened. What found no buffer waits in most devices, and is missed when their queue is full. */
+/* From now on losses count: what came before the run began found nobody there. */
+void device_count_losses(uint16_t device);
+
+/* Frames that a device lost since then. What found no buffer waits in most devices, and is missed when their queue is full. */
 struct device_losses {
 	uint64_t missed, no_buffer, rx_errors, tx_errors;
 };
@@ -33,6 +36,10 @@ void device_losses(uint16_t device, struct device_losses *losses);
 
 /* Waits until the link is up. A memif client tries to connect only when it is started, so it is started again. */
 bool device_wait_for_link(uint16_t device, unsigned timeout_ms, const volatile bool *stop);
+
+/* A memif client whose link is down: tries again every 100 ms. `just_now`: it has only gone down, and DPDK's interrupt thread is still
+ * busy with that. Others need nothing. */
+void device_reconnect(uint16_t device, bool just_now);
 
 bool device_is_up(uint16_t device);
 

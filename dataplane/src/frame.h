@@ -21,6 +21,9 @@ struct frame {
 	struct rte_mbuf *next;
 	/* The port whose ingress buffer it occupies; NULL if this node made it. */
 	struct port *in;
+	/* A flooded copy: the frame whose place in the ingress buffer it shares with the other copies; else NULL. That frame is not
+	 * sent, and has `sharers`. */
+	struct rte_mbuf *shared;
 	/* Bytes (credits: units) that it occupies there. */
 	uint32_t charged;
 	/* Where the IP header starts; 0 if it is no IP packet. */
@@ -28,6 +31,9 @@ struct frame {
 	uint16_t ethertype;
 	uint8_t priority;
 	bool ipv6;
+	/* Of the port whose ingress buffer it occupies, when it came in. */
+	uint16_t epoch;
+	uint16_t sharers;
 };
 
 static inline struct frame *frame_of(struct rte_mbuf *mbuf)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Kernel, Documentation/networking/packet_mmap.rst: the header and address before the frame, aligned to 16, so that IP is aligned, too. */
@@ -58,40 +59,30 @@ static void name_of(const char *device, char name[IFNAMSIZ])
 	snprintf(name, IFNAMSIZ, "%.*s", value ? (int)strcspn(value, ",") : 0, value ? value : "");
 }
 
-/* The driver joins a "fanout" group, though there is one queue, and names it by the process and the interface: two processes may come to
- * the same name, and the second is refused. Whether this one would be. */
-static bool fanout_is_taken(unsigned index)
+/* The driver joins a "fanout" group, though there is one queue, and names it by the number of the process and of the interface, one XOR the
+ * other: two processes that start together often come to the same name, and the second is refused. And the kernel would put fragments
+ * of IP packets together on their way to a group. A program's own function comes before the C library's, also for the driver (meson.build
+ * exports it): without this one request there is no group. */
+int setsockopt(int file, int level, int option, const void *value, socklen_t length)
 {
-	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_ifindex = (int)index };
-	uint32_t group = (((uint32_t)getpid() ^ index) & 0xFFFF) |
-			 (uint32_t)(PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_DEFRAG | PACKET_FANOUT_FLAG_ROLLOVER) << 16;
-	int probe = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
-	bool taken;
-
-	if (probe < 0)
-		return false;
-	taken = bind(probe, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-		setsockopt(probe, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)) < 0 && errno == EINVAL;
-	close(probe);
-	return taken;
+	if (level == SOL_PACKET && option == PACKET_FANOUT)
+		return 0;
+	return (int)syscall(SYS_setsockopt, file, level, option, value, length);
 }
 
 /* What stands in the way of an interface, with what to do about it; NULL: nothing. */
 static const char *obstacle(const char *name)
 {
-	unsigned index = if_nametoindex(name);
 	int probe;
 
 	if (!*name)
 		return "iface=NAME is missing: write net_af_packet0,iface=veth0";
-	if (!index)
+	if (!if_nametoindex(name))
 		return "there is no such network interface here (ip link shows all)";
 	probe = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (probe < 0)
 		return "no right to open packet sockets: run as root, or give the program CAP_NET_RAW and CAP_NET_ADMIN";
 	close(probe);
-	if (fanout_is_taken(index))
-		return "another process has a packet socket of the same fanout group, which the driver names by process and interface: start again";
 	return NULL;
 }
 
@@ -107,6 +98,10 @@ char *interface_arguments(const char *device, unsigned frame_bytes)
 	wrong = obstacle(name);
 	if (wrong) {
 		fprintf(stderr, "%s: %s\n", device, wrong);
+		return NULL;
+	}
+	if (argument(device, "qpairs") && strtoul(argument(device, "qpairs"), NULL, 10) != 1) {
+		fprintf(stderr, "%s: qpairs: one queue is read; allowed: 1, or leave it out\n", device);
 		return NULL;
 	}
 	if (own && strtoul(own, NULL, 10) < frame_bytes + BEFORE_FRAME) {
@@ -203,6 +198,14 @@ void interface_find(struct interface *interface, const char *device)
 	name_of(device, interface->name);
 	interface->socket = find_socket(if_nametoindex(interface->name));
 	interface->tx_before = tx_lost(interface);
+}
+
+void interface_forget(struct interface *interface)
+{
+	uint64_t missed, unsent;
+
+	interface_losses(interface, &missed, &unsent);
+	interface->ring_drops = interface->tx_total = 0;
 }
 
 void interface_losses(struct interface *interface, uint64_t *missed, uint64_t *unsent)

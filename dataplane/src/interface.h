@@ -13,8 +13,8 @@
 unsigned interface_buffer_bytes(unsigned frame_bytes);
 
 /* `device` with the size of the ring for frames of `frame_bytes`, unless it says one itself; a copy, for free(). NULL, with a message on
- * stderr, if its own size is too small, or there is no such interface, no right to open it, or another process in the way. Other
- * devices than af_packet stay as they are. */
+ * stderr, if its own size is too small, there is no such interface, or no right to open it. Other devices than af_packet
+ * stay as they are. */
 char *interface_arguments(const char *device, unsigned frame_bytes);
 
 struct interface {
@@ -37,7 +37,10 @@ bool interface_is_up(const struct interface *interface);
 int interface_get_mtu(const struct interface *interface, unsigned *mtu);
 int interface_set_mtu(const struct interface *interface, unsigned mtu);
 
-/* Frames that came in and found the ring full, and frames that the interface took and did not send, since it was found. */
+/* What was lost so far does not count. */
+void interface_forget(struct interface *interface);
+
+/* Frames that came in and found the ring full, and frames that the interface took and did not send, since it was found or forgot. */
 void interface_losses(struct interface *interface, uint64_t *missed, uint64_t *unsent);
 
 #endif

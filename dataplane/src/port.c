@@ -21,10 +21,7 @@ void port_init(struct port *port, const struct port_config *config, struct holds
 	if (!port->config.nominal_bps)
 		port->config.nominal_bps = 10 * UINT64_C(1000000000);
 	port->config.pfc.pause_ps = bw_pfc_quanta_ps(port->config.nominal_bps, config->pfc.pause_quanta);
-	/* Lanes without room would never send: all zero, as they are. */
-	for (unsigned i = 0; config->flow_control == FLOW_CREDITS && i < PRIORITIES; i++)
-		bw_credit_init(&port->ingress[i].credit, CREDIT_UNIT_BYTES, config->credits.buffer_bytes,
-			       config->credits.peer_buffer_bytes, NULL, 0);
+	port_begin_credits(port, 0);
 }
 
 void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps)
@@ -64,6 +61,8 @@ static bool admit(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 	count(&port->count.rx_frames, 1);
 	count(&port->count.rx_bytes, rte_pktmbuf_pkt_len(mbuf));
 	frame->in = NULL;
+	frame->shared = NULL;
+	frame->sharers = 0;
 	frame->charged = 0;
 	if (unlikely(!frame_read(mbuf, frame))) {
 		port_drop(port, mbuf, DROP_RUNT, now_ps);
@@ -201,6 +200,9 @@ unsigned port_transmit(struct port *port, uint64_t now_ps)
 {
 	unsigned moved = 0;
 
+	/* Credit messages would pile up for a peer that knows nothing of them. */
+	if (unlikely(port->wire.down))
+		return 0;
 	if (port->flow_control != FLOW_NONE)
 		port_timers(port, now_ps);
 	while (true) {
@@ -260,8 +262,12 @@ void port_link_down(struct port *port, uint64_t now_ps)
 		empty_lane(port, i, DROP_LINK_DOWN, now_ps);
 		if (port->closed >> i & 1)
 			port_open_gate(port, i, now_ps);
-		port->lanes[i].gate.closed = false;
+		port->lanes[i].gate = (struct bw_pfc_gate){ 0 };
 	}
+	count(&port->count.storms_over, (unsigned)__builtin_popcount(port->storming));
+	port->storming = 0;
+	drain_wire(port);
+	port_begin_credits(port, now_ps);
 }
 
 void port_empty(struct port *port)

@@ -73,6 +73,8 @@ struct lane {
 struct ingress {
 	struct bw_pfc_ingress pfc;
 	struct bw_credit_lane credit;
+	/* Credit messages refused since the last that was taken. */
+	unsigned refused;
 };
 
 struct port {
@@ -81,6 +83,8 @@ struct port {
 	uint8_t backlog, closed, storming, pfc_due;
 	bool credits_due;
 	uint8_t holding;
+	/* Of credits: how often the registers have begun anew. Frames of an earlier epoch hold nothing any more. */
+	uint16_t epoch;
 	enum flow_control flow_control;
 	uint64_t control_ready_ps, next_credits_ps, next_refresh_ps;
 	struct lane lanes[PRIORITIES];
@@ -113,6 +117,9 @@ unsigned port_transmit(struct port *port, uint64_t now_ps);
 /* A frame ends at this node, where it came in by `port`: its place in the ingress buffer is free, and so is the frame. */
 void port_consume(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
 
+/* One of those that share the place of a flooded frame has left; the last one frees it. */
+void port_leave_shared(struct rte_mbuf *shared, uint64_t now_ps);
+
 /* The same for one that is dropped here, for a reason, at the port where the reason lies. */
 void port_drop(struct port *port, struct rte_mbuf *mbuf, enum drop_reason reason, uint64_t now_ps);
 
@@ -127,8 +134,12 @@ uint64_t port_queued_frames(const struct port *port);
 /* Frames that the device of the port lost, as far as that is known (bed_read_devices()). */
 uint64_t port_lost_at_device(const struct port *port);
 
-/* The link has gone: what waits for it is dropped, no gate is closed any more. */
+/* The link has gone: what waits for it is dropped, what is on its wire counted as unsent and undelivered, no gate is closed any more, and
+ * credits begin anew: whoever comes next does not know of what was before. */
 void port_link_down(struct port *port, uint64_t now_ps);
+
+/* It is there again: PAUSEs that are still needed are sent, and credits. */
+void port_link_up(struct port *port, uint64_t now_ps);
 
 /* Frees what is queued, counted as dropped by the shutdown. */
 void port_empty(struct port *port);

@@ -6,6 +6,8 @@
 #include <rte_branch_prediction.h>
 
 #define PFC_OPCODE 0x0101
+/* So many credit messages of a lane one after the other are refused before its other end is believed to have begun anew: 1 ms at Tc = 60 us. */
+#define REFUSALS_BEFORE_RESTART 16
 /* The longest control frame: credits of eight lanes. Every mbuf has room for it. */
 #define CONTROL_BYTES_MOST FRAME_LEAST_ROOM_BYTES
 
@@ -58,8 +60,17 @@ bool port_charge(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 		count_most(&port->count.ingress_most_bytes, ingress->pfc.bytes);
 	}
 	frame->charged = bytes;
+	frame->epoch = port->epoch;
 	frame->in = port;
 	return true;
+}
+
+void port_leave_shared(struct rte_mbuf *shared, uint64_t now_ps)
+{
+	if (--frame_of(shared)->sharers)
+		return;
+	port_release(shared, now_ps);
+	rte_pktmbuf_free(shared);
 }
 
 void port_release(struct rte_mbuf *mbuf, uint64_t now_ps)
@@ -67,9 +78,15 @@ void port_release(struct rte_mbuf *mbuf, uint64_t now_ps)
 	struct frame *frame = frame_of(mbuf);
 	struct port *port = frame->in;
 
-	if (!port)
+	if (!port) {
+		if (unlikely(frame->shared))
+			port_leave_shared(frame->shared, now_ps);
+		frame->shared = NULL;
 		return;
+	}
 	frame->in = NULL;
+	if (unlikely(frame->epoch != port->epoch))
+		return;
 	struct ingress *ingress = &port->ingress[frame->priority];
 
 	if (port->flow_control == FLOW_CREDITS) {
@@ -123,6 +140,44 @@ static void obey(struct port *port, const struct bw_pfc_frame *message, uint64_t
 	}
 }
 
+void port_begin_credits(struct port *port, uint64_t now_ps)
+{
+	const struct credits_config *config = &port->config.credits;
+
+	if (port->flow_control != FLOW_CREDITS)
+		return;
+	port->epoch++;
+	port->credits_due = false;
+	for (unsigned i = 0; i < PRIORITIES; i++) {
+		set_holding(port, i, false, now_ps);
+		port->ingress[i].refused = 0;
+		/* Lanes without room would never send: all zero, as they are. */
+		bw_credit_init(&port->ingress[i].credit, CREDIT_UNIT_BYTES, config->buffer_bytes, config->peer_buffer_bytes, NULL, 0);
+	}
+}
+
+void port_link_up(struct port *port, uint64_t now_ps)
+{
+	if (port->flow_control == FLOW_CREDITS)
+		port->next_credits_ps = now_ps;
+	for (unsigned i = 0; port->flow_control == FLOW_PFC && i < PRIORITIES; i++)
+		if (port->ingress[i].pfc.holding)
+			pfc_is_due(port, i, now_ps);
+}
+
+/* A peer that was killed and started again, over a device that does not tell: its registers lie behind ours, and ours beyond what it knows. */
+static enum drop_reason refuse(struct port *port, unsigned lane, const struct bw_credit_frame *message, enum drop_reason reason)
+{
+	struct ingress *ingress = &port->ingress[lane];
+
+	if (++ingress->refused < REFUSALS_BEFORE_RESTART)
+		return reason;
+	ingress->refused = 0;
+	bw_credit_on_restart(&ingress->credit, message->fctbs[lane], message->fccl[lane]);
+	count(&port->count.credit_restarts, 1);
+	return reason;
+}
+
 /* DROP_REASON_COUNT if the message is fine. Its lanes are taken one by one: one that is wrong does not spoil the others. */
 static enum drop_reason take_credits(struct port *port, const struct bw_credit_frame *message, uint64_t now_ps)
 {
@@ -141,11 +196,12 @@ static enum drop_reason take_credits(struct port *port, const struct bw_credit_f
 			continue;
 		}
 		switch (bw_credit_on_message(credit, message->fctbs[i], message->fccl[i])) {
-		case BW_CREDIT_VERDICT_PAST: fault = DROP_CREDIT_PAST; continue;
-		case BW_CREDIT_VERDICT_FUTURE: fault = DROP_CREDIT_FUTURE; continue;
+		case BW_CREDIT_VERDICT_PAST: fault = refuse(port, i, message, DROP_CREDIT_PAST); continue;
+		case BW_CREDIT_VERDICT_FUTURE: fault = refuse(port, i, message, DROP_CREDIT_FUTURE); continue;
 		case BW_CREDIT_VERDICT_RESYNC: count(&port->count.credit_resyncs, 1); break;
 		case BW_CREDIT_VERDICT_FINE: break;
 		}
+		port->ingress[i].refused = 0;
 		if ((port->closed >> i & 1) && lane->queue.head && bw_credit_fits(credit, rte_pktmbuf_pkt_len(lane->queue.head)))
 			port_open_gate(port, i, now_ps);
 	}
@@ -345,6 +401,7 @@ bool port_send_control(struct port *port, uint64_t now_ps)
 		return false;
 	}
 	frame_of(mbuf)->in = NULL;
+	frame_of(mbuf)->shared = NULL;
 	uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 	mbuf->data_len = port->pfc_due ? write_pfc(port, bytes) : write_credits(port, bytes, start_ps);

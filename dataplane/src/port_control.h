@@ -7,7 +7,7 @@
 /* Counts a frame into the ingress buffer; false (and the frame is gone) if it does not fit. */
 bool port_charge(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps);
 
-/* Its place in the ingress buffer is free. */
+/* Its place in the ingress buffer is free, or for a flooded copy as soon as all have left. */
 void port_release(struct rte_mbuf *mbuf, uint64_t now_ps);
 
 /* A MAC control frame or a credit message arrived; frees it. */
@@ -18,6 +18,9 @@ bool port_take_credit(struct port *port, unsigned priority, uint64_t now_ps);
 
 /* The gate of a lane, which is closed, opens. */
 void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps);
+
+/* The registers of credits as of a link that has just come up, if the port has any. */
+void port_begin_credits(struct port *port, uint64_t now_ps);
 
 /* PAUSEs that are over, PAUSEs to be sent again, the next credit message, the watchdog. */
 void port_timers(struct port *port, uint64_t now_ps);

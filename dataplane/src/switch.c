@@ -3,47 +3,70 @@
 
 #include <stdlib.h>
 
-/* A copy for one more port. Not a reference: ports mark their frames, each its own. */
-static void send_copy(struct bridge *bridge, struct port *in, struct port *out, struct rte_mbuf *mbuf, uint64_t now_ps)
+/* A copy for one more port; false if there is no buffer for it. Not a reference: ports mark their frames, each its own. */
+static bool send_copy(struct bridge *bridge, struct port *out, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, bridge->pool, 0, UINT32_MAX);
+	struct frame *frame = frame_of(mbuf);
 
-	count(&in->count.flood_copies, 1);
 	if (!copy) {
 		count(&out->count.drops[DROP_NO_MBUF], 1);
-		return;
+		return false;
 	}
-	/* One frame came in; only the one that goes to the last port stands for it in the ingress buffer. */
-	*frame_of(copy) = *frame_of(mbuf);
+	*frame_of(copy) = *frame;
 	frame_of(copy)->in = NULL;
+	frame_of(copy)->sharers = 0;
+	if (frame->in) {
+		frame_of(copy)->shared = mbuf;
+		frame->sharers++;
+	}
 	port_enqueue(out, copy, now_ps);
+	return true;
 }
 
-/* To all ports but the one where it came in; if all their links are down, one of these drops it. */
+/* The next port from `i` on that a frame from `in` is flooded to; port_count if there is none. */
+static unsigned next_alive(const struct bridge *bridge, unsigned i, const struct port *in)
+{
+	while (i < bridge->node.port_count && (&bridge->node.ports[i] == in || bridge->node.ports[i].wire.down))
+		i++;
+	return i;
+}
+
+/* Nobody to flood to: the links that are down are to blame, if there are any. */
+static void drop_flood(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)
+{
+	for (unsigned i = 0; i < bridge->node.port_count; i++)
+		if (&bridge->node.ports[i] != in) {
+			port_enqueue(&bridge->node.ports[i], mbuf, now_ps);
+			return;
+		}
+	port_drop(in, mbuf, DROP_UNKNOWN_PORT, now_ps);
+}
+
+/* To all ports but the one where it came in. A frame of a lossless priority occupies its ingress buffer once, until the last of its
+ * copies has left: it stays behind for that, and only copies are sent. Else the last port gets the frame itself. */
 static void flood(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)
 {
-	struct port *last = NULL;
-	struct port *down = NULL;
+	unsigned count_of_ports = bridge->node.port_count, i = next_alive(bridge, 0, in), next;
+	bool copied = false;
 
-	for (unsigned i = 0; i < bridge->node.port_count; i++) {
-		struct port *out = &bridge->node.ports[i];
-
-		if (out == in)
-			continue;
-		if (out->wire.down) {
-			down = out;
-			continue;
-		}
-		if (last)
-			send_copy(bridge, in, last, mbuf, now_ps);
-		last = out;
+	if (i == count_of_ports) {
+		drop_flood(bridge, in, mbuf, now_ps);
+		return;
 	}
-	if (!last)
-		last = down;
-	if (last)
-		port_enqueue(last, mbuf, now_ps);
-	else
-		port_drop(in, mbuf, DROP_UNKNOWN_PORT, now_ps);
+	/* Ours, as long as copies are made. */
+	frame_of(mbuf)->sharers = 1;
+	for (; (next = next_alive(bridge, i + 1, in)) < count_of_ports; i = next) {
+		count(&in->count.flood_copies, 1);
+		copied |= send_copy(bridge, &bridge->node.ports[i], mbuf, now_ps);
+	}
+	if (copied && frame_of(mbuf)->in) {
+		send_copy(bridge, &bridge->node.ports[i], mbuf, now_ps);
+		port_leave_shared(mbuf, now_ps);
+		return;
+	}
+	frame_of(mbuf)->sharers = 0;
+	port_enqueue(&bridge->node.ports[i], mbuf, now_ps);
 }
 
 static void forward(struct bridge *bridge, struct port *in, struct rte_mbuf *mbuf, uint64_t now_ps)

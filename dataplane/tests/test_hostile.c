@@ -193,6 +193,66 @@ static void a_flood_without_buffers_reaches_one_port(void)
 	lab_close(&lab);
 }
 
+/* Two ports get each frame, one is paused: the frames stay in the ingress buffer, once each, and who sends them is held back before
+ * anything is lost. */
+static void a_flood_holds_its_ingress_buffer_until_the_last_copy_has_left(void)
+{
+	struct port_config ports[LAB_PORTS] = { lab_port(), lab_port(), lab_port() };
+	uint64_t sent, paused_ps = 0, arrived[LAB_PORTS] = { 0 };
+	struct rte_mbuf *mbuf;
+
+	ports[0].ingress_limit_bytes = 33000;
+	lab_make(&lab, ports, true);
+	lab_pause(&lab, 1, 3, 65535, 0);
+	lab_run(&lab, 11 * US);
+	/* 8.8 us of frames: with the ninth xoff (8000 B) is exceeded, and the far end, 10 us away, obeys. */
+	for (unsigned i = 0; i < 11; i++)
+		lab_send(&lab, 0, lab_frame(&lab, 1, 3, 1000), 11 * US);
+	lab_run(&lab, 60 * US);
+	CHECK_EQ(lab.ports[0].ingress[3].pfc.bytes, 11000);
+	CHECK_EQ(lab.ports[0].count.pause_sent[3], 1);
+	CHECK_EQ(lab.ports[2].count.tx_frames, 11);
+	CHECK_EQ(lab.ports[0].count.flood_copies, 11);
+	while ((mbuf = lab_next(&lab, 0, &paused_ps)))
+		rte_pktmbuf_free(mbuf);
+	CHECK(paused_ps > 0);
+	/* The paused port goes on: the buffer is free, and nobody has lost anything. */
+	lab_pause(&lab, 1, 3, 0, 60 * US);
+	lab_run(&lab, 120 * US);
+	CHECK_EQ(lab.ports[0].ingress[3].pfc.bytes, 0);
+	CHECK_EQ(lab.ports[0].count.resume_sent[3], 1);
+	for (unsigned i = 1; i < LAB_PORTS; i++) {
+		for (; (mbuf = lab_next(&lab, i, &sent)); arrived[i]++)
+			rte_pktmbuf_free(mbuf);
+		CHECK_EQ(arrived[i], 11);
+	}
+	for (unsigned i = 0; i < LAB_PORTS; i++)
+		for (unsigned j = 0; j < DROP_REASON_COUNT; j++)
+			CHECK_EQ(lab.ports[i].count.drops[j], 0);
+	lab_close(&lab);
+}
+
+/* The same under credits; then both ports drop what they have. */
+static void a_flood_holds_credits_until_the_last_copy_has_left(void)
+{
+	struct port_config ports[LAB_PORTS] = { lab_port(), lab_port(), lab_port() };
+
+	ports[0].flow_control = FLOW_CREDITS;
+	lab_make(&lab, ports, true);
+	lab_pause(&lab, 1, 3, 65535, 0);
+	lab_run(&lab, 11 * US);
+	for (unsigned i = 0; i < 3; i++)
+		lab_send(&lab, 0, lab_frame(&lab, 1, 3, 1000), 11 * US);
+	lab_run(&lab, 40 * US);
+	CHECK_EQ(lab.ports[0].ingress[3].credit.held, 48);
+	CHECK_EQ(lab.ports[2].count.tx_frames, 3);
+	lab.ports[1].wire.down = true;
+	port_link_down(&lab.ports[1], lab.now_ps);
+	CHECK_EQ(lab.ports[1].count.drops[DROP_LINK_DOWN], 3);
+	CHECK_EQ(lab.ports[0].ingress[3].credit.held, 0);
+	lab_close(&lab);
+}
+
 static void who_does_not_obey_a_pause_loses_what_exceeds_the_headroom(void)
 {
 	struct port_config ports[LAB_PORTS] = { lab_port(), lab_port(), lab_port() };
@@ -206,6 +266,64 @@ static void who_does_not_obey_a_pause_loses_what_exceeds_the_headroom(void)
 	lab_run(&lab, 200 * US);
 	CHECK_EQ(lab.ports[0].ingress[3].pfc.bytes, 33000);
 	CHECK_EQ(dropped(DROP_HEADROOM), 67);
+	lab_close(&lab);
+}
+
+/* Whoever comes up next knows nothing of what was before: registers begin anew, and what is still queued elsewhere is no longer held. */
+static void a_link_that_goes_down_begins_its_credits_anew(void)
+{
+	struct port_config ports[LAB_PORTS] = { lab_port(), lab_port(), lab_port() };
+	struct port *port;
+
+	ports[0].flow_control = FLOW_CREDITS;
+	lab_make(&lab, ports, false);
+	port = &lab.ports[0];
+	lab_pause(&lab, 1, 3, 65535, 0);
+	lab_run(&lab, 11 * US);
+	for (unsigned i = 0; i < 3; i++)
+		lab_send(&lab, 0, lab_frame(&lab, 1, 3, 1000), 11 * US);
+	lab_send(&lab, 2, lab_frame(&lab, 0, 3, 1000), 11 * US);
+	lab_run(&lab, 26 * US);
+	CHECK_EQ(port->ingress[3].credit.held, 48);
+	CHECK_EQ(port->ingress[3].credit.sent, 16);
+	/* One is on its way to the port when its link goes down. */
+	lab_send(&lab, 0, lab_frame(&lab, 1, 3, 1000), 26 * US);
+	port_link_down(port, lab.now_ps);
+	CHECK_EQ(port->count.undelivered_frames, 1);
+	CHECK_EQ(port->ingress[3].credit.held + port->ingress[3].credit.sent + port->ingress[3].credit.received, 0);
+	CHECK_EQ(port->ingress[3].credit.limit, 50);
+	port_link_up(port, lab.now_ps);
+	/* A new one comes and has to wait; those of the old one leave, and free nothing that they do not hold. */
+	lab_pause(&lab, 2, 3, 65535, lab.now_ps);
+	lab_send(&lab, 0, lab_frame(&lab, 2, 3, 1000), lab.now_ps);
+	lab_run(&lab, lab.now_ps + 12 * US);
+	lab_pause(&lab, 1, 3, 0, lab.now_ps);
+	lab_run(&lab, lab.now_ps + 20 * US);
+	CHECK_EQ(lab.ports[1].count.tx_frames, 3);
+	CHECK_EQ(port->ingress[3].credit.received, 16);
+	CHECK_EQ(port->ingress[3].credit.held, 16);
+	CHECK_EQ(dropped(DROP_HEADROOM), 0);
+	lab_close(&lab);
+}
+
+/* PFC: a peer that comes back does not know that it is held back. */
+static void a_link_that_comes_up_is_paused_again(void)
+{
+	make(false);
+	lab_pause(&lab, 1, 3, 65535, 0);
+	lab_run(&lab, 11 * US);
+	for (unsigned i = 0; i < 9; i++)
+		lab_send(&lab, 0, lab_frame(&lab, 1, 3, 1000), 11 * US);
+	lab_run(&lab, 40 * US);
+	CHECK_EQ(lab.ports[0].count.pause_sent[3], 1);
+	lab.ports[0].wire.down = true;
+	port_link_down(&lab.ports[0], lab.now_ps);
+	lab_run(&lab, 50 * US);
+	CHECK_EQ(lab.ports[0].count.tx_control, 1);
+	lab.ports[0].wire.down = false;
+	port_link_up(&lab.ports[0], lab.now_ps);
+	lab_run(&lab, 51 * US);
+	CHECK_EQ(lab.ports[0].count.pause_sent[3], 2);
 	lab_close(&lab);
 }
 
@@ -320,7 +438,11 @@ int main(void)
 	RUN(an_unknown_destination_is_flooded_until_it_is_learnt);
 	RUN(an_empty_pool_costs_copies_and_delays_pauses_and_nothing_else);
 	RUN(a_flood_without_buffers_reaches_one_port);
+	RUN(a_flood_holds_its_ingress_buffer_until_the_last_copy_has_left);
+	RUN(a_flood_holds_credits_until_the_last_copy_has_left);
 	RUN(who_does_not_obey_a_pause_loses_what_exceeds_the_headroom);
+	RUN(a_link_that_goes_down_begins_its_credits_anew);
+	RUN(a_link_that_comes_up_is_paused_again);
 	RUN(a_lossy_priority_drops_at_its_egress_queue);
 	RUN(a_link_that_goes_down_loses_what_waits_for_it);
 	RUN(nothing_is_flooded_to_links_that_are_down);

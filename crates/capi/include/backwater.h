@@ -1031,6 +1031,17 @@ void bw_credit_on_departure(struct bw_credit_lane *lane, uint32_t bytes);
 uint64_t bw_credit_granted(const struct bw_credit_lane *lane);
 
 /*
+ The other end has begun anew: its messages have been refused for a while, and this one is taken over nevertheless, but for a
+ grant that its buffer does not allow.
+
+ # Safety
+ `lane` points to one.
+ */
+void bw_credit_on_restart(struct bw_credit_lane *lane,
+                          uint64_t fctbs,
+                          uint64_t fccl);
+
+/*
  A message arrived. Takes both registers over, or neither.
 
  # Safety

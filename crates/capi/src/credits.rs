@@ -150,6 +150,20 @@ pub unsafe extern "C" fn bw_credit_granted(lane: *const bw_credit_lane) -> u64 {
     unsafe { &*lane }.lane().granted()
 }
 
+/// The other end has begun anew: its messages have been refused for a while, and this one is taken over nevertheless, but for a
+/// grant that its buffer does not allow.
+///
+/// # Safety
+/// `lane` points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bw_credit_on_restart(lane: *mut bw_credit_lane, fctbs: u64, fccl: u64) {
+    // SAFETY: the caller's promise.
+    let lane = unsafe { &mut *lane };
+    let mut inner = lane.lane();
+    inner.on_restart(fctbs, fccl);
+    lane.store(inner);
+}
+
 /// A message arrived. Takes both registers over, or neither.
 ///
 /// # Safety

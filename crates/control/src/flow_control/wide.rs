@@ -104,6 +104,16 @@ impl CreditLane {
         self.received = fctbs;
         Verdict::Resync
     }
+
+    /// Takes over a message that [`Self::on_message`] refuses, because all have been refused for a while: the other end has begun
+    /// anew. What it says it has sent counts as received, as the specification has it of every message; what it grants is believed
+    /// as far as its buffer allows. When both ends have done this they agree again, and nothing was granted that has no room.
+    pub const fn on_restart(&mut self, fctbs: u64, fccl: u64) {
+        self.received = fctbs;
+        if fccl <= self.sent.saturating_add(self.peer_buffer) {
+            self.limit = fccl;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -149,6 +159,44 @@ mod tests {
         assert_eq!(lane, before);
         assert_eq!(lane.on_message(50, 12_600), Verdict::Fine);
         assert!(lane.fits(12_500));
+    }
+
+    /// Messages both ways, with what follows a refusal.
+    fn exchange(one: &mut CreditLane, other: &mut CreditLane) -> [Verdict; 2] {
+        let (from_one, from_other) = ((one.sent, one.granted()), (other.sent, other.granted()));
+        let take = |lane: &mut CreditLane, (fctbs, fccl): (u64, u64)| {
+            let verdict = lane.on_message(fctbs, fccl);
+            if matches!(verdict, Verdict::Past | Verdict::Future) {
+                lane.on_restart(fctbs, fccl);
+            }
+            verdict
+        };
+        [take(one, from_other), take(other, from_one)]
+    }
+
+    #[test]
+    fn two_ends_agree_again_after_one_has_begun_anew() {
+        let mut survivor = lane();
+        survivor.on_sent(100_000);
+        (survivor.limit, survivor.received) = (100_500, 70_000);
+        assert!(survivor.on_arrival(300));
+        let mut fresh = lane();
+        fresh.on_sent(16);
+        assert_eq!(exchange(&mut survivor, &mut fresh), [Verdict::Past, Verdict::Future]);
+        for _ in 0..2 {
+            exchange(&mut survivor, &mut fresh);
+        }
+        assert_eq!(exchange(&mut survivor, &mut fresh), [Verdict::Fine; 2]);
+        // Each may fill the other's buffer, but for the 300 blocks that the survivor still holds.
+        assert!(survivor.fits(12_500) && !survivor.fits(12_501));
+        assert!(fresh.fits(12_200) && !fresh.fits(12_201));
+    }
+
+    #[test]
+    fn nobody_is_believed_who_grants_more_than_the_buffer() {
+        let mut lane = lane();
+        lane.on_restart(7, 12_501);
+        assert_eq!((lane.received, lane.limit), (7, 12_500));
     }
 
     #[test]

@@ -157,15 +157,15 @@ def figure(width: float = 7.0, height: float = 4.0) -> Figure:
     return made
 
 
-def save(made: Figure, file: Path) -> Path:
+def save(made: Figure, file: Path, *, about: str | None = None) -> Path:
     """Write a figure to a file, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
 
-    Raises UsageError if it cannot be written.
+    A PNG carries `about` as its description. Raises UsageError if it cannot be written.
     """
     part = file.with_name(f".{file.name}.part{file.suffix}")
     try:
         # Without dates and versions inside, equal figures are equal files.
-        made.savefig(part, metadata={"Software": None} if file.suffix == ".png" else None)
+        made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
         part.replace(file)
     except OSError as error:
         raise UsageError(f"the picture {file} cannot be written ({error.strerror}); name another place") from None

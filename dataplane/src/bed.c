@@ -85,6 +85,7 @@ bool bed_wait(struct bed *bed, unsigned timeout_ms)
 		return true;
 	bed->lockstep.stop = &bed->stop;
 	bed->clock.lockstep = &bed->lockstep;
+	bed->clock.now_ps = bed->lockstep.start_ps;
 	if (lockstep_wait_for_all(&bed->lockstep, timeout_ms))
 		return true;
 	fprintf(stderr, "lockstep: not all %u processes joined within %u ms\n", bed->lockstep.processes, timeout_ms);

@@ -276,7 +276,7 @@ static bool start_clock(struct bed *bed, const struct bw_testbed *config)
 		return true;
 	error = lockstep_join(&bed->lockstep, config->lockstep_page, config->process, config->processes, config->lookahead_ps);
 	if (error)
-		fprintf(stderr, "lockstep: %s: %s\n", config->lockstep_page, strerror(-error));
+		fprintf(stderr, "lockstep: %s: %s\n", config->lockstep_page, lockstep_why(error));
 	return error == 0;
 }
 

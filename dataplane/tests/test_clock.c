@@ -1,5 +1,8 @@
 /* Clocks: what a tick adds, and who waits for whom. */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,27 +94,134 @@ static void none_gets_further_ahead_than_the_lookahead(void)
 	CHECK(access(page_path(), F_OK) != 0);
 }
 
-static void who_was_killed_holds_nobody_up(void)
+/* Joins as another process does that is killed right after, and says so. */
+static pid_t joined_and_killed(unsigned self, unsigned processes)
 {
-	struct lockstep one;
 	const char *path = page_path();
 	pid_t child = fork();
 
 	if (child == 0) {
-		struct lockstep two;
+		struct lockstep lockstep;
 
-		lockstep_join(&two, path, 1, 2, PS_PER_US);
-		_exit(0);
+		CHECK_EQ(lockstep_join(&lockstep, path, self, processes, PS_PER_US), 0);
+		kill(getpid(), SIGKILL);
 	}
-	CHECK_EQ(lockstep_join(&one, path, 0, 2, PS_PER_US), 0);
-	waitpid(child, NULL, 0);
+	return child;
+}
+
+static void until_it_ended(pid_t child)
+{
+	siginfo_t told;
+
+	/* It stays a zombie. */
+	CHECK_EQ(waitid(P_PID, (id_t)child, &told, WEXITED | WNOWAIT), 0);
+}
+
+static void look_for_the_dead(struct lockstep *lockstep)
+{
 	uint64_t now = 0;
 
-	for (int i = 0; i < 20000 && !one.lost; i++)
-		now = lockstep_advance(&one, now, now + PS_PER_US);
+	for (int i = 0; i < 1000 && !lockstep->lost; i++)
+		now = lockstep_advance(lockstep, now, now + PS_PER_US);
+}
+
+static void who_was_killed_holds_nobody_up_and_is_counted_by_each(void)
+{
+	struct lockstep one, two;
+
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 3, PS_PER_US), 0);
+	CHECK_EQ(lockstep_join(&two, page_path(), 2, 3, PS_PER_US), 0);
+	pid_t child = joined_and_killed(1, 3);
+
+	until_it_ended(child);
+	look_for_the_dead(&one);
+	look_for_the_dead(&two);
 	CHECK_EQ(one.lost, 1);
+	CHECK_EQ(two.lost, 1);
+	/* Counted once, and held up by the living only. */
+	uint64_t at = lockstep_advance(&one, 2 * PS_PER_US, 90 * PS_PER_US);
+
+	CHECK(at < 90 * PS_PER_US);
+	CHECK_EQ(one.lost, 1);
+	waitpid(child, NULL, 0);
 	lockstep_leave(&one, 0);
-	CHECK(access(path, F_OK) != 0);
+	lockstep_leave(&two, 0);
+	CHECK(access(page_path(), F_OK) != 0);
+}
+
+static void who_is_started_again_joins_at_the_time_of_the_slowest(void)
+{
+	struct lockstep one, two, again;
+
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 3, PS_PER_US), 0);
+	CHECK_EQ(lockstep_join(&two, page_path(), 2, 3, PS_PER_US), 0);
+	pid_t child = joined_and_killed(1, 3);
+
+	waitpid(child, NULL, 0);
+	look_for_the_dead(&one);
+	CHECK_EQ(lockstep_advance(&two, 0, PS_PER_US), PS_PER_US);
+	CHECK_EQ(lockstep_advance(&one, PS_PER_US, 9 * PS_PER_US), 2 * PS_PER_US);
+	CHECK_EQ(lockstep_join(&again, page_path(), 1, 3, PS_PER_US), 0);
+	CHECK_EQ(again.start_ps, PS_PER_US);
+	/* It holds them up as before. */
+	CHECK_EQ(lockstep_advance(&two, PS_PER_US, 2 * PS_PER_US), 2 * PS_PER_US);
+	CHECK_EQ(lockstep_advance(&two, 2 * PS_PER_US, 3 * PS_PER_US), 2 * PS_PER_US);
+	lockstep_leave(&two, 0);
+	lockstep_leave(&again, 0);
+	lockstep_leave(&one, 0);
+	CHECK(access(page_path(), F_OK) != 0);
+}
+
+static void a_number_that_is_taken_is_refused(void)
+{
+	struct lockstep one, other;
+
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 2, PS_PER_US), 0);
+	CHECK_EQ(lockstep_join(&other, page_path(), 0, 2, PS_PER_US), -EADDRINUSE);
+	CHECK(strstr(lockstep_why(-EADDRINUSE), "clock.process") != NULL);
+	/* And nothing is changed by that. */
+	CHECK_EQ(lockstep_join(&other, page_path(), 1, 2, PS_PER_US), 0);
+	CHECK(lockstep_wait_for_all(&one, 1000));
+	lockstep_leave(&one, 0);
+	lockstep_leave(&other, 0);
+}
+
+static void another_file_is_left_alone(void)
+{
+	const char words[] = "somebody's thesis";
+	char found[sizeof(words)] = "";
+	struct lockstep one;
+	int file = open(page_path(), O_CREAT | O_RDWR | O_TRUNC, 0600);
+
+	CHECK_EQ(write(file, words, sizeof(words)), sizeof(words));
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 1, PS_PER_US), -EMEDIUMTYPE);
+	CHECK_EQ(pread(file, found, sizeof(found), 0), sizeof(words));
+	CHECK_EQ(strcmp(found, words), 0);
+	close(file);
+	unlink(page_path());
+}
+
+/* A run's page that could not be removed. */
+static void who_has_left_an_earlier_run_is_not_there_for_the_next(void)
+{
+	struct lockstep one, two;
+	char kept[80];
+
+	snprintf(kept, sizeof(kept), "%s-kept", page_path());
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 2, PS_PER_US), 0);
+	CHECK_EQ(lockstep_join(&two, page_path(), 1, 2, PS_PER_US), 0);
+	CHECK_EQ(link(page_path(), kept), 0);
+	lockstep_leave(&one, 0);
+	lockstep_leave(&two, 0);
+	CHECK_EQ(rename(kept, page_path()), 0);
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 2, PS_PER_US), 0);
+	CHECK(!lockstep_wait_for_all(&one, 5));
+	CHECK_EQ(lockstep_join(&two, page_path(), 1, 2, PS_PER_US), 0);
+	CHECK(lockstep_wait_for_all(&one, 5));
+	CHECK_EQ(lockstep_advance(&one, 0, 9 * PS_PER_US), PS_PER_US);
+	lockstep_leave(&one, 0);
+	lockstep_leave(&two, 0);
+	CHECK(access(page_path(), F_OK) != 0);
 }
 
 static void who_comes_to_its_end_waits_for_the_others(void)
@@ -154,20 +264,12 @@ static void who_comes_to_its_end_waits_for_the_others(void)
 static void a_page_that_a_dead_process_left_does_not_count(void)
 {
 	struct lockstep one;
-	const char *path = page_path();
-	pid_t child = fork();
 
-	if (child == 0) {
-		struct lockstep two;
-
-		lockstep_join(&two, path, 1, 2, PS_PER_US);
-		_exit(0);
-	}
-	waitpid(child, NULL, 0);
-	CHECK_EQ(lockstep_join(&one, path, 0, 2, PS_PER_US), 0);
+	waitpid(joined_and_killed(1, 2), NULL, 0);
+	CHECK_EQ(lockstep_join(&one, page_path(), 0, 2, PS_PER_US), 0);
 	CHECK(!lockstep_wait_for_all(&one, 5));
 	lockstep_leave(&one, 0);
-	CHECK(access(path, F_OK) != 0);
+	CHECK(access(page_path(), F_OK) != 0);
 }
 
 int main(void)
@@ -178,7 +280,11 @@ int main(void)
 	RUN(time_never_goes_back);
 	RUN(the_cap_leaves_room_for_line_rate);
 	RUN(none_gets_further_ahead_than_the_lookahead);
-	RUN(who_was_killed_holds_nobody_up);
+	RUN(who_was_killed_holds_nobody_up_and_is_counted_by_each);
+	RUN(who_is_started_again_joins_at_the_time_of_the_slowest);
+	RUN(a_number_that_is_taken_is_refused);
+	RUN(another_file_is_left_alone);
+	RUN(who_has_left_an_earlier_run_is_not_there_for_the_next);
 	RUN(who_comes_to_its_end_waits_for_the_others);
 	RUN(a_page_that_a_dead_process_left_does_not_count);
 	return 0;

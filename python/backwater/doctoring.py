@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import __version__, _core
+from backwater import __version__, _core, extras
 from backwater.errors import Exit
 
 if TYPE_CHECKING:
@@ -50,12 +50,6 @@ class Check:
 
 #: What has to be there, with which packages of the same name.
 _NEEDED = ("numpy", "polars", "pydantic", "cyclopts", "rich", "matplotlib")
-#: What may be there: package, what it is for, how to get it.
-_EXTRAS = (
-    ("numba", "controllers and detectors written in Python at native speed", "pip install 'backwater[jit]'"),
-    ("optuna", "backwater tune", "pip install 'backwater[tune]'"),
-    ("ray", "backwater sweep --on ray", "pip install 'backwater[ray]'"),
-)
 #: Programs that may be there: name, what for, how to get it.
 _PROGRAMS = (
     ("tshark", "looking at captures of backwater export pcapng", "apt install tshark, or Wireshark"),
@@ -136,7 +130,7 @@ def _python_checks() -> Iterator[Check]:
     for name in _NEEDED:
         version = _version(name)
         if version is None:
-            yield Check(name, Finding.BROKEN, "not installed", f"pip install {name}")
+            yield Check(name, Finding.BROKEN, "not installed", extras.install(name))
         else:
             yield Check(name, Finding.OK, version)
 
@@ -191,10 +185,11 @@ def _folder(name: str, folder: Path, option: str) -> Check:
 
 
 def _optional() -> Iterator[Check]:
-    for name, purpose, how in _EXTRAS:
+    for name, purpose, group in extras.EXTRAS:
         version = _version(name)
         found = Finding.ABSENT if version is None else Finding.OK
-        yield Check(name, found, version or "not installed", f"for {purpose}: {how}" if version is None else "")
+        how = f"for {purpose}: {extras.install_group(group)}"
+        yield Check(name, found, version or "not installed", how if version is None else "")
     for name, purpose, how in _PROGRAMS:
         place = shutil.which(name)
         found = Finding.ABSENT if place is None else Finding.OK

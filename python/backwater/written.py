@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater import extras
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def _frame(table: Any, name: str) -> pl.DataFrame:
             frame = pl.DataFrame(table)
         else:
             raise UsageError(f"traffic.{name}: {type(table).__name__} is no table; give one of polars, pandas or Arrow")
+    except ImportError as error:  # pandas speaks Arrow by pyarrow
+        raise UsageError(f"traffic.{name}: the table cannot be read: {error}; {extras.install('pyarrow')}") from None
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise UsageError(f"traffic.{name}: the table cannot be read: {error}") from None
     missing = [column for column in COLUMNS if column not in frame.columns]

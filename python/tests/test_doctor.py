@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import _core, doctoring
+from backwater import _core, doctoring, extras
 from backwater.cli import main
 from backwater.doctoring import Check, Finding
 from backwater.errors import Exit
@@ -135,7 +135,7 @@ def test_what_is_absent_says_what_for_and_how_to_get_it(
     # What is only absent does not count, what is needed does.
     assert code == Exit.CAVEATS
     assert found["ray"]["finding"] == found["tshark"]["finding"] == "absent"
-    assert found["ray"]["hint"] == "for backwater sweep --on ray: pip install 'backwater[ray]'"
+    assert found["ray"]["hint"] == f"for backwater sweep --on ray: {extras.install_group('ray')}"
     assert found["polars"]["finding"] == "broken"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import pytest
 import sweep_scene
-from backwater import _core
+from backwater import _core, extras
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.sweeping import cells, on_ray, plan
@@ -209,7 +209,7 @@ def test_without_ray_it_says_how_to_install_it(
     sweep_scene.write(here)
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["sweep", "loads.toml", "--on", "ray"]) == Exit.BAD_INPUT
-    assert "--on ray needs Ray, which is not installed: pip install 'backwater[ray]'" in capsys.readouterr().err
+    assert "--on ray needs Ray, which is not installed: " + extras.install_group("ray") in capsys.readouterr().err
 
 
 def test_a_cluster_that_is_not_there_is_named(here: Path) -> None:

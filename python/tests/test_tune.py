@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 import sweep_scene
-from backwater import _core
+from backwater import _core, extras
 from backwater.cli import main
 from backwater.errors import Exit
 from backwater.stats import estimate
@@ -154,7 +154,7 @@ def test_without_optuna_it_says_how_to_install_it(
     sweep_scene.write(here, TUNE)
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert main(["tune", "loads.toml"]) == Exit.BAD_INPUT
-    assert "tuning needs Optuna, which is not installed: pip install 'backwater[tune]'" in capsys.readouterr().err
+    assert "tuning needs Optuna, which is not installed: " + extras.install_group("tune") in capsys.readouterr().err
     assert not list(Path("cache").glob("runs/*"))
 
 

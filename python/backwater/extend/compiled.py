@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from backwater import extras
 from backwater.extend.errors import UserCodeError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 #: numba's compiler is not for several threads.
 _LOCK = threading.Lock()
 MISSING = (
-    "numba is not installed, which compiles {name}: pip install 'backwater[jit]', or write compiled=False, "
+    "numba is not installed, which compiles {name}: {install}, or write compiled=False, "
     "which runs it as plain Python, some 300 times slower a call"
 )
 
@@ -36,7 +37,9 @@ def compile_function(function: Callable[..., object], state: State, where: str) 
     try:
         import numba
     except ImportError:
-        raise UserCodeError(f"{where}: {MISSING.format(name=function.__name__)}") from None
+        raise UserCodeError(
+            f"{where}: {MISSING.format(name=function.__name__, install=extras.install_group('jit'))}"
+        ) from None
     import numpy as np
 
     def record(fields: Any) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater import extras
 from backwater.extend import abi
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled, compile_function
@@ -74,7 +75,7 @@ class UserFunction:
         if not self.is_compiled:
             warnings.warn(
                 f"{self.interface.word} {self.name} ({self.place}) runs as plain Python: a call takes {COST_US} us, "
-                "compiled some 20 ns; for long runs: pip install 'backwater[jit]' and no compiled=False",
+                f"compiled some 20 ns; for long runs: {extras.install_group('jit')} and no compiled=False",
                 PlainPythonWarning,
                 stacklevel=8,
             )

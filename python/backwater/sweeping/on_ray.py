@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
+from backwater import _core, extras
 from backwater.errors import UsageError
 from backwater.running import Job, Outcome, Scenario, run_jobs
 from backwater.sweeping.cells import core_build
@@ -42,7 +42,7 @@ def cluster(address: str | None = None, workers: int | None = None) -> Engine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
     except ImportError:
-        raise UsageError("--on ray needs Ray, which is not installed: pip install 'backwater[ray]'") from None
+        raise UsageError(f"--on ray needs Ray, which is not installed: {extras.install_group('ray')}") from None
 
     def run(cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
         with _connected(ray, address, workers):

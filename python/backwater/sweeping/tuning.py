@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from backwater import InvariantError, ScenarioError
+from backwater import InvariantError, ScenarioError, extras
 from backwater.errors import UsageError
 from backwater.stats import Estimate, estimate
 from backwater.sweeping import cells
@@ -195,6 +195,6 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise UsageError("tuning needs Optuna, which is not installed: pip install 'backwater[tune]'") from None
+        raise UsageError(f"tuning needs Optuna, which is not installed: {extras.install_group('tune')}") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -191,16 +191,20 @@ def memif(folder: Path) -> Callable[[int], str]:
     return lambda i: f"net_memif{i},role={'server' if i else 'client'},id=0,socket={folder}/memif,socket-abstract=no"
 
 
-def check_halves(left: dict[str, Any], right: dict[str, Any]) -> None:
-    sent, came = port(left, "T0", 1), port(right, "T2", 1)
-    assert came["rx_frames"] > 100
-    # What is on the way when the first process ends, and what the other does not wait for.
-    assert abs(sent["tx_frames"] - came["rx_frames"]) < 1000
-    for half in (left, right):
-        for node in half["nodes"]:
-            for one in node["ports"]:
-                lost = {reason: count for reason, count in one["drops"].items() if count}
-                assert set(lost) <= {"shutdown", "link_down"}, lost
+def check_halves(left: dict[str, Any], right: dict[str, Any], on_the_way: int) -> None:
+    """Every packet that was made arrived, or waits at a place that is told, or is between the two processes at their end."""
+    ports = [one for half in (left, right) for node in half["nodes"] for one in node["ports"]]
+    for one in ports:
+        assert {reason for reason, count in one["drops"].items() if count} <= {"shutdown"}, one
+    there = port(right, "T2", 1)
+    between = port(left, "T0", 1)["tx_frames"] - there["rx_frames"] - there["undelivered_frames"]
+    assert 0 <= between <= on_the_way
+    made = sum(flow["packets"] for node in left["nodes"] for flow in node.get("sent", ()))
+    received = [flow for node in right["nodes"] for flow in node.get("received", ())]
+    assert all(flow["missing"] == flow["late"] == flow["damaged"] == 0 for flow in received)
+    assert received[0]["packets"] > 100
+    waiting = sum(one["drops"]["shutdown"] + one["undelivered_frames"] for one in ports)
+    assert made == sum(flow["packets"] for flow in received) + waiting + between
 
 
 def test_two_processes_over_memif_keep_one_time(start: Callable[..., switches.Switch], tmp_path: Path) -> None:
@@ -209,7 +213,8 @@ def test_two_processes_over_memif_keep_one_time(start: Callable[..., switches.Sw
     one = start(left, "--duration", "10ms")
     time.sleep(0.5)
     other = start(right, "--duration", "10ms")
-    check_halves(one.result(), other.result())
+    # What 10 Gbps carry of 1082 B in the 4 us that one may be ahead of the other.
+    check_halves(one.result(), other.result(), 5)
     # Nothing is left: neither the page of their clocks nor what DPDK makes for a process.
     page = re.search(r'page = "(.*)"', left)
     assert page
@@ -223,7 +228,8 @@ def test_two_processes_in_two_network_namespaces(
     left, right = two_halves(lambda i: f"net_af_packet{i},iface=cable", "1Gbps", "20us")
     one = start(left, "--duration", "20ms", namespace=namespaces[0])
     other = start(right, "--duration", "20ms", namespace=namespaces[1])
-    check_halves(one.result(), other.result())
+    # The kernel hands on what it has in bursts of its own.
+    check_halves(one.result(), other.result(), 64)
 
 
 def test_who_loses_its_peer_goes_on_and_says_so(start: Callable[..., switches.Switch], tmp_path: Path) -> None:

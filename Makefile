@@ -71,7 +71,7 @@ viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page 
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python node pictures.mjs
 
 # Installs DPDK where it may; where it cannot, says why and succeeds, unless DATAPLANE=required.
-test-dataplane: $(STAMPS)/test ## build and test the DPDK switch, with sanitizers as well (DATAPLANE=required: fail where it cannot be built)
+test-dataplane: $(STAMPS)/core $(STAMPS)/test ## build and test the DPDK switch, with sanitizers as well (DATAPLANE=required: fail where it cannot be built)
 	@dataplane/test.sh $(CURDIR)/$(BIN)/python
 
 testbed: build ## Figure 11 of the TCD paper on DPDK switches, under PFC and credits: picture, verdicts

@@ -192,7 +192,7 @@ def memif(folder: Path) -> Callable[[int], str]:
 
 
 def check_halves(left: dict[str, Any], right: dict[str, Any], on_the_way: int) -> None:
-    """Every packet that was made arrived, or waits at a place that is told, or is between the two processes at their end."""
+    """Every packet that was made arrived, or waits at a place that is told, or is between the two at their end."""
     ports = [one for half in (left, right) for node in half["nodes"] for one in node["ports"]]
     for one in ports:
         assert {reason for reason, count in one["drops"].items() if count} <= {"shutdown"}, one

@@ -7,12 +7,16 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+import tomllib
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from backwater import testbed_parts, written
 
 SWITCH = os.environ.get("BACKWATER_SWITCH", "")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -112,6 +116,21 @@ def test_another_seed_is_another_run_with_the_same_answer(tmp_path: Path, flow_c
 def test_the_clamped_clock_holds_on_a_busy_machine(tmp_path: Path, flow_control: str) -> None:
     document = json.loads(run(quick(tmp_path, flow_control)))
     assert document["clock"] == "clamp"
+    assert_figure_11(document)
+
+
+@pytest.mark.parametrize("flow_control", FLOW_CONTROLS)
+def test_in_lockstep_a_process_per_switch_shows_the_same(tmp_path: Path, flow_control: str) -> None:
+    # Its own folder: the path of a socket has 108 characters at most.
+    with tempfile.TemporaryDirectory(prefix="bw-") as folder:
+        parts = testbed_parts.split(tomllib.loads(quick(tmp_path, flow_control).read_text()), Path(folder))
+        files = [tmp_path / f"{number}.toml" for number in range(len(parts))]
+        for file, part in zip(files, parts, strict=True):
+            file.write_text(written.toml(part))
+        with ThreadPoolExecutor(len(files)) as pool:
+            told = list(pool.map(run, files))
+    document = testbed_parts.merged([json.loads(text.splitlines()[-1]) for text in told])
+    assert_nothing_lost(document)
     assert_figure_11(document)
 
 

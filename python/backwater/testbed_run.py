@@ -6,16 +6,19 @@ import csv
 import json
 import subprocess
 import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import claims, paper_figure
+from backwater import claims, paper_figure, testbed_parts, written
 from backwater.errors import UsageError
 from backwater.testbed import PROFILES, SwitchRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 #: Longest time on the clock of the wall for one run: a second of the testbed takes one to three.
 TIMEOUT_S = 600
@@ -62,7 +65,7 @@ class Measured:
         return [f"{self.flow_control}, run {i}: {loss}" for i, run in enumerate(self.runs, 1) for loss in run.losses()]
 
 
-def measure(switch: Path, examples: Path, flow_control: str, runs: int, options: Sequence[str], out: Path) -> Measured:
+def measure(switch: Path, examples: Path, flow_control: str, runs: int, clock: str | None, out: Path) -> Measured:
     """Run the testbed `runs` times under a flow control; `<flow control>.json` becomes what is `shown` of them."""
     config = examples / f"fig11-{flow_control}.toml"
     if not config.exists():
@@ -72,7 +75,7 @@ def measure(switch: Path, examples: Path, flow_control: str, runs: int, options:
     done = []
     for number in range(1, runs + 1):
         print(f"{flow_control}: run {number} of {runs}", file=sys.stderr)
-        done.append(_run(switch, config, options))
+        done.append(_run_in_parts(switch, config) if clock == "lockstep" else _run(switch, config, clock))
     counted = [run for run in done if not run.disturbed]
     each = tuple(_judge(flow_control, [run]) for run in counted)
     measured = Measured(flow_control, tuple(done), _judge(flow_control, counted), each)
@@ -84,24 +87,54 @@ def measure(switch: Path, examples: Path, flow_control: str, runs: int, options:
     return measured
 
 
-def _run(switch: Path, config: Path, options: Sequence[str]) -> SwitchRun:
-    command = [str(switch), "--config", str(config), "--stats", "json", *options]
+def _run(switch: Path, config: Path, clock: str | None) -> SwitchRun:
+    return SwitchRun(_results([_command(switch, config, *(() if clock is None else ("--clock", clock)))])[0])
+
+
+def _run_in_parts(switch: Path, config: Path) -> SwitchRun:
+    """Each switch of a file with its hosts in a process of its own."""
+    shared = Path("/dev/shm")  # noqa: S108  where memory is shared, in a folder of this run's own
+    with tempfile.TemporaryDirectory(prefix="backwater-", dir=shared if shared.is_dir() else None) as folder:
+        commands: list[list[str]] = []
+        for part in testbed_parts.split(tomllib.loads(config.read_text(encoding="utf-8")), Path(folder)):
+            file = Path(folder) / f"{len(commands)}.toml"
+            file.write_text(written.toml(part), encoding="utf-8")
+            commands.append(_command(switch, file))
+        return SwitchRun(testbed_parts.merged(_results(commands)))
+
+
+def _command(switch: Path, config: Path, *options: str) -> list[str]:
+    return [str(switch), "--config", str(config), "--stats", "json", *options]
+
+
+def _results(commands: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """What processes that run at the same time print at their ends; raises UsageError with what went wrong in each."""
+    with ThreadPoolExecutor(len(commands)) as pool:
+        running = [pool.submit(_result, command) for command in commands]
+    wrong = [str(error) for process in running if (error := process.exception()) is not None]
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return [process.result() for process in running]
+
+
+def _result(command: Sequence[str]) -> dict[str, Any]:
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
     except FileNotFoundError:
-        raise UsageError(f"{switch} does not exist; `make testbed` builds it, --switch names another") from None
+        raise UsageError(f"{command[0]} does not exist; `make testbed` builds it, --switch names another") from None
     except PermissionError:
-        raise UsageError(f"{switch} may not be executed; --switch names another") from None
+        raise UsageError(f"{command[0]} may not be executed; --switch names another") from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"{' '.join(command)} did not end within {TIMEOUT_S} s") from None
     if ended.returncode != 0:
         raise UsageError(f"{' '.join(command)} failed (exit code {ended.returncode}):\n{ended.stderr.strip()}")
     try:
-        return SwitchRun(json.loads(ended.stdout.splitlines()[-1]))
+        document: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     except (ValueError, IndexError):
         raise UsageError(
             f"{' '.join(command)} printed no result:\n{ended.stdout[-500:]}{ended.stderr[-500:]}"
         ) from None
+    return document
 
 
 def _judge(flow_control: str, runs: Sequence[SwitchRun]) -> tuple[claims.Judged, ...]:

@@ -3,11 +3,12 @@
 import csv
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from backwater import cli, paper_figure, testbed, testbed_run
+from backwater import cli, paper_figure, testbed, testbed_parts, testbed_run
 from backwater.errors import Exit, UsageError
 from backwater.testbed import SwitchRun
 
@@ -234,10 +235,91 @@ def test_a_switch_that_fails_is_told(tmp_path: Path, script: str, message: str) 
     program = fake_switch(tmp_path, [])
     program.write_text(f"#!/bin/sh\n{script}\n")
     with pytest.raises(UsageError) as error:
-        testbed_run.measure(program, tmp_path, "pfc", 1, (), tmp_path)
+        testbed_run.measure(program, tmp_path, "pfc", 1, None, tmp_path)
     assert message in str(error.value)
 
 
 def test_a_switch_that_is_not_there_is_told() -> None:
     with pytest.raises(UsageError, match=r"fig11-pfc\.toml does not exist"):
-        testbed_run.measure(Path("/none"), Path("/nowhere"), "pfc", 1, (), Path("/tmp"))  # noqa: S108
+        testbed_run.measure(Path("/none"), Path("/nowhere"), "pfc", 1, None, Path("/tmp"))  # noqa: S108
+
+
+EXAMPLES = Path(__file__).parents[2] / "dataplane" / "examples"
+
+
+def parts(name: str = "fig11-pfc.toml") -> list[dict[str, Any]]:
+    return testbed_parts.split(tomllib.loads((EXAMPLES / name).read_text()), Path("/dev/shm/x"))  # noqa: S108
+
+
+def test_in_lockstep_each_switch_has_its_hosts_and_the_cut_link_is_memif() -> None:
+    first, second = parts()
+    kinds = [{node["name"]: node["kind"] for node in part["node"]} for part in (first, second)]
+    assert kinds == [
+        {"S0": "sender", "S1": "sender", "A0": "remote", "T0": "switch", "R0": "remote", "R1": "remote"},
+        {"S0": "remote", "S1": "remote", "A0": "sender", "T2": "switch", "R0": "receiver", "R1": "receiver"},
+    ]
+    assert [len(part["link"]) for part in (first, second)] == [2, 3]
+    cable = {"rate": "10Gbps", "delay": "9.2us"}
+    device = "net_memif0,role={},id=0,socket=/dev/shm/x/cable0,socket-abstract=no"
+    assert first["port"] == [{"node": "T0", "name": "P0", "device": device.format("client")} | cable]
+    assert second["port"] == [{"node": "T2", "name": "T0", "device": device.format("server")} | cable]
+    # Behind the cable T0 finds A0, R0 and R1, and T2 finds S0 and S1: nodes 3, 6, 7 and 1, 2 of the file.
+    assert [station["mac"][-2:] for station in first["station"]] == ["03", "06", "07"]
+    assert [station["mac"][-2:] for station in second["station"]] == ["01", "02"]
+    assert [part["clock"]["process"] for part in (first, second)] == [0, 1]
+    assert [flow["queue-pair"] for flow in second["flow"]] == [16, 17, 18]
+
+
+def test_a_switch_between_others_finds_the_hosts_of_each_side_behind_its_own_cable() -> None:
+    names = "abc"
+    document = {
+        "node": [
+            node
+            for name in names
+            for node in (
+                {"name": name, "kind": "switch", "forwarding": "static"},
+                {"name": f"h{name}", "kind": "sender"},
+            )
+        ],
+        "link": [{"a": f"h{name}", "b": name} for name in names] + [{"a": "a.r", "b": "b.l"}, {"a": "b.r", "b": "c.l"}],
+    }
+    _, middle, last = testbed_parts.split(document, Path("/x"))
+    assert [(s["port"], s["mac"][-2:]) for s in middle["station"]] == [("b.l", "02"), ("b.r", "06")]
+    assert [(s["port"], s["mac"][-2:]) for s in last["station"]] == [("c.l", "02"), ("c.l", "04")]
+
+
+def test_a_host_without_a_switch_is_in_nobodys_process() -> None:
+    document: dict[str, Any] = {
+        "node": [{"name": "T", "kind": "switch"}, {"name": "h", "kind": "sender"}, {"name": "k", "kind": "receiver"}],
+        "link": [{"a": "h", "b": "k"}],
+    }
+    with pytest.raises(UsageError, match="h has no link to a switch"):
+        testbed_parts.split(document, Path("/x"))
+
+
+def test_processes_of_a_lockstep_are_judged_as_one_run(tmp_path: Path) -> None:
+    whole = document(clock="lockstep")
+    nodes = whole["nodes"]
+    said = [
+        document(clock="lockstep", lost_processes=0, nodes=[node for node in nodes if (node["name"] == "R1") == last])
+        for last in (False, True)
+    ]
+    program = fake_switch(tmp_path, [])
+    # Which part it is stands in the file that it is given.
+    program.write_text(
+        f"#!{sys.executable}\nimport sys, tomllib\nsaid = {[json.dumps(part) for part in said]!r}\n"
+        "print(said[tomllib.load(open(sys.argv[2], 'rb'))['clock']['process']])\n"
+    )
+    for name in ("pfc", "credits"):
+        (tmp_path / f"fig11-{name}.toml").write_text((EXAMPLES / f"fig11-{name}.toml").read_text())
+    where = ["--switch", str(program), "--examples", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert cli.main(["testbed", *where, "--clock", "lockstep"]) == Exit.OK
+    kept = testbed.find("pfc", tmp_path / "out")
+    assert kept is not None
+    assert sorted(node["name"] for node in kept.nodes) == sorted(node["name"] for node in nodes)
+    assert kept.clock == "lockstep"
+
+
+def test_a_run_in_lockstep_that_lost_a_process_does_not_count() -> None:
+    with pytest.raises(UsageError, match="a process of the lockstep was killed"):
+        testbed_parts.merged([document(lost_processes=0), document(lost_processes=1)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def on_switches(
     *,
     runs: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
-    clock: Literal["step", "clamp", "wall"] | None = None,
+    clock: Literal["step", "clamp", "lockstep", "wall"] | None = None,
     switch: Path = Path("target/dataplane/release/backwater-switch"),
     examples: Path = Path("dataplane/examples"),
     out: Path = Path("results/testbed"),
@@ -35,7 +35,8 @@ def on_switches(
     runs
         How often under each flow control. A claim holds if it holds in every one of them.
     clock
-        Another clock than that of the configuration (clamp). A run by the wall clock that was disturbed is not counted.
+        Another clock than that of the configuration (clamp). By lockstep each switch with its hosts is a process of its
+        own, over memif. A run by the wall clock that was disturbed is not counted.
     switch
         The program, which `make testbed` builds.
     examples
@@ -49,8 +50,7 @@ def on_switches(
     from backwater.testbed import PROFILES
 
     require_folder(out, "--out")
-    options = () if clock is None else ("--clock", clock)
-    measured = [testbed_run.measure(switch, examples, name, runs, options, out) for name in PROFILES]
+    measured = [testbed_run.measure(switch, examples, name, runs, clock, out) for name in PROFILES]
     files = testbed_run.write(measured, out)
     if json_:
         print((out / "claims.json").read_text(encoding="utf-8"))

@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from backwater import InvariantError, ScenarioError, __version__, overview
+from backwater import InvariantError, ScenarioError, __version__, overview, streams
 from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def app() -> App:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""
-    with _terminated_as_interrupted():
+    with _terminated_as_interrupted(), streams.unbroken():
         return _main(arguments)
 
 
@@ -169,7 +169,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         result = _quickly(given) if given in _QUICK else app()(given, exit_on_error=False)
-        # Here rather than at the interpreter's end, which could only complain of a pipe that was closed.
+        # Here rather than at the interpreter's end, which could only complain of a disk that is full.
         sys.stdout.flush()
     except ScenarioError as error:
         return _fail(str(error), Exit.BAD_INPUT)
@@ -180,14 +180,6 @@ def _main(arguments: Sequence[str] | None) -> int:
         from backwater.explaining import codes
 
         return _fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
-    except BrokenPipeError:
-        # The reader of a pipe left, as `head` does.
-        return _without_reader()
-    except SystemExit as left:
-        # What prints --help, rich, leaves in this way.
-        if isinstance(left.__context__, BrokenPipeError):
-            return _without_reader()
-        raise
     except OSError as error:
         return _fail(f"error: {error}", Exit.BAD_INPUT)
     except KeyboardInterrupt:
@@ -242,12 +234,6 @@ def _show_traceback(error: UsageError) -> None:
         from backwater.extend.faults import user_traceback
 
         sys.stderr.write(user_traceback(error))
-
-
-def _without_reader() -> int:
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.OK
 
 
 def _fail(message: str, code: Exit) -> int:

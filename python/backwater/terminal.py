@@ -18,10 +18,7 @@ _WIDEST = 10_000
 
 
 class _Console(Console):
-    """Leaves a pipe that its reader closed to the command line, which ends quietly."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    """Tables are as narrow as they can be read."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; a table that cannot be narrowed to the terminal is printed as wide as in a pipe."""

@@ -294,14 +294,58 @@ def test_a_table_that_is_gone_is_named(tcd_run: Results, capsys: pytest.CaptureF
     assert str(tcd_run.folder / "marks.parquet") in capsys.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
-@pytest.mark.parametrize("command", ["describe", "--help"])
-def test_a_pipe_closed_by_its_reader_is_no_failure(tcd_run: Results, command: str) -> None:
-    words = [command] if command == "--help" else [command, str(tcd_run.folder)]
+def _ended_without_reader(*words: str, both: bool = False) -> tuple[int, bytes | None]:
+    """The exit code of a command, and what it says on standard error, when nobody reads its standard output."""
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "backwater", *words], stdout=writer, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "backwater", *words],
+        stdout=writer,
+        stderr=subprocess.STDOUT if both else subprocess.PIPE,
+        check=False,
     )
     os.close(writer)
-    assert (ended.returncode, ended.stderr) == (Exit.OK, b"")
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+@pytest.mark.parametrize("command", ["describe", "--help", "describe --help"])
+def test_a_pipe_closed_by_its_reader_is_no_failure(tcd_run: Results, command: str) -> None:
+    words = command.split() if "--help" in command else [command, str(tcd_run.folder)]
+    assert _ended_without_reader(*words) == (Exit.OK, b"")
+
+
+#: Ports are named, and nothing is sampled of them.
+_WITH_A_CAVEAT = """
+topology = { kind = "star", hosts = 3, rate = "40Gbps", delay = "1us" }
+traffic = [{ name = "one", kind = "incast", from = ["h1"], to = "h0", size = "1KB" }]
+probe = { ports = ["s->h0"] }
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+@pytest.mark.parametrize("both", [False, True], ids=["|", "2>&1 |"])
+def test_the_exit_code_is_what_it_would_be_with_a_reader(tmp_path: Path, tcd_run: Results, both: bool) -> None:
+    file = tmp_path / "idle.toml"
+    file.write_text(_WITH_A_CAVEAT)
+    out = tmp_path / "results"
+    assert _ended_without_reader("run", str(file), "--out", str(out), both=both)[0] == Exit.CAVEATS
+    # The command went on to its end.
+    (run,) = out.iterdir()
+    assert json.loads((run / "run.json").read_text())["caveats"]
+    differs = _ended_without_reader("diff", str(run), str(tcd_run.folder), both=both)[0]
+    assert differs == main(["diff", str(run), str(tcd_run.folder)]) != Exit.OK
+    assert _ended_without_reader("run", "nowhere.toml", both=both)[0] == Exit.BAD_INPUT
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_told_once(tcd_run: Results) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "backwater", "describe", str(tcd_run.folder)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (Exit.BAD_INPUT, "error: [Errno 28] No space left on device\n")

@@ -1,4 +1,7 @@
-"""Figure 11 by the program itself, in a tenth of its time or less; what tshark sees of it. Needs BACKWATER_SWITCH."""
+"""Figure 11 by the program itself, in a tenth of its time or less; what tshark sees of it. Needs BACKWATER_SWITCH.
+
+What the step clock must give is in golden/; after a change that is meant: BLESS=1, and read the difference.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,9 @@ from backwater import testbed_parts, written
 
 SWITCH = os.environ.get("BACKWATER_SWITCH", "")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+GOLDEN = Path(__file__).with_name("golden")
+#: The build without sanitizers, where there is one beside.
+PLAIN = Path(SWITCH).parents[1] / "plain/backwater-switch" if SWITCH else Path()
 MS = 1_000_000_000
 
 pytestmark = pytest.mark.skipif(not SWITCH, reason="BACKWATER_SWITCH names no program")
@@ -43,8 +49,8 @@ def quick(folder: Path, flow_control: str, *changes: tuple[str, str]) -> Path:
     return file
 
 
-def run(config: Path, *options: str) -> str:
-    command = [SWITCH, "--config", str(config), "--stats", "json", *options]
+def run(config: Path, *options: str, switch: str = SWITCH) -> str:
+    command = [switch, "--config", str(config), "--stats", "json", *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
@@ -96,12 +102,39 @@ def assert_figure_11(document: dict[str, Any]) -> None:
     assert sum(port(document, "T0", "P0")["off_periods"]) > 10
 
 
+def table(document: dict[str, Any]) -> str:
+    """What arrived in each window with which mark, and what the switches' ports did, to the picosecond."""
+    lines = [
+        f"{'ms':>6}" + "".join(f"{f'{flow} {code}':>9}" for flow in ("F0", "F1", "A0") for code in ("01", "UE", "CE"))
+    ]
+    codes = ("capable_packets", "ue_packets", "ce_packets")
+    columns = [entry(document, "received", flow)[code] for flow in ("F0", "F1", "A0") for code in codes]
+    for number, row in enumerate(zip(*columns, strict=True)):
+        lines.append(f"{number * 10:>6}" + "".join(f"{count:>9}" for count in row))
+    columns = ["tx_frames", "marked_ue", "marked_ce"]
+    states = ("non-cong.", "congestion", "undeterm.", "judging")
+    lines += ["", f"{'port':<6}" + "".join(f"{word:>11}" for word in (*columns, *states, "OFF")) + f"{'paused_ps':>16}"]
+    for node in document["nodes"]:
+        for one in node["ports"] if node["kind"] == "switch" else ():
+            numbers = [*(one[c] for c in columns), *one["departures_in_state"], sum(one["off_periods"])]
+            lines.append(
+                f"{node['name'] + ' ' + one['name']:<6}"
+                + "".join(f"{count:>11}" for count in numbers)
+                + f"{sum(one['paused_ps']):>16}"
+            )
+    return "\n".join(lines) + "\n"
+
+
 @pytest.mark.parametrize("flow_control", FLOW_CONTROLS)
-def test_the_step_clock_gives_the_same_run_twice(tmp_path: Path, flow_control: str) -> None:
-    config = quick(tmp_path, flow_control)
-    first, second = run(config, "--clock", "step"), run(config, "--clock", "step")
+def test_by_the_step_clock_every_build_gives_the_stored_run(tmp_path: Path, flow_control: str) -> None:
+    config, golden = quick(tmp_path, flow_control), GOLDEN / f"fig11-{flow_control}.txt"
+    first = run(config, "--clock", "step")
+    again = run(config, "--clock", "step", switch=str(PLAIN) if PLAIN.exists() else SWITCH)
     assert_figure_11(json.loads(first))
-    assert first == second
+    assert first == again
+    if os.environ.get("BLESS"):
+        golden.write_text(table(json.loads(first)))
+    assert table(json.loads(first)) == golden.read_text()
 
 
 @pytest.mark.parametrize("flow_control", FLOW_CONTROLS)

@@ -154,13 +154,8 @@ class Results:
 
     def blame(self) -> Blame:
         """Who held whom back: roots, branches, culprits, victims; needs `probe.blame` in the scenario."""
-        from backwater.blame import NEEDED, Blame
+        from backwater.blame import Blame
 
-        missing = [name for name in NEEDED if not self.has(name)]
-        if missing:
-            raise UsageError(
-                f"{self.folder} has no table {', '.join(missing)}; run the scenario with probe.blame = true"
-            )
         return Blame(self)
 
     def plot(self, kind: str | None = None) -> Figure:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import backwater
+import pytest
 from backwater.blame import Blame, report, score_of
 from backwater.cli import main
 from backwater.errors import Exit
@@ -14,9 +16,8 @@ from blame_scenes import UNEVEN, figure_3
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    import pytest
+SPRAY = str(Path(__file__).parents[2] / "scenarios" / "spray.toml")
 
 
 def test_the_command_prints_tables_and_json_and_draws(
@@ -56,6 +57,25 @@ def _bad(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert "Traceback" not in said.err
     assert said.out == ""
     return said.err
+
+
+def test_where_flows_have_many_ways_it_is_said_that_there_is_no_ground_truth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spread = ["--set", "switch.load-balancing=spray", "--set", "traffic.size=100KB", "--out", str(tmp_path)]
+    assert main(["run", SPRAY, *spread, "--set", "run.seed=2"]) == Exit.OK
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note: no ground truth (backwater blame, precision of marks)" in said
+    assert 'with switch.load-balancing = "spray" it has many' in said
+    (run,) = backwater.Results.find(tmp_path)
+    # What it is told to set works: with probe.blame it would be refused.
+    told = "run the scenario again with --set switch.load-balancing=ecmp"
+    assert told in _bad([str(run.folder)], capsys)
+    with pytest.raises(backwater.UsageError, match=told):
+        run.blame()
+    ecmp = ["--set", "switch.load-balancing=ecmp", "--set", "traffic.size=100KB", "--out", str(tmp_path / "ecmp")]
+    assert main(["run", SPRAY, *ecmp]) == Exit.OK
+    assert "no ground truth" not in capsys.readouterr().out
 
 
 def test_what_is_missing_is_named_with_how_to_get_it(

@@ -137,6 +137,34 @@ fn a_flowlet_is_what_comes_within_the_gap() {
 }
 
 #[test]
+fn a_pause_that_is_longer_than_the_gap_begins_a_flowlet() {
+    // The last link takes 1 Gbps: switch after switch is paused, and then the source, which else leaves no gaps. It may go on when a packet
+    // or more has left, 8 us at that rate, and no pause is as long as 500 us.
+    let network = leaf_spine(2, 4, 1);
+    let last = network.hosts()[1];
+    let slow = with_links(&network, |_, link| {
+        if link.a == last || link.b == last {
+            link.rate = Rate::from_gbps(1);
+        }
+    });
+    let course = |us| {
+        let gap = Span::from_us(us);
+        let outcome = elephant(slow.clone(), 4000, Pacing::LineRate, Balancing::Flowlet { gap });
+        let source = outcome
+            .ports
+            .iter()
+            .find(|port| port.node == outcome.simulation.network().hosts()[0] && port.priority == 3);
+        let source = source.expect("the source's port");
+        let long = source.paused.as_ps() > source.pauses * Span::from_us(5).as_ps();
+        assert!(source.pauses > 20 && long, "{} pauses, {:?}", source.pauses, source.paused);
+        to_spines(&outcome).into_iter().filter(|packets| *packets > 0).count()
+    };
+    assert_eq!(course(500), 1);
+    // Each is a new draw: that 20 of them leave out one of four spines has a chance below 4 (3/4)^20 = 1.3 %; the seed is fixed.
+    assert_eq!(course(5), 4);
+}
+
+#[test]
 fn receivers_put_in_order_what_overtook() {
     // One way is 10 us longer than the others: 50 packets of 200 ns.
     let network = leaf_spine(2, 4, 1);

@@ -172,6 +172,19 @@ fn gpcnet_says_what_it_needs() {
 }
 
 #[test]
+fn packets_of_ranks_are_not_spread() {
+    let why = [
+        "of ranks, whose messages are told apart by the order of their packets",
+        "load-balancing = \"ecmp\"",
+    ];
+    for way in ["spray", "flowlet", "adaptive"] {
+        let way = format!("switch.load-balancing={way}");
+        halo_says(&[&way], &[&["traffic.app"], &why[..]].concat());
+        says(&report(GPCNET, &[&way]), &[&["traffic.load"], &why[..]].concat());
+    }
+}
+
+#[test]
 fn keys_of_tests_that_there_are_not_are_caveats() {
     let told = |overrides: &[&str]| valid(GPCNET, overrides).caveats().join("\n");
     assert_eq!(told(&[]), "");

@@ -22,8 +22,8 @@
 #define OUTBOUND 2u
 #define BUFFER_BYTES (1u << 20)
 
-/* A switch has no more ports than this here. */
-#define INTERFACES_MOST 256
+/* All that a bed can have: each port is at an end of a link, or on a device. */
+#define INTERFACES_MOST (2 * BED_LINKS_MOST + BED_DEVICES_MOST)
 
 struct capture {
 	FILE *out;

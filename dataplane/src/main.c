@@ -82,11 +82,8 @@ static void warn_if_disturbed(void)
 
 static bool run(const struct options *options, struct observer *observer, struct capture *capture, unsigned link_timeout_ms)
 {
-	uint64_t captured;
-	int error;
-
 	if (capture && !capture_bed(capture, &bed)) {
-		fprintf(stderr, "no memory for the capture\n");
+		fprintf(stderr, "--capture: more ports than a capture has places for\n");
 		return false;
 	}
 	if (!observer_start(observer, &bed, options->prometheus, options->live))
@@ -95,11 +92,17 @@ static bool run(const struct options *options, struct observer *observer, struct
 		return false;
 	fprintf(stderr, "running %u nodes\n", bed.graph.node_count);
 	bed_run(&bed);
-	if (!capture)
-		return true;
-	error = capture_close(capture, &captured);
+	return true;
+}
+
+/* Also after a run that failed: what was captured until then is whole. */
+static bool end_capture(struct capture *capture, const char *path)
+{
+	uint64_t captured;
+	int error = capture ? capture_close(capture, &captured) : 0;
+
 	if (error)
-		fprintf(stderr, "%s: %s after %lu frames\n", options->capture, strerror(-error), captured);
+		fprintf(stderr, "%s: %s after %lu frames\n", path, strerror(-error), captured);
 	return error == 0;
 }
 
@@ -117,6 +120,7 @@ static int build_and_run(const struct options *options, const struct bw_testbed 
 	good = plan_build(&plan, &bed, config);
 	good = good && run(options, &observer, capture, config->link_timeout_ms);
 	observer_stop(&observer);
+	good = end_capture(capture, options->capture) && good;
 	bed_stop(&bed);
 	good = all_accounted_for() && good;
 	good = devices_lost_nothing() && good;
@@ -164,6 +168,12 @@ int main(int count, char **words)
 	}
 	if (why[0])
 		fprintf(stderr, "%s\n", why);
+	if (options.clock == CLOCK_LOCKSTEP && file->clock != CLOCK_LOCKSTEP) {
+		fprintf(stderr, "--clock lockstep: %s has another clock, and does not say who takes part; write kind = \"lockstep\", processes and process "
+			"into its [clock]\n", options.config);
+		bw_testbed_free(file);
+		return EXIT_BAD_INPUT;
+	}
 	config = with_options(file, &options);
 	listen_to_signals();
 	if (device_start_dpdk(words[0], plan_needs_pci(&config), plan_memory_mib(&config))) {

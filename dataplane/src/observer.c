@@ -7,47 +7,78 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stats.h"
 
 #define REQUEST_BYTES 4096
-#define CLIENT_SECONDS 2
+#define CLIENT_MS 2000
 #define TICK_MS 100
 #define TICKS_PER_TABLE 10
 
-static void send_all(int client, const char *bytes, size_t left)
-{
-	while (left) {
-		ssize_t sent = send(client, bytes, left, MSG_NOSIGNAL);
+/* A client, and how long it is borne. */
+struct visit {
+	int client;
+	uint64_t until_ms;
+	const volatile bool *stop;
+};
 
-		if (sent <= 0)
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Waits until the client can be read from or written to; false if it takes too long in all, or the program ends. Who can be answered at
+ * once is answered even then: he is told what was wrong. */
+static bool is_ready(const struct visit *visit, short events)
+{
+	struct pollfd waiting = { .fd = visit->client, .events = events };
+
+	while (!*visit->stop && clock_ms() < visit->until_ms)
+		if (poll(&waiting, 1, TICK_MS) > 0)
+			return true;
+	return events == POLLOUT && poll(&waiting, 1, 0) > 0;
+}
+
+static void send_all(const struct visit *visit, const char *bytes, size_t left)
+{
+	while (left && is_ready(visit, POLLOUT)) {
+		ssize_t sent = send(visit->client, bytes, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno != EAGAIN)
 			return;
-		bytes += sent;
-		left -= (size_t)sent;
+		if (sent > 0) {
+			bytes += sent;
+			left -= (size_t)sent;
+		}
 	}
 }
 
-static void respond(int client, const char *status, const char *type, const char *body, size_t length, bool with_body)
+static void respond(const struct visit *visit, const char *status, const char *type, const char *body, size_t length, bool with_body)
 {
 	char head[256];
 	int n = snprintf(head, sizeof(head),
 			 "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", status, type, length);
 
-	send_all(client, head, (size_t)n);
+	send_all(visit, head, (size_t)n);
 	if (with_body)
-		send_all(client, body, length);
+		send_all(visit, body, length);
 }
 
 /* The first line and the headers, as far as they come. False if the client is too slow or says too much. */
-static bool read_request(int client, char *request)
+static bool read_request(const struct visit *visit, char *request)
 {
 	size_t got = 0;
 
-	while (got < REQUEST_BYTES) {
-		ssize_t n = recv(client, request + got, REQUEST_BYTES - got, 0);
+	while (got < REQUEST_BYTES && is_ready(visit, POLLIN)) {
+		ssize_t n = recv(visit->client, request + got, REQUEST_BYTES - got, MSG_DONTWAIT);
 
+		if (n < 0 && errno == EAGAIN)
+			continue;
 		if (n <= 0)
 			return false;
 		got += (size_t)n;
@@ -58,7 +89,7 @@ static bool read_request(int client, char *request)
 	return false;
 }
 
-static void metrics(struct bed *bed, int client, bool with_body)
+static void metrics(struct bed *bed, const struct visit *visit, bool with_body)
 {
 	char *body = NULL;
 	size_t length = 0;
@@ -69,32 +100,29 @@ static void metrics(struct bed *bed, int client, bool with_body)
 	bed_read_devices(bed);
 	stats_prometheus(text, bed);
 	fclose(text);
-	respond(client, "200 OK", "text/plain; version=0.0.4; charset=utf-8", body, length, with_body);
+	respond(visit, "200 OK", "text/plain; version=0.0.4; charset=utf-8", body, length, with_body);
 	free(body);
 }
 
-void observer_answer(struct bed *bed, int client)
+static void answer(struct bed *bed, const struct visit *visit)
 {
 	static const char HINT[] = "The counters are at /metrics.\n";
 	static const char PLAIN[] = "text/plain; charset=utf-8";
-	struct timeval patience = { .tv_sec = CLIENT_SECONDS };
 	char request[REQUEST_BYTES + 1];
 	char method[8] = "", path[64] = "";
 
-	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!read_request(client, request) || sscanf(request, "%7s %63s HTTP/1.", method, path) != 2) {
-		respond(client, "400 Bad Request", PLAIN, HINT, sizeof(HINT) - 1, true);
+	if (!read_request(visit, request) || sscanf(request, "%7s %63s HTTP/1.", method, path) != 2) {
+		respond(visit, "400 Bad Request", PLAIN, HINT, sizeof(HINT) - 1, true);
 		return;
 	}
 	bool is_head = strcmp(method, "HEAD") == 0;
 
 	if (!is_head && strcmp(method, "GET") != 0)
-		respond(client, "405 Method Not Allowed\r\nAllow: GET, HEAD", PLAIN, HINT, sizeof(HINT) - 1, true);
+		respond(visit, "405 Method Not Allowed\r\nAllow: GET, HEAD", PLAIN, HINT, sizeof(HINT) - 1, true);
 	else if (strcmp(path, "/metrics") != 0)
-		respond(client, "404 Not Found", PLAIN, HINT, sizeof(HINT) - 1, !is_head);
+		respond(visit, "404 Not Found", PLAIN, HINT, sizeof(HINT) - 1, !is_head);
 	else
-		metrics(bed, client, !is_head);
+		metrics(bed, visit, !is_head);
 }
 
 static void *observe(void *argument)
@@ -109,7 +137,7 @@ static void *observe(void *argument)
 			int client = accept4(observer->listener, NULL, NULL, SOCK_CLOEXEC);
 
 			if (client >= 0) {
-				observer_answer(observer->bed, client);
+				answer(observer->bed, &(struct visit){ client, clock_ms() + CLIENT_MS, &observer->stop });
 				close(client);
 			}
 			tick--;

@@ -1,7 +1,7 @@
 /* Shows the counters while the data plane runs, in a thread of its own: the live table, and HTTP for Prometheus.
  *
- * The server answers one request after the other on the loopback interface, reads at most 4 KiB of a
- * request and gives a client two seconds: it is for a scraper, not for the world. */
+ * The server answers one request after the other on the loopback interface, reads at most 4 KiB of a request and gives a client two
+ * seconds in all, and none when the program ends: it is for a scraper, not for the world. */
 #ifndef BACKWATER_OBSERVER_H
 #define BACKWATER_OBSERVER_H
 
@@ -22,8 +22,5 @@ struct observer {
 bool observer_start(struct observer *observer, struct bed *bed, int port, bool live);
 
 void observer_stop(struct observer *observer);
-
-/* Answers one request on a connected socket; for tests as well. */
-void observer_answer(struct bed *bed, int client);
 
 #endif

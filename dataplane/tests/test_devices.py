@@ -35,7 +35,7 @@ def learn(cables: list[switches.Cable]) -> None:
 
 
 def flood_a_small_pool(one: switches.Switch, cables: list[switches.Cable]) -> int:
-    """The output is paused, and more comes in than there are buffers: 256 of them, and 512 places in the ring of the kernel."""
+    """The output is paused, and more comes in than there are buffers (256) and places in the kernel's ring (512)."""
     learn(cables)
     cables[1].send(pfc(3, 65535))
     gate = 'backwater_port_gate_open{node="T0",port="p1",priority="3"}'

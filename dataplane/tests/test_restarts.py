@@ -26,9 +26,9 @@ def half(flow_control: str, device: str, left: bool) -> str:
         far, "remote", *(2 * [2 if left else 1])
     )
     # Little enough for the ring of a device (512 frames) while this process is not running.
-    credits = 'buffer = "100KB"\nperiod = "5ms"\n' if flow_control == "credits" else ""
+    keys = 'buffer = "100KB"\nperiod = "5ms"\n' if flow_control == "credits" else 'xoff = "50KB"\nxon = "40KB"\n'
     return (
-        f'{HEAD.format(flow_control)}{credits}{stations}[[node]]\nname = "{switch}"\nkind = "switch"\n'
+        f'{HEAD.format(flow_control)}{keys}{stations}[[node]]\nname = "{switch}"\nkind = "switch"\n'
         f'[[link]]\na = "{near}"\nb = "{switch}"\n{LINK.format("200Mbps" if left else "100Mbps")}'
         f'[[port]]\nnode = "{switch}"\ndevice = "{device}"\n{LINK.format("200Mbps")}{FLOW}'
     )
@@ -48,15 +48,15 @@ def restart(
     right.wait_until_running()
     left.wait_until_running()
     held = 'backwater_port_off_periods_total{node="T0",port="p1",priority="3"}'
-    wait_until(lambda: arrived(right) > 1000 and left.metrics()[held] > 0, "traffic, and T0 is held back")
+    wait_until(lambda: arrived(right) > 300 and left.metrics()[held] > 0, "traffic, and T0 is held back")
     old = (left, right)[killed]
     old.process.kill()
     old.process.wait()
     new = start(halves[killed], "--prometheus", "0").wait_until_running()
     both = (left, new) if killed else (new, right)
     before = arrived(both[1])
-    # As much as all buffers can hold at once, and more.
-    wait_until(lambda: arrived(both[1]) > before + 5000, "packets arrive again")
+    # More than all buffers can hold at once: 100 packets each.
+    wait_until(lambda: arrived(both[1]) > before + 1000, "packets arrive again")
     return both
 
 

@@ -14,7 +14,7 @@ from backwater import InvariantError, ScenarioError, __version__, overview, stre
 from backwater.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cyclopts import App
 
@@ -148,8 +148,24 @@ def app() -> App:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     with _terminated_as_interrupted(), streams.unbroken():
-        return _main(arguments)
+        if "--json" not in given:
+            return _main(given, _fail)
+        from backwater import failing
+
+        before = sys.stdout
+        watch, sys.stdout = failing.watched(before)
+
+        def fail(message: str, code: Exit) -> int:
+            if not watch.used:
+                print(failing.as_json(message, code))
+            return _fail(message, code)
+
+        try:
+            return _main(given, fail)
+        finally:
+            sys.stdout = before
 
 
 @contextmanager
@@ -165,27 +181,26 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _main(arguments: Sequence[str] | None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
+def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
     try:
-        result = _quickly(given) if given in _QUICK else app()(given, exit_on_error=False)
+        result = _quickly(given) if given in _QUICK else app()(given, exit_on_error=False, print_error=False)
         # Here rather than at the interpreter's end, which could only complain of a disk that is full.
         sys.stdout.flush()
     except ScenarioError as error:
-        return _fail(str(error), Exit.BAD_INPUT)
+        return fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
         _show_traceback(error)
-        return _fail(f"error: {error}", Exit.BAD_INPUT)
+        return fail(f"error: {error}", Exit.BAD_INPUT)
     except InvariantError as error:
         from backwater.explaining import codes
 
-        return _fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
+        return fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
     except OSError as error:
-        return _fail(f"error: {error}", Exit.BAD_INPUT)
+        return fail(f"error: {error}", Exit.BAD_INPUT)
     except KeyboardInterrupt:
-        return _fail("interrupted", Exit.CAVEATS)
+        return fail("interrupted", Exit.CAVEATS)
     except Exception as error:  # noqa: BLE001  whatever else goes wrong is told without a traceback
-        return _unexpected(error)
+        return _unexpected(error, fail)
     return result if isinstance(result, int) else Exit.OK
 
 
@@ -198,22 +213,23 @@ def _quickly(given: Sequence[str]) -> int:
     return Exit.OK
 
 
-def _unexpected(error: Exception) -> int:
+def _unexpected(error: Exception, fail: Callable[[str, Exit], int]) -> int:
     """What else a command may raise: options that make no sense, tables that cannot be read, and bugs."""
     kinds = {"cyclopts": "CycloptsError", "polars": "exceptions.PolarsError"}
     found = {name for name, path in kinds.items() if _is(error, name, path)}
     if "cyclopts" in found:
-        # Cyclopts has said what is wrong.
-        return Exit.BAD_INPUT
+        from backwater import failing
+
+        return fail(failing.of_arguments(error), Exit.BAD_INPUT)
     if "polars" in found:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return _fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
+        return fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
     if os.environ.get("BACKWATER_TRACEBACK"):
         import traceback
 
         traceback.print_exception(error)
     told = f"{type(error).__name__}: {error}"
-    return _fail(
+    return fail(
         f"error: {told}\nThis is a bug of Backwater; please report it with the command. "
         "BACKWATER_TRACEBACK=1 shows where it happened.",
         Exit.INVARIANT_BROKEN,

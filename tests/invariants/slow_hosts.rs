@@ -261,7 +261,9 @@ proptest! {
             let peak = own.map(|record| record.peak).max().unwrap();
             prop_assert_eq!(peak, outcome.port((host, 0), 3).peak_ingress);
         }
-        for kind in [Kind::Heap, Kind::Windows { threads: 3 }] {
+        // A slow drain makes many windows, and at the end of each the threads wait for each other: every third case has them.
+        let threads = (seed % 3 == 0).then_some(Kind::Windows { threads: 3 });
+        for kind in std::iter::once(Kind::Heap).chain(threads) {
             let mut spec = build();
             (spec.probe.sample, spec.probe.endpoints) = (None, false);
             let again = try_run(spec, kind, None).unwrap_or_else(|violation| panic!("{violation}"));

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 from backwater import _core, quantity
 from backwater.errors import UsageError
-from backwater.importing import Imported, read_text
+from backwater.importing import Imported, read_text, resolve
 from backwater.running import Scenario
 
 _SCENARIO = """\
@@ -127,12 +126,12 @@ def begin(out: Path, topology: Path | None, flows: Path | None) -> Imported:
         **_memory(net, needs.priorities),
     )
     count = len([line for line in listed.splitlines() if line.strip()]) - 1
-    imported = Imported(
+    given = (("topology.txt", topology), ("flow.txt", flows))
+    return Imported(
         {"scenario.toml": scenario, "topology.txt": text, "flow.txt": listed},
         f"{len(net.hosts)} hosts, {count} flow{'s' * (count != 1)}",
+        sources={name: str(own) for name, own in given if own is not None},
     )
-    _check(imported, topology, flows)
-    return imported
 
 
 def example_topology() -> str:
@@ -168,7 +167,7 @@ def _network(text: str, origin: str) -> _Network:
         # By its own name: that is the one the message has.
         place = Path(folder) / Path(origin).name
         place.write_text(text, encoding="utf-8")
-        known = _resolve(_ALONE.format(file=json.dumps(place.name)), Path(folder), {f'"{place.name}"': origin})
+        known = resolve(_ALONE.format(file=json.dumps(place.name)), Path(folder), {place.name: origin})
     lines = [line.split() for line in text.splitlines() if line.strip()]
     nodes, count, _ = (int(word) for word in lines[0])
     switches = {int(word) for word in lines[1]} if count else set()
@@ -179,18 +178,6 @@ def _network(text: str, origin: str) -> _Network:
             ports[end].append((rate, delay))
     hosts = [node for node in range(nodes) if node not in switches]
     return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), ports, known)
-
-
-def _resolve(text: str, base: Path, names: dict[str, str]) -> dict[str, Any]:
-    """The scenario with all defaults. A problem is told without the place in a file that nobody has written yet."""
-    try:
-        return Scenario(text, "scenario.toml", base).resolve()
-    except _core.ScenarioError as error:
-        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*)$", str(error), re.MULTILINE)
-        message = "\n  ".join(problem or helps for problem, helps in told) or str(error)
-        for name, own in names.items():
-            message = message.replace(name, own)
-        raise UsageError(message) from None
 
 
 def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
@@ -258,13 +245,3 @@ def _sample_us(takes_us: float) -> int:
         if takes_us / 500 >= step:
             period = step
     return period
-
-
-def _check(imported: Imported, topology: Path | None, flows: Path | None) -> None:
-    """Say what is wrong with the user's files by their own names, before anything is written."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("topology.txt", "flow.txt"):
-            (Path(folder) / name).write_text(imported.files[name], encoding="utf-8")
-        given = (("topology.txt", topology), ("flow.txt", flows))
-        names = {f'"{name}"': str(own) for name, own in given if own is not None}
-        _resolve(imported.files["scenario.toml"], Path(folder), names)

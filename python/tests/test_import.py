@@ -127,6 +127,47 @@ def test_any_topology_file_is_read_or_refused_with_a_line(lines: list[str]) -> N
     assert told.startswith("a.topo: line ")
 
 
+def test_links_side_by_side_become_one_of_their_rates_together(tmp_path: Path) -> None:
+    # 2 leaves with 4 uplinks each to 2 spines of 4 ports.
+    text = TOPO.replace("Radix_Up 2", "Radix_Up 4").replace("Radix_Down 2", "Radix_Down 4")
+    made, _, notes = htsim.network(text, "a.topo")
+    assert "8 10 400Gbps 1000ns 0" in made.splitlines()
+    assert "2 links side by side are one of their rates together: no flow is hashed to one of them" in notes
+    (tmp_path / "a.cm").write_text(MATRIX)
+    (tmp_path / "a.topo").write_text(text)
+    words = ["import", "htsim", str(tmp_path / "a.cm"), "--topology", str(tmp_path / "a.topo")]
+    assert main([*words, "--out", str(tmp_path / "made")]) == Exit.OK
+    assert _run(tmp_path / "made").flows.collect().height == 2
+
+
+@pytest.mark.parametrize("key", ["Downlink_speed_Gbps 100", "Downlink_Latency_ns 500"])
+def test_what_htsim_takes_from_its_command_line_is_a_note_and_nothing_is_0(key: str) -> None:
+    _, _, notes = htsim.network(TOPO.replace(key, "", 1), "a.topo")
+    assert notes[0].startswith(f"{key.split()[0].title()} is not given for tier 0: ")
+    with pytest.raises(UsageError, match=f"this tier needs {key.split()[0].title()}, from 1"):
+        htsim.network(TOPO.replace(key, f"{key.split()[0]} 0", 1), "a.topo")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("topo.txt", "rubbish\n", "topo.txt, line 1: "),
+        ("flows.txt", "2\n0 2 3 100 100000 2.0\nrubbish\n", "flows.txt line 3: "),
+        ("flows.txt", "1\n0 77 3 100 100000 2.0\n", "flows.txt line 2: "),
+    ],
+)
+def test_what_would_not_run_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, text: str, message: str
+) -> None:
+    config = _config(tmp_path, CONFIG)
+    (tmp_path / file).write_text(text)
+    assert main(["import", "hpcc", str(config), "--out", str(tmp_path / "made")]) == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert message in told
+    assert "scenario.toml" not in told
+    assert not (tmp_path / "made").exists()
+
+
 def _run(folder: Path) -> Results:
     assert main(["run", str(folder / "scenario.toml"), "--out", str(folder / "results")]) in (Exit.OK, Exit.CAVEATS)
     return next(Results.find(folder / "results"))

@@ -6,21 +6,29 @@ anything in the input is wrong. What means something else here is a note.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from backwater import _core
 from backwater.errors import UsageError
+from backwater.running import Scenario
 
 
 @dataclass
 class Imported:
-    """A scenario in the making: its files by name (`scenario.toml` among them), and what the user should know."""
+    """A scenario in the making: its files by name (`scenario.toml` among them), and what the user should know.
+
+    `sources` are the user's own names of files that are taken as they are.
+    """
 
     files: dict[str, str]
     holds: str
     notes: list[str] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def read_bytes(file: Path, what: str) -> bytes:
@@ -42,10 +50,22 @@ def read_text(file: Path, what: str) -> str:
         raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
 
 
+def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:
+    """A scenario with all defaults; raises UsageError without the place in a file that nobody has written yet."""
+    try:
+        return Scenario(text, "scenario.toml", base).resolve()
+    except _core.ScenarioError as error:
+        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*)$", str(error), re.MULTILINE)
+        message = "\n  ".join(problem or helps for problem, helps in told) or str(error)
+        for name, own in sources.items():
+            message = message.replace(f'"{name}"', own)
+        raise UsageError(message) from None
+
+
 def write(imported: Imported, out: Path, named: str = "--out") -> Path:
     """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty.
 
-    `named` is what messages call it.
+    `named` is what messages call it. Raises UsageError for what would not run.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{named} {out} exists and is not an empty folder; name another one")
@@ -57,6 +77,7 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
     try:
         for name, text in imported.files.items():
             (made / name).write_text(text, encoding="utf-8")
+        resolve(imported.files["scenario.toml"], made, imported.sources)
         made.chmod(0o755)
         if out.exists():
             out.rmdir()

@@ -65,15 +65,16 @@ _SAME = {
 def load(config: Path) -> Imported:
     """The scenario of a `config.txt`; the files that it names are looked for beside it and in the working folder."""
     keys = Config.read(read_text(config, "a config.txt of the HPCC simulator"), str(config))
-    files = {}
+    files, sources = {}, {}
     for key, name in (("TOPOLOGY_FILE", "topology.txt"), ("FLOW_FILE", "flow.txt")):
-        files[name] = read_text(keys.file(key, name.split(".")[0]), f"the file that {key} names")
+        place = keys.file(key, name.split(".")[0])
+        files[name], sources[name] = read_text(place, f"the file that {key} names"), str(place)
     parts = [f"# Made of {config}.", 'profile = "hpcc-ns3"', ""]
     control, notes = _cc(keys, files["flow.txt"])
     parts += _run(keys) + _topology() + _packet(keys, control) + control + _switch(keys) + _traffic()
     files["scenario.toml"] = "\n".join(parts)
     notes += _left(keys)
-    return Imported(files, f"{config.name}: its network and its flows", notes)
+    return Imported(files, f"{config.name}: its network and its flows", notes, sources)
 
 
 def _left(config: Config) -> list[str]:

@@ -40,6 +40,9 @@ _TIER_KEYS = {
 }
 
 
+_SPEED, _LATENCY = "downlink_speed_gbps", "downlink_latency_ns"
+
+
 @dataclass
 class _Tier:
     line: int
@@ -48,11 +51,11 @@ class _Tier:
 
 @dataclass
 class _Shape:
-    """Switches of each tier, and how many links a switch of a tier has to each one above that it is connected to."""
+    """Switches of each tier, and its links: lower node, upper node, tier, and how many of them are side by side."""
 
     nodes: int
     switches: list[int]
-    links: list[tuple[int, int, int]]
+    links: list[tuple[int, int, int, int]]
 
 
 def network(text: str, origin: str) -> tuple[str, int, list[str]]:
@@ -62,7 +65,10 @@ def network(text: str, origin: str) -> tuple[str, int, list[str]]:
     """
     head, tiers = _read(text, origin)
     shape = _shape(head, tiers, origin)
-    lines = [_line(a, b, tiers[tier]) for a, b, tier in shape.links]
+    lines = [
+        _line(a, b, _of(tiers[tier], _SPEED, origin, 100) * beside, _of(tiers[tier], _LATENCY, origin, 1000))
+        for a, b, tier, beside in shape.links
+    ]
     count = shape.nodes + sum(shape.switches)
     switches = " ".join(str(switch) for switch in range(shape.nodes, count))
     notes = []
@@ -72,6 +78,12 @@ def network(text: str, origin: str) -> tuple[str, int, list[str]]:
         notes.append("Queue_Up and Queue_Down are not kept: buffers are those of [switch]")
     if any(tier.values.get("oversubscribed", 1) != 1 for tier in tiers):
         notes.append("Oversubscribed is not used: what the links are is said by Radix_Up, Radix_Down and Bundle")
+    for key, what in ((_SPEED, "100 Gbps"), (_LATENCY, "1000 ns")):
+        if without := [str(number) for number, tier in enumerate(tiers) if key not in tier.values]:
+            notes.append(f"{key.title()} is not given for tier {', '.join(without)}: {what} is taken")
+    most = max(beside for *_, beside in shape.links)
+    if most > 1:
+        notes.append(f"{most} links side by side are one of their rates together: no flow is hashed to one of them")
     body = "\n".join(lines)
     return f"{count} {sum(shape.switches)} {len(lines)}\n{switches}\n{body}\n", shape.nodes, notes
 
@@ -155,17 +167,16 @@ def _shape(head: dict[str, int], tiers: list[_Tier], origin: str) -> _Shape:
         total += switches[1] * up_1
     if total > _MOST_LINKS:
         raise _wrong(origin, 1, f"this network has {total} links; at most {_MOST_LINKS} can be written")
-    links = [(host, nodes + host // down, 0) for host in range(nodes)]
+    links = [(host, nodes + host // down, 0, 1) for host in range(nodes)]
     first_above, first_core = nodes + switches[0], nodes + switches[0] + switches[1]
     for leaf in range(switches[0]):
         inside = first_above + leaf // leaves * above
-        links += [(nodes + leaf, inside + other, 1) for other in range(above) for _ in range(parallel)]
+        links += [(nodes + leaf, inside + other, 1, parallel) for other in range(above)]
     for switch in range(switches[1] if cores else 0):
         first = first_core + switch % above * stripe
-        links += [(first_above + switch, first + other, 2) for other in range(stripe) for _ in range(beside)]
+        links += [(first_above + switch, first + other, 2, beside) for other in range(stripe)]
     return _Shape(nodes, switches, links)
 
 
-def _line(a: int, b: int, tier: _Tier) -> str:
-    rate = tier.values.get("downlink_speed_gbps", 100) or 100
-    return f"{a} {b} {rate}Gbps {tier.values.get('downlink_latency_ns', 1000)}ns 0"
+def _line(a: int, b: int, gbps: int, latency_ns: int) -> str:
+    return f"{a} {b} {gbps}Gbps {latency_ns}ns 0"

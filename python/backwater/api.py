@@ -174,6 +174,7 @@ def run(
     out: str | Path | None = None,
     progress: bool = False,
     cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
 ) -> Results: ...
 @overload
 def run(
@@ -187,6 +188,7 @@ def run(
     out: str | Path | None = None,
     progress: bool = False,
     cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
 ) -> Runs: ...
 @overload
 def run(
@@ -201,6 +203,7 @@ def run(
     out: str | Path | None = None,
     progress: bool = False,
     cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
 ) -> Results | Runs: ...
 def run(
     experiment: str | Path | Mapping[str, Any] | Experiment,
@@ -214,15 +217,16 @@ def run(
     out: str | Path | None = None,
     progress: bool = False,
     cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
 ) -> Results | Runs:
     """Run a scenario file, a mapping with its words, or an `Experiment`: `Results`, or `Runs` of several.
 
     One run with `seed`, or one for each of `seeds` (a number: so many from the scenario's own on) and each
     combination of the experiment's sweeps, `jobs` at a time (default: one for each core). `threads` are those within
     a run. `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a
-    function of `congestion_control`, for ``cc.function``. Results go below `out`: of one run there, of several into a
-    folder each; by default to ``results/<scenario>-s<seed>`` in the working folder. `progress` shows a line for each
-    run.
+    function of `congestion_control`, for ``cc.function``, and `detector` one of `detector`, for
+    ``switch.detector.function``. Results go below `out`: of one run there, of several into a folder each; by default
+    to ``results/<scenario>-s<seed>`` in the working folder. `progress` shows a line for each run.
 
     The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
     `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a
@@ -233,6 +237,8 @@ def run(
     one = experiment.copy() if isinstance(experiment, Experiment) else Experiment(experiment)
     if cc is not None:
         one.set("cc.kind", "custom").set("cc.function", cc)
+    if detector is not None:
+        one.set("switch.detector.kind", "custom").set("switch.detector.function", detector)
     if seeds is not None and seed is not None:
         raise UsageError("give seed for one run, or seeds for several")
     if seeds is not None:

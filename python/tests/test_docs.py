@@ -114,6 +114,15 @@ def run(words: list[str]) -> None:
         assert cli.main(words[1:]) == Exit.OK, " ".join(words)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "In full:\n" in (ROOT / page).read_text(encoding="utf-8")])
+def test_a_configuration_in_full_is_that_of_the_file_that_is_named(page: str) -> None:
+    before, block = (ROOT / page).read_text(encoding="utf-8").split("In full:\n", 1)
+    named = re.findall(r"\]\(\.\./\.\./(scenarios/[\w-]+\.toml)\)", before)[-1]
+    found = BLOCK.search(block)
+    assert found is not None
+    assert found[3].strip() in (ROOT / named).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
     made = {f"docs/{place}" for place in pages(ROOT)} if "reference/" in (ROOT / page).read_text("utf-8") else set()

@@ -1,6 +1,7 @@
 """Controllers and detectors of the user's own: what they give, what they are told, what happens when they fail."""
 
 import ctypes
+import importlib.util
 import json
 import subprocess
 import sys
@@ -130,6 +131,12 @@ queue.state = bw.CONGESTION if counted > 206_000 else bw.NON_CONGESTION
     with pytest.warns(bw.PlainPythonWarning):
         plain = bw.run("star.toml", out="plain", overrides=[*mine, "switch.detector.function=red_False.py:red"])
     assert plain.digest == known.digest
+    # The function itself, where it is at hand.
+    spec = importlib.util.spec_from_file_location("red_True", folder / "red_True.py")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    assert bw.run("star.toml", out="given", overrides=native, detector=module.red).digest == known.digest
     assert plain.meta["functions"][0]["place"] == "switch.detector"
 
 

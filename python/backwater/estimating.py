@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 
     from backwater.running import Scenario
 
-#: Seconds of CPU for one packet over one link, by the queueing of the switches, and where hosts send PUTs; in release
-#: builds on the machine of docs/performance.md. Large networks miss their caches: a thousand hosts take twice that of
-#: sixteen.
-_HOP_S = {"output": 65e-9, "voq": 150e-9, "combined": 150e-9}
+#: Seconds of CPU for one packet over one link in a small network, by the queueing of the switches, and where hosts send
+#: PUTs; in release builds on the machine of docs/performance.md.
+_HOP_S = {"output": 42e-9, "voq": 150e-9, "combined": 150e-9}
 _PUT_HOP_S = 130e-9
+#: Large networks miss the processor's caches: what a packet-hop costs more in one of that many ports or beyond, as a
+#: multiple of the above, and what it does with the ground truth, which is kept for every port. It grows in proportion.
+_LARGE_PORTS = 6000
+_MORE_IF_LARGE = 2.2
+_MORE_WITH_BLAME = 4.2
+#: For the rows of marks: how many there are is not known before, from none to one in five packet-hops.
+_MARKS_HOP_S = 20e-9
+_MOST_MARKS = 0.2
 #: For making, starting, ending and writing a flow.
 _FLOW_S = 5e-6
 #: For a row of a sampled table.
@@ -63,6 +70,8 @@ class Estimate:
     memory_bytes: float
     #: What the numbers do not hold.
     notes: tuple[str, ...]
+    #: What rows of marks may take of memory beyond `memory_bytes`, if ports stay congested.
+    marks_bytes: float = 0.0
 
     @property
     def known(self) -> bool:
@@ -105,11 +114,14 @@ def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
     hops, flows, rows = looked["packet_hops"], looked["flows"], looked["sampled"]
     queueing, traffic = looked["scenario"]["switch"]["queueing"], looked["scenario"]["traffic"]
     puts = any(entry.get("transport") == "put" for entry in traffic)
-    hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0)
+    probe = looked["scenario"]["probe"]
+    hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0) * _growth(looked["ports"], blame=probe["blame"])
+    hop_s += _MARKS_HOP_S if probe["marks"] else 0.0
     streams = min(flows, looked["hosts"] * (looked["hosts"] - 1)) if puts else 0
     isolated = looked["scenario"]["switch"]["isolation"]["kind"] != "none"
-    entries = flows * _ENTRY_ROWS if isolated and looked["scenario"]["probe"].get("isolation") else 0
+    entries = flows * _ENTRY_ROWS if isolated and probe.get("isolation") else 0
     waiting = min(rows + flows + entries, _MOST_ROWS)
+    marks_bytes = min(hops * _MOST_MARKS, _MOST_ROWS) * _ROW_BYTES if probe["marks"] else 0.0
     return Estimate(
         hosts=looked["hosts"],
         switches=looked["switches"],
@@ -126,12 +138,29 @@ def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
         + streams * _STREAM_BYTES
         + looked["routes_bytes"]
         + waiting * _ROW_BYTES,
-        notes=tuple(_notes(looked)),
+        notes=tuple(_notes(looked, marks_bytes)),
+        marks_bytes=marks_bytes,
     )
 
 
-def _notes(looked: dict[str, Any]) -> list[str]:
+def _growth(ports: int, *, blame: bool) -> float:
+    """How many times more a packet-hop costs in a network of so many ports than in a small one.
+
+    >>> _growth(0, blame=True), _growth(6000, blame=False), _growth(12_000, blame=True)
+    (1.0, 3.2, 5.2)
+    """
+    return 1.0 + min(ports / _LARGE_PORTS, 1.0) * (_MORE_WITH_BLAME if blame else _MORE_IF_LARGE)
+
+
+def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
+    from backwater import quantity
+
     notes = []
+    if marks_bytes > _EMPTY_BYTES:
+        most = quantity.size(marks_bytes)
+        notes.append(
+            f"marks take up to {most} more of memory where ports stay congested; probe.marks = false does without"
+        )
     if looked["ranks"]:
         notes.append("ranks send what their programs say when the network lets them: their packets are not counted")
     entries = [looked["scenario"]["cc"], *(entry.get("cc") or {} for entry in looked["scenario"]["traffic"])]

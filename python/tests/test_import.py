@@ -330,6 +330,29 @@ BUFFER_SIZE 32
 """
 
 
+@pytest.mark.parametrize("mode", ["1", "3"])
+def test_what_that_simulator_does_not_read_of_its_files_is_left_out(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # So end the files that come with it, and its flow.txt announces 2 of its 256 flows.
+    text = CONFIG if mode == "1" else WINDOWS
+    (tmp_path / "plain").mkdir()
+    whole = hpcc.load(_config(tmp_path / "plain", text))
+    file = _config(tmp_path, text)
+    links, flows = tmp_path / "topo.txt", tmp_path / "flows.txt"
+    links.write_text(
+        links.read_text() + "0 64 25Gbps 0.001ms 0\n\nFirst line: total node #\nsrc0 dst0 rate delay error_rate\n...\n"
+    )
+    flows.write_text(flows.read_text() + "2 1 3 100 5 2\n3 1 3 100 5 2\n\nFirst line: # of flows\n...\n")
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.OK
+    said = " ".join(capsys.readouterr().err.split())
+    assert "topology.txt: 1 more links than the " in said
+    assert "flow.txt: 2 more flows than the " in said
+    for name, wanted in whole.files.items():
+        if name != "scenario.toml":
+            assert (tmp_path / "made" / name).read_text().split() == wanted.split()
+
+
 def test_hpcc_of_the_hpcc_simulator_becomes_ours_with_its_base_round_trip(tmp_path: Path) -> None:
     file = _config(tmp_path, WINDOWS)
     assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.OK

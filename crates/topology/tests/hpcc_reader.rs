@@ -66,9 +66,23 @@ fn a_truncated_file_says_how_much_is_missing() {
 }
 
 #[test]
+fn a_description_of_the_format_after_the_last_link_is_ignored_as_that_simulator_does() {
+    // The words with which the files that come with it end.
+    let described = format!(
+        "{MICRO}\n\nFirst line: total node #, switch node #, link #\nSecond line: switch node IDs...\nsrc0 dst0 rate delay error_rate\n...\n"
+    );
+    assert_eq!(hpcc(&described).unwrap(), hpcc(MICRO).unwrap());
+    // Before it, nothing is.
+    let early = K4.replacen("\n1 ", "\nsrc1 dst1 rate delay error_rate\n1 ", 1);
+    assert!(message(&early).contains("the first node \"src1\" is not a whole number"), "{}", message(&early));
+}
+
+#[test]
 fn counts_that_do_not_match_are_errors_in_the_line_where_it_shows() {
     let more = format!("{MICRO}\n1 2 100Gbps 1us 0\n");
-    assert!(message(&more).contains("the header announces 2 links, but here is another line"));
+    assert!(message(&more).contains("the header announces 2 links, but here is another one"));
+    // Whatever else is wrong with it: the header is what says how many there are.
+    assert!(message(&format!("{MICRO}\n1 2 fast\n")).contains("but here is another one"));
     assert!(
         message("3 2 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n")
             .starts_with("line 3: the header announces 2 switches")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater.importing import Imported, hpcc_windows, read_text
+from backwater.importing import Imported, hpcc_files, hpcc_windows, read_text
 from backwater.importing.hpcc_config import Config
 
 if TYPE_CHECKING:
@@ -69,11 +69,13 @@ def load(config: Path) -> Imported:
     for key, name in (("TOPOLOGY_FILE", "topology.txt"), ("FLOW_FILE", "flow.txt")):
         place = keys.file(key, name.split(".")[0])
         files[name], sources[name] = read_text(place, f"the file that {key} names"), str(place)
+    files["topology.txt"], cut = hpcc_files.links(files["topology.txt"])
+    files["flow.txt"], more = hpcc_files.flows(files["flow.txt"])
     parts = [f"# Made of {config}.", 'profile = "hpcc-ns3"', ""]
     control, notes = _cc(keys, files["flow.txt"])
     parts += _run(keys) + _topology() + _packet(keys, control) + control + _switch(keys) + _traffic()
     files["scenario.toml"] = "\n".join(parts)
-    notes += _left(keys)
+    notes += cut + more + _left(keys)
     return Imported(files, f"{config.name}: its network and its flows", notes, sources)
 
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
+from backwater.importing import hpcc_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +146,9 @@ _DELAY = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 def _network(file: Path) -> tuple[dict[str, list[tuple[str, int, int]]], set[str]]:
     """The neighbours of each node with rate in bit/s and delay in ns, and the hosts."""
     rows = [
-        (number, line.split()) for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) if line.strip()
+        (number, line.split())
+        for number, line in enumerate(hpcc_files.links(file.read_text("utf-8"))[0].splitlines(), 1)
+        if line.strip()
     ]
     try:
         nodes, switches = int(rows[0][1][0]), int(rows[0][1][1])

@@ -6,7 +6,8 @@
 //! 0 16 100Gbps 1000ns 0.000000      one link per line: a, b, rate, one-way delay, loss rate
 //! ```
 //! White space separates; blank lines are skipped. That simulator reads no more lines than the header announces and
-//! ignores the rest; here a count that does not match is an error, since it is a mistake more often than a wish.
+//! ignores the rest. Its own files have a description of the format there, which is ignored here, too; a link too many is an
+//! error, since it is a mistake more often than a wish.
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -119,9 +120,9 @@ pub enum ReadErrorKind {
         /// Number of links found.
         found: usize,
     },
-    /// Something follows the last link.
+    /// Another link follows the last one.
     #[error(
-        "the header announces {announced} links, but here is another line; correct the header or remove it"
+        "the header announces {announced} links, but here is another one; correct the header or remove it"
     )]
     TooManyLinks {
         /// Number in the header.
@@ -145,7 +146,10 @@ pub fn hpcc(text: &str) -> Result<Network, ReadError> {
     let mut line_of_link = Vec::new();
     while let Some((line, fields)) = rest.next() {
         if links.len() == header.links as usize {
-            return Err(at(line, ReadErrorKind::TooManyLinks { announced: header.links }));
+            if is_meant_as_link(&fields) {
+                return Err(at(line, ReadErrorKind::TooManyLinks { announced: header.links }));
+            }
+            continue;
         }
         links.push(link(&fields, &header).map_err(|kind| at(line, kind))?);
         line_of_link.push(line);
@@ -272,6 +276,11 @@ fn switch_ids(rest: &mut Rest, header: &Header) -> Result<BTreeSet<u32>, ReadErr
         }
     }
     Ok(ids)
+}
+
+/// Whether a line after the last link looks like one more: text does not begin with two numbers.
+fn is_meant_as_link(fields: &[&str]) -> bool {
+    fields.len() > 1 && fields[..2].iter().all(|field| field.parse::<u32>().is_ok())
 }
 
 fn link(fields: &[&str], header: &Header) -> Result<Link, ReadErrorKind> {

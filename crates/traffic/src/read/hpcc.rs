@@ -2,6 +2,9 @@
 //!
 //! `src` and `dst` are node numbers, `port` is a UDP port (by convention 100 for normal and 200 for incast flows),
 //! `start` is in seconds. Unlike in that simulator the lines need not be sorted by time.
+//!
+//! That simulator reads no more flows than announced and ignores the rest. Its own files have a description of the format there,
+//! which is ignored here, too; flows too many are an error.
 use backwater_units::{Bytes, Time};
 
 use crate::flow::MAX_SIZE;
@@ -73,7 +76,10 @@ pub enum ReadError {
         origin: Time,
     },
     /// Fewer or more flows than announced.
-    #[error("announces {announced} flows in its first line but holds {found}; is the file truncated?")]
+    #[error(
+        "announces {announced} flows in its first line but holds {found}; {}",
+        if found < announced { "is the file truncated?" } else { "correct the number, or remove the others" }
+    )]
     Length {
         /// The first line.
         announced: usize,
@@ -110,13 +116,18 @@ pub fn hpcc(
     let mut lines = numbered.filter(|(_, text)| !text.is_empty());
     let (line, first) = lines.next().ok_or(ReadError::Empty)?;
     let announced: usize = first.parse().map_err(|_| ReadError::Count { line, text: shown(first) })?;
-    let flows =
-        lines.map(|(line, text)| parse_flow(line, text, origin, &host_of)).collect::<Result<Vec<_>, _>>()?;
-    if flows.len() == announced {
-        Ok(flows)
-    } else {
-        Err(ReadError::Length { announced, found: flows.len() })
+    let mut flows = Vec::new();
+    for (line, text) in lines.by_ref().take(announced) {
+        flows.push(parse_flow(line, text, origin, &host_of)?);
     }
+    let found = flows.len() + lines.filter(|(_, text)| is_meant_as_flow(text)).count();
+    if found == announced { Ok(flows) } else { Err(ReadError::Length { announced, found }) }
+}
+
+/// Whether a line after the last flow looks like one more: text does not begin with two numbers.
+fn is_meant_as_flow(text: &str) -> bool {
+    let mut fields = text.split_whitespace();
+    (0..2).all(|_| fields.next().is_some_and(|field| field.parse::<u32>().is_ok()))
 }
 
 /// As much of a line as belongs into a message.
@@ -219,6 +230,18 @@ mod tests {
             );
         }
         assert!(matches!(read("1\n0 1 3 100 5 1.9"), Err(ReadError::BeforeOrigin { line: 2, .. })));
+    }
+
+    #[test]
+    fn a_description_of_the_format_after_the_last_flow_is_ignored_as_that_simulator_does() {
+        let flow = "1\n0 1 3 100 5 2\n";
+        // The words with which the file that comes with it ends.
+        let described = "\nFirst line: # of flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n\nPlease order the flows!\n";
+        assert_eq!(read(&format!("{flow}{described}")), read(flow));
+        let error = read(&format!("{flow}{described}1 0 3\n")).unwrap_err();
+        assert_eq!(error, ReadError::Length { announced: 1, found: 2 });
+        assert!(error.to_string().ends_with("holds 2; correct the number, or remove the others"));
+        assert!(matches!(read("2\n0 1 3 100 5 2\nsrc0 dst0"), Err(ReadError::Fields { line: 3, .. })));
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn link_mac(node: u32) -> MacAddress {
     MacAddress([0x02, 0, 1, a, b, c])
 }
 
-/// The queue pair of a flow. Queue pairs 0 and 1 are those of management, and 0xFF_FFFF is that of multicast (InfiniBand
+/// The queue pair of a flow. Queue pairs 0 and 1 are those of management, and `0xFF_FFFF` is that of multicast (InfiniBand
 /// vol. 1, special queue pairs): a dissector reads what goes there as other things than data.
 fn queue_pair(flow: u32) -> u32 {
     2 + flow % (0xFF_FFFF - 2)

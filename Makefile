@@ -91,7 +91,7 @@ dataplane/install.sh && mkdir -p target/dataplane && \
   ninja -C target/dataplane/release --quiet backwater-switch
 endef
 
-bench-dataplane: ## cycles per packet of the DPDK switch: plain forwarding, RED, NP-ECN, TCD
+bench-dataplane: ## cycles per packet of the DPDK switch, over rings and memif: plain forwarding, RED, NP-ECN, TCD
 	@dataplane/install.sh
 	@test -f target/dataplane/release/build.ninja || meson setup target/dataplane/release dataplane --buildtype=release
 	@ninja -C target/dataplane/release --quiet bench

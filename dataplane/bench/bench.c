@@ -1,4 +1,5 @@
-/* What a detector costs: cycles per packet of the switch, from the ring where a frame came in to the ring where it went out.
+/* What a detector costs: cycles per packet of the switch, from the ring where a frame came in to the ring where it went out; and the same over
+ * a device, memif, whose other ends this program holds, too.
  *
  * Bursts of 32 frames of 64 B and 1000 B through one port to another, timed around the visit of the switch only; the frames go round,
  * and the mark is taken off between the visits. Kinds take turns, so that the machine's moods hit all alike; told are the tenth percentile
@@ -7,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_ring.h>
 
 #include "clock.h"
@@ -16,6 +20,8 @@
 
 #define ROUNDS 801
 #define VISITS 200
+#define LINK_MS 10000
+#define FRAME_BYTES 2048
 #define VISIT_PS (WIRE_BURST * 800 * PS_PER_NS)
 
 enum kind { L2FWD, PLAIN, PLAIN_PFC, RED, NP_ECN, TCD, TCD_UNDETERMINED, KINDS };
@@ -31,6 +37,11 @@ struct rig {
 	struct bw_detector detector;
 	uint64_t cycles[ROUNDS];
 };
+
+/* The pairs of memif, one for each port: the end of the switch, and the far one. All rigs share them, as they take turns. */
+static uint16_t near_ends[2], far_ends[2];
+/* The longest frame that they take. */
+static uint32_t longest_bytes;
 
 static struct rte_mempool *pool;
 static struct rte_mbuf *burst[WIRE_BURST];
@@ -61,7 +72,46 @@ static void make_detector(struct rig *rig, enum kind kind)
 		fail("a detector refuses its parameters");
 }
 
-static void make(struct rig *rig, enum kind kind)
+static uint16_t open_memif(const char *role, unsigned pair)
+{
+	static unsigned opened;
+	char device[96];
+	int id;
+
+	snprintf(device, sizeof(device), "net_memif%u,role=%s,id=%u,socket=backwater-bench%d", opened++, role, pair, (int)getpid());
+	id = device_open(device, pool, FRAME_BYTES, &longest_bytes);
+	if (id < 0)
+		fail("no memif");
+	return (uint16_t)id;
+}
+
+static void open_pairs(void)
+{
+	const volatile bool stop = false;
+
+	for (unsigned i = 0; i < 2; i++) {
+		near_ends[i] = open_memif("server", i);
+		far_ends[i] = open_memif("client", i);
+		if (!device_wait_for_link(far_ends[i], LINK_MS, &stop) || !device_wait_for_link(near_ends[i], LINK_MS, &stop))
+			fail("the ends of a memif do not find each other");
+		/* A server sends into buffers that its client has put there, and a client does that when it receives. */
+		if (rte_eth_rx_burst(far_ends[i], 0, burst, WIRE_BURST))
+			fail("a frame from nowhere");
+	}
+}
+
+static void join_ring(struct rig *rig, unsigned port)
+{
+	static unsigned rings;
+	char name[16];
+
+	snprintf(name, sizeof(name), "bench%u", rings++);
+	wire_init(&rig->ends[port], 0, 0, 0, &rig->retries);
+	if (wire_join(&rig->ends[port], &rig->bridge->node.ports[port].wire, name))
+		fail("no ring");
+}
+
+static void make(struct rig *rig, enum kind kind, bool memif)
 {
 	struct port_config ports[2] = { { .lossless = 0xFF, .pfc = { .xoff_bytes = 800000, .xon_bytes = 770000, .pause_quanta = 65535 } } };
 	struct switch_config config = { .name = "bench", .port_count = 2, .ports = ports };
@@ -76,12 +126,12 @@ static void make(struct rig *rig, enum kind kind)
 	if (!rig->bridge)
 		fail("no memory");
 	for (unsigned i = 0; i < 2; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "bench%u_%u", kind, i);
-		wire_init(&rig->ends[i], 0, 0, 0, &rig->retries);
-		if (wire_join(&rig->ends[i], &rig->bridge->node.ports[i].wire, name) || !l2_fix(&rig->bridge->table, i, (uint16_t)i))
-			fail("no ring");
+		if (memif)
+			wire_attach(&rig->bridge->node.ports[i].wire, near_ends[i], longest_bytes);
+		else
+			join_ring(rig, i);
+		if (!l2_fix(&rig->bridge->table, i, (uint16_t)i))
+			fail("no place for an address");
 	}
 	if (kind == TCD_UNDETERMINED)
 		bw_detector_on_resume(&rig->detector, &rig->bridge->node.ports[1].lanes[0].registers, 0, 0, 0);
@@ -98,11 +148,12 @@ static void fill_burst(uint16_t bytes)
 		memcpy(frame_blank(burst[i], bytes), HEADERS, sizeof(HEADERS));
 }
 
-/* One visit of DPDK's l2fwd, on the rings of the rig. */
-static void l2fwd(struct rig *rig)
+/* One visit of DPDK's l2fwd. */
+static void l2fwd(struct rig *rig, bool memif)
 {
 	struct rte_mbuf *frames[WIRE_BURST];
-	unsigned n = rte_ring_sc_dequeue_burst(rig->ends[0].outbound, (void **)frames, WIRE_BURST, NULL);
+	unsigned n = memif ? rte_eth_rx_burst(near_ends[0], 0, frames, WIRE_BURST) :
+			     rte_ring_sc_dequeue_burst(rig->ends[0].outbound, (void **)frames, WIRE_BURST, NULL);
 
 	for (unsigned i = 0; i < n; i++) {
 		if (i + 1 < n)
@@ -113,25 +164,47 @@ static void l2fwd(struct rig *rig)
 		header->dst_addr = header->src_addr;
 		header->src_addr = to;
 	}
-	rte_ring_sp_enqueue_burst(rig->ends[1].inbound, (void **)frames, n, NULL);
+	if (memif)
+		rte_eth_tx_burst(near_ends[1], 0, frames, (uint16_t)n);
+	else
+		rte_ring_sp_enqueue_burst(rig->ends[1].inbound, (void **)frames, n, NULL);
 }
 
-static uint64_t visit(struct rig *rig, enum kind kind)
+static void put_in(struct rig *rig, bool memif)
 {
-	uint64_t begin, end;
+	unsigned n;
 
 	for (unsigned i = 0; i < WIRE_BURST; i++)
 		frame_of(burst[i])->due_ps = 0;
-	rte_ring_sp_enqueue_burst(rig->ends[0].outbound, (void **)burst, WIRE_BURST, NULL);
+	n = memif ? rte_eth_tx_burst(far_ends[0], 0, burst, WIRE_BURST) :
+		    rte_ring_sp_enqueue_burst(rig->ends[0].outbound, (void **)burst, WIRE_BURST, NULL);
+	if (n != WIRE_BURST)
+		fail("a burst did not go in");
+}
+
+/* What comes from a memif are copies: other frames than were put in. */
+static void take_out(struct rig *rig, bool memif)
+{
+	unsigned n = memif ? rte_eth_rx_burst(far_ends[1], 0, burst, WIRE_BURST) :
+			     rte_ring_sc_dequeue_burst(rig->ends[1].inbound, (void **)burst, WIRE_BURST, NULL);
+
+	if (n != WIRE_BURST)
+		fail("a burst did not come out again");
+}
+
+static uint64_t visit(struct rig *rig, enum kind kind, bool memif)
+{
+	uint64_t begin, end;
+
+	put_in(rig, memif);
 	rig->now_ps += VISIT_PS;
 	begin = rte_rdtsc_precise();
 	if (kind == L2FWD)
-		l2fwd(rig);
+		l2fwd(rig, memif);
 	else
 		rig->bridge->node.ops->poll(&rig->bridge->node, rig->now_ps);
 	end = rte_rdtsc_precise();
-	if (rte_ring_sc_dequeue_burst(rig->ends[1].inbound, (void **)burst, WIRE_BURST, NULL) != WIRE_BURST)
-		fail("a burst did not come out again");
+	take_out(rig, memif);
 	for (unsigned i = 0; i < WIRE_BURST; i++) {
 		uint8_t *bytes = rte_pktmbuf_mtod(burst[i], uint8_t *);
 
@@ -149,9 +222,25 @@ static int by_size(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-static void measure(struct rig *rigs, uint16_t bytes)
+static void print_row(const struct rig *rigs, enum kind kind, const double quiet[KINDS])
 {
-	double plain = 0;
+	double per = 1.0 / VISITS / WIRE_BURST;
+
+	printf("%-42s %8.1f %8.1f %8.1f", NAMES[kind], quiet[kind], (double)rigs[kind].cycles[ROUNDS / 2] * per,
+	       (double)rte_get_tsc_hz() / quiet[kind] / 1e6);
+	for (unsigned i = 0; i < 3; i++) {
+		static const enum kind AGAINST[3] = { L2FWD, PLAIN_PFC, RED };
+		double than = quiet[AGAINST[i]];
+
+		if (kind > AGAINST[i])
+			printf("  %+7.1f (%+6.1f %%)", quiet[kind] - than, 100 * (quiet[kind] / than - 1));
+	}
+	printf("\n");
+}
+
+static void measure(struct rig *rigs, uint16_t bytes, bool memif)
+{
+	double quiet[KINDS];
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (enum kind kind = 0; kind < KINDS; kind++) {
@@ -159,40 +248,35 @@ static void measure(struct rig *rigs, uint16_t bytes)
 
 			fill_burst(bytes);
 			for (unsigned i = 0; i < VISITS; i++)
-				cycles += visit(&rigs[kind], kind);
+				cycles += visit(&rigs[kind], kind, memif);
 			rigs[kind].cycles[round] = cycles;
 		}
 	}
-	printf("\n%u B frames, bursts of %u, %.2f GHz\n", bytes, WIRE_BURST, (double)rte_get_tsc_hz() / 1e9);
-	printf("%-42s %14s %8s %8s %18s\n", "", "cycles/packet", "median", "Mpps", "over no detector");
+	printf("\n%s, %u B frames, bursts of %u, %.2f GHz\n", memif ? "memif" : "rings", bytes, WIRE_BURST, (double)rte_get_tsc_hz() / 1e9);
+	printf("%-42s %8s %8s %8s  %18s  %18s  %18s\n", "cycles per packet", "p10", "median", "Mpps", "over l2fwd", "over no detector", "over RED");
 	for (enum kind kind = 0; kind < KINDS; kind++) {
-		double per = 1.0 / VISITS / WIRE_BURST;
-		uint64_t *cycles = rigs[kind].cycles;
-
-		qsort(cycles, ROUNDS, sizeof(cycles[0]), by_size);
-		double quiet = (double)cycles[ROUNDS / 10] * per;
-
-		printf("%-42s %14.1f %8.1f %8.1f", NAMES[kind], quiet, (double)cycles[ROUNDS / 2] * per, (double)rte_get_tsc_hz() / quiet / 1e6);
-		if (kind == PLAIN_PFC)
-			plain = quiet;
-		if (kind > PLAIN_PFC)
-			printf("  %+6.1f (%+5.1f %%)", quiet - plain, 100 * (quiet / plain - 1));
-		printf("\n");
+		qsort(rigs[kind].cycles, ROUNDS, sizeof(rigs[kind].cycles[0]), by_size);
+		quiet[kind] = (double)rigs[kind].cycles[ROUNDS / 10] / VISITS / WIRE_BURST;
+		print_row(rigs, kind, quiet);
 	}
 }
 
 int main(void)
 {
-	static struct rig rigs[KINDS];
+	static struct rig rigs[2][KINDS];
 
 	if (!device_start_dpdk("bench", false, 96))
 		return 1;
-	pool = frame_pool("bench", 1023, 2048);
+	pool = frame_pool("bench", 1023, FRAME_BYTES);
 	if (!pool)
 		fail("no memory for frames");
-	for (enum kind kind = 0; kind < KINDS; kind++)
-		make(&rigs[kind], kind);
-	measure(rigs, 64);
-	measure(rigs, 1000);
+	open_pairs();
+	for (unsigned memif = 0; memif < 2; memif++) {
+		for (enum kind kind = 0; kind < KINDS; kind++)
+			make(&rigs[memif][kind], kind, memif);
+		measure(rigs[memif], 64, memif);
+		measure(rigs[memif], 1000, memif);
+	}
+	device_stop_dpdk();
 	return 0;
 }

@@ -116,7 +116,31 @@ pub fn vef(text: &str) -> Result<Trace, LineError> {
             _ => reader.message(line)?,
         }
     }
+    announced(header, &lines[1..])?;
     reader.finish()
+}
+
+/// A trace that was cut off is not a shorter trace. Whether the last two numbers count collectives or the lines of their ranks we
+/// do not know, so lines suffice.
+fn announced(header: &Line<'_>, lines: &[Line<'_>]) -> Result<(), LineError> {
+    let begins = |with: &str| lines.iter().filter(|line| line.words[0].starts_with(with)).count() as u64;
+    let messages = lines.len() as u64 - begins("C") - begins("G") - begins("L");
+    let counts = [
+        ("messages", messages),
+        ("communicators", begins("C")),
+        ("lines of G", begins("G")),
+        ("lines of L", begins("L")),
+    ];
+    for (at, (what, found)) in (2..).zip(counts) {
+        // What is no number there is of a version that we do not know.
+        let wanted = header.words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        // All ranks are communicator 0, also where nobody says so.
+        if found + u64::from(what == "communicators") < wanted {
+            return Err(header
+                .error(format!("announces {wanted} {what}, but {found} follow; is the file truncated?")));
+        }
+    }
+    Ok(())
 }
 
 fn start(header: &Line<'_>) -> Result<Trace, LineError> {
@@ -362,6 +386,11 @@ join 1 rank 3 after done 0 delay 5000ps
         refused("10 2 500 0", "10 9 500 0", 5, "dependency 9 is not known");
         refused("10 2 500 0", "10 2 500 7", 5, "there is no message 7");
         refused("10 2 500 0", "10 1 500 0", 5, "message 0 is sent by rank 0, not by rank 1");
+        refused("1 1 2 10 2 500 0\n", "", 1, "announces 2 messages, but 1 follow; is the file truncated?");
+        refused("VEF3 4 2 2", "VEF3 4 2 4", 1, "announces 4 communicators, but 2 follow");
+        refused("VEF3 4 2 2 1", "VEF3 4 2 2 5", 1, "announces 5 lines of G, but 4 follow");
+        let cut = SMALL.split("L1").next().expect("what is before it");
+        assert!(vef(cut).expect_err("it ends early").what.contains("announces 1 lines of L, but 0 follow"));
         refused("G0 0 5 3 64 64 0 0 0\n", "", 6, "no line of rank 3");
         refused("G0 0 5 3", "G0 0 9 3", 9, "operation 9 is not known");
         refused("L1 1 1 1", "L1 1 1 2", 10, "rank 2 is not in communicator 1");

@@ -11,7 +11,7 @@
 //! rank 1 { l1: recv 8b from 0 tag 3 }
 //! ```
 //!
-//! A computation is in nanoseconds. `requires`: after the other is done; `irequires`: after it has begun.
+//! `// …` and `/* … */` are comments. A computation is in nanoseconds. `requires`: after the other is done; `irequires`: after it has begun.
 use std::collections::BTreeMap;
 
 use backwater_units::Span;
@@ -31,31 +31,58 @@ pub(super) const CPUS: &str = "GOAL's cpus and nics are not modelled: computatio
 /// # Errors
 /// The first thing that is wrong, with its line.
 pub fn goal(text: &str) -> Result<Imported, ImportError> {
-    let mut reader = Reader { words: words(text), at: 0, labels: BTreeMap::new(), cpus: false };
+    let mut reader = Reader { words: words(text)?, at: 0, labels: BTreeMap::new(), cpus: false };
     let schedule = reader.schedule()?;
-    let notes = if reader.cpus { vec![CPUS.to_owned()] } else { Vec::new() };
+    let cpus = reader.cpus.then(|| CPUS.to_owned());
+    let notes = cpus.into_iter().chain(schedule.note_on_room()).collect();
     Ok(Imported { trace: schedule.trace()?, notes })
 }
+
+/// What may be -1 there, which matches any.
+const SOURCE: &str = "a rank to receive from";
+const TAG: &str = "a tag";
 
 /// A word and its line.
 type Word<'a> = (&'a str, usize);
 
-/// Words, with braces and the colon after a label apart; without comments.
-fn words(text: &str) -> Vec<Word<'_>> {
+/// Words, with braces and the colon after a label apart; without comments, `// …` and `/* … */`.
+fn words(text: &str) -> Result<Vec<Word<'_>>, ImportError> {
     let mut words = Vec::new();
+    // The line in which a comment has begun that is still open.
+    let mut open = None;
     for (line, number) in text.lines().zip(1..) {
-        let line = line.split("//").next().unwrap_or("");
         let mut rest = line;
-        while let Some(begin) = rest.find(|c: char| !c.is_whitespace()) {
-            rest = &rest[begin..];
-            let apart = |c: char| matches!(c, '{' | '}' | ':');
-            let end = rest.find(|c: char| c.is_whitespace() || apart(c)).unwrap_or(rest.len());
-            let end = if end == 0 { 1 } else { end };
-            words.push((&rest[..end], number));
-            rest = &rest[end..];
+        loop {
+            if open.is_some() {
+                let Some(end) = rest.find("*/") else { break };
+                (open, rest) = (None, &rest[end + 2..]);
+            }
+            let begin = ["//", "/*"].iter().filter_map(|mark| rest.find(mark)).min().unwrap_or(rest.len());
+            let (code, comment) = rest.split_at(begin);
+            split(code, number, &mut words);
+            if !comment.starts_with("/*") {
+                break;
+            }
+            (open, rest) = (Some(number), &comment[2..]);
         }
     }
-    words
+    match open {
+        Some(line) => {
+            Err(ImportError::at_line(line, "a comment begins with `/*` and never ends; close it with `*/`"))
+        }
+        None => Ok(words),
+    }
+}
+
+fn split<'a>(mut rest: &'a str, number: usize, words: &mut Vec<Word<'a>>) {
+    while let Some(begin) = rest.find(|c: char| !c.is_whitespace()) {
+        rest = &rest[begin..];
+        let apart = |c: char| matches!(c, '{' | '}' | ':');
+        let end = rest.find(|c: char| c.is_whitespace() || apart(c)).unwrap_or(rest.len());
+        let end = if end == 0 { 1 } else { end };
+        words.push((&rest[..end], number));
+        rest = &rest[end..];
+    }
 }
 
 struct Reader<'a> {
@@ -104,6 +131,12 @@ impl<'a> Reader<'a> {
         };
         match word.strip_suffix(suffix).unwrap_or(word).parse() {
             Ok(number) => Ok(number),
+            Err(_) if word == "-1" && matches!(what, SOURCE | TAG) => {
+                let any = format!(
+                    "-1, {what} of any kind, is not supported; write the one that it is matched with"
+                );
+                self.error(self.at - 1, any)
+            }
             Err(_) => self.error(self.at - 1, format!("`{}` is not {what}", shown(word))),
         }
     }
@@ -205,7 +238,7 @@ impl<'a> Reader<'a> {
             Some("recv") => {
                 let bytes = self.bytes()?;
                 self.expect("from")?;
-                let from = self.small("a rank")?;
+                let from = self.small(SOURCE)?;
                 What::Receive { from, bytes, tag: self.tag()? }
             }
             Some(word) => {
@@ -245,6 +278,6 @@ impl<'a> Reader<'a> {
             return Ok(0);
         }
         self.at += 1;
-        self.number("a tag", "")
+        self.number(TAG, "")
     }
 }

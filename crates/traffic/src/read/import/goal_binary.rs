@@ -46,7 +46,7 @@ pub fn goal_binary(bytes: &[u8]) -> Result<Imported, ImportError> {
         })?;
         schedule.ranks.push(operations(part, rank)?);
     }
-    let notes = if many { vec![CPUS.to_owned()] } else { Vec::new() };
+    let notes = many.then(|| CPUS.to_owned()).into_iter().chain(schedule.note_on_room()).collect();
     Ok(Imported { trace: schedule.trace()?, notes })
 }
 

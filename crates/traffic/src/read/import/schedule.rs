@@ -88,6 +88,31 @@ impl Schedule {
         Ok(trace)
     }
 
+    /// A note, if receives have room for more than is sent to them, which MPI allows and which may be a mistake.
+    pub(super) fn note_on_room(&self) -> Option<String> {
+        let mut sent: BTreeMap<(u32, u32, u64), VecDeque<u64>> = BTreeMap::new();
+        let each = || {
+            (0..).zip(&self.ranks).flat_map(|(rank, all)| all.iter().map(move |operation| (rank, operation)))
+        };
+        for (rank, operation) in each() {
+            if let What::Send { to, bytes, tag } = operation.what {
+                sent.entry((rank, to, tag)).or_default().push_back(bytes);
+            }
+        }
+        let mut roomy = each().filter(|(rank, operation)| match operation.what {
+            What::Receive { from, bytes, tag } => {
+                let first = sent.get_mut(&(from, *rank, tag)).and_then(VecDeque::pop_front);
+                first.is_some_and(|sent| sent < bytes)
+            }
+            _ => false,
+        });
+        let (_, first) = roomy.next()?;
+        let count = 1 + roomy.count();
+        let place =
+            if first.line == 0 { String::new() } else { format!(" (the first in line {})", first.line) };
+        Some(format!("{count} receives{place} have room for more than is sent: what is sent counts"))
+    }
+
     fn parts(&self) -> Vec<Parts> {
         let none = |operations: &Vec<Operation>| {
             let none = vec![NONE; operations.len()];

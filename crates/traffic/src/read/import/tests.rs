@@ -63,6 +63,27 @@ fn goal_says_who_sends_what_and_when() {
     assert_eq!(timeline(&again), timeline(&read.trace));
 }
 
+#[test]
+fn comments_of_a_goal_schedule_are_those_of_c() {
+    let text = "/* two ranks\n rank 9 { */num_ranks 2 // of \"/*\"\nrank 0 { calc/**/5 /* a */ send /* b // */ 8b to 1 }\n/***/ rank 1 { recv 8b from 0 // }\n}";
+    let plain = "num_ranks 2 rank 0 { calc 5 send 8b to 1 } rank 1 { recv 8b from 0 }";
+    let (read, plain) = (goal(text).expect("good"), goal(plain).expect("good"));
+    assert_eq!(read.trace.to_string(), plain.trace.to_string());
+    assert_eq!(goal(&text.replace("calc/**/5", "calc soon")).expect_err("no time").place, "line 3");
+}
+
+#[test]
+fn a_receive_may_have_room_for_more_than_is_sent_and_it_is_said() {
+    let read =
+        goal("num_ranks 2\nrank 0 { send 5b to 1 send 6b to 1 }\nrank 1 {\nrecv 6b from 0\nrecv 6b from 0 }")
+            .expect("good");
+    assert_eq!(sent(&read), [(0, 1, 5), (0, 1, 6)]);
+    assert_eq!(
+        read.notes,
+        ["1 receives (the first in line 4) have room for more than is sent: what is sent counts"]
+    );
+}
+
 #[track_caller]
 fn refused(result: Result<Imported, ImportError>, message: &str) {
     assert_eq!(result.expect_err("something is wrong").to_string(), message);
@@ -81,6 +102,14 @@ fn what_is_wrong_with_a_goal_schedule_is_said_with_its_line() {
     refused(
         two("wait 3", ""),
         "line 3: `wait` is not one of send, recv, calc, or a label with requires or irequires",
+    );
+    let any = "is not supported; write the one that it is matched with";
+    refused(two("", "recv 8b from -1"), &format!("line 6: -1, a rank to receive from of any kind, {any}"));
+    refused(two("", "recv 8b from 0 tag -1"), &format!("line 6: -1, a tag of any kind, {any}"));
+    refused(two("send 8b to -1", ""), "line 3: `-1` is not a rank");
+    refused(
+        two("/* calc 1 */ calc 2 /* then\n", ""),
+        "line 3: a comment begins with `/*` and never ends; close it with `*/`",
     );
     refused(two("calc soon", ""), "line 3: `soon` is not a time in nanoseconds");
     refused(two("a: send 8b 1", ""), "line 3: `to` is expected, not `1`");

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater._core import __version__
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from backwater.view import View
 
 
+#: The version of results folders that this code reads.
+FORMAT = 1
 #: What every run.json says.
 _NEEDED = (
     "scenario",
@@ -31,6 +36,33 @@ _NEEDED = (
     "totals",
     "tables",
 )
+
+
+def _why_none(folder: Path) -> str:
+    """Why there is no run.json, and where one may be."""
+    if not folder.exists():
+        near = sorted(file.parent for file in folder.parent.glob("*/run.json")) if folder.parent.is_dir() else []
+        alike = difflib.get_close_matches(folder.name, [place.name for place in near], 1, 0.6)
+        if alike:
+            return f"there is no folder {folder}; is it {folder.parent / alike[0]}?"
+        if not near:
+            return f"there is no folder {folder}; `backwater run` prints where it writes its results"
+        return f"there is no folder {folder}; of runs there are {_some(near)}"
+    if parts := list(folder.glob("*.parquet.part")):
+        last = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(part.stat().st_mtime for part in parts)))
+        return (
+            f"the run of {folder} is still under way, or was killed: its tables have no end and it has no run.json "
+            f"(last written {last}). If it was killed, run the scenario again; Ctrl-C and SIGTERM keep what there is"
+        )
+    within = sorted(file.parent for file in folder.glob("*/run.json"))
+    if within:
+        return f"{folder} is no run itself; name one of those in it: {_some(within)}"
+    return f"{folder} is not a results folder: it has no run.json"
+
+
+def _some(places: list[Path]) -> str:
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return ", ".join(map(str, places[:3])) + more
 
 
 class StoredTable:
@@ -67,12 +99,18 @@ class Results:
         except NotADirectoryError:
             raise UsageError(f"{self.folder} is a file; give the results folder, such as results/incast-s1") from None
         except FileNotFoundError:
-            raise UsageError(f"{self.folder} is not a results folder: it has no run.json") from None
+            raise UsageError(_why_none(self.folder)) from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file} is damaged ({error}); run the scenario again") from None
         missing = [key for key in _NEEDED if key not in self.meta] if isinstance(self.meta, dict) else _NEEDED
         if missing:
             raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
+        if self.meta.get("format") != FORMAT:
+            version = self.meta.get("version", "?")
+            raise UsageError(
+                f"{self.folder} is of format {self.meta.get('format')} (Backwater {version}), not {FORMAT}: run the "
+                f"scenario again with this version, {__version__}"
+            )
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, {self.meta.get('status')}, digest {self.digest})"

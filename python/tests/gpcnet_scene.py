@@ -140,7 +140,7 @@ def write(folder: Path, *, kind: str = "gpcnet", seed: int = 1, tables: dict[str
         "run": {"seed": seed},
     }
     meta: dict[str, Any] = {"status": "complete", "sim_time_ps": 2000 * US, "scenario": scenario, "caveats": []}
-    meta |= {"seed": seed, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
+    meta |= {"format": 1, "seed": seed, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
     meta["tables"] = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in every.items()}
     (folder / "run.json").write_text(json.dumps(meta))
     return folder

@@ -145,6 +145,7 @@ def write(folder: Path, *, kind: str = "ici+", cnps: bool = True) -> Path:
             "traffic": [{"name": "background", "kind": "poisson"}, {"name": "tree", "kind": "supply"}],
         },
         "seed": 1,
+        "format": 1,
         "digest": "0",
         "status": "complete",
         "sim_time_ps": 120 * US,

@@ -157,7 +157,7 @@ def write(folder: Path, *, without: tuple[str, ...] = (), transport: str = "put"
     dack = {"policy": "dack", "dack": {"threshold": "8992B"}}
     scenario = {"traffic": [entry], "host": {"queue": "80992B"}, "put": dack, "probe": {"sample": "50us"}}
     meta: dict[str, Any] = {"status": "complete", "sim_time_ps": 100 * US, "scenario": scenario, "caveats": []}
-    meta |= {"seed": 1, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
+    meta |= {"format": 1, "seed": 1, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
     meta["tables"] = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
     (folder / "run.json").write_text(json.dumps(meta))
     return folder

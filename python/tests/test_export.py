@@ -135,7 +135,7 @@ def test_tables_as_csv_hold_what_the_tables_hold(run: Results, tmp_path: Path) -
     [
         (["csv", "{run}", "flowers"], "has no table 'flowers'"),
         (["fct", "{run}", "--out", "{run}/run.json/x"], "cannot be written"),
-        (["fct", "nowhere"], "not a results folder"),
+        (["fct", "nowhere"], "there is no folder nowhere"),
     ],
 )
 def test_what_cannot_be_exported_is_said(

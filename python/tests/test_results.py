@@ -1,5 +1,7 @@
 """A results folder is read lazily and says what is wrong with it."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,41 @@ def test_all_runs_below_a_folder_are_found_in_order(tmp_path: Path) -> None:
     for name in ("b", "a"):
         synthetic.write(tmp_path / "deep" / name)
     assert [run.folder.name for run in Results.find(tmp_path)] == ["a", "b"]
+
+
+def test_a_run_that_was_killed_is_told_as_such(tmp_path: Path) -> None:
+    folder = tmp_path / "incast-s1"
+    folder.mkdir()
+    (folder / "flows.parquet.part").write_bytes(b"")
+    with pytest.raises(UsageError) as told:
+        Results(folder)
+    text = str(told.value)
+    assert text.startswith(f"the run of {folder} is still under way, or was killed: its tables have no end")
+    assert "run the scenario again; Ctrl-C and SIGTERM keep what there is" in text
+
+
+def test_a_folder_that_is_not_there_is_told_with_one_that_is(tmp_path: Path, tcd_run: Results) -> None:
+    for name in ("incast-s1", "incast-s2"):
+        shutil.copytree(tcd_run.folder, tmp_path / "results" / name)
+    at = tmp_path / "results"
+    for wrong, message in (
+        (at / "incats-s1", f"there is no folder {at / 'incats-s1'}; is it {at / 'incast-s1'}?"),
+        (at / "other", f"there is no folder {at / 'other'}; of runs there are {at / 'incast-s1'}, {at / 'incast-s2'}"),
+        (
+            tmp_path / "y/x",
+            f"there is no folder {tmp_path / 'y/x'}; `backwater run` prints where it writes its results",
+        ),
+        (at, f"{at} is no run itself; name one of those in it: {at / 'incast-s1'}, {at / 'incast-s2'}"),
+    ):
+        with pytest.raises(UsageError) as told:
+            Results(wrong)
+        assert str(told.value) == message
+
+
+def test_results_of_another_format_are_refused_by_whoever_reads_them(tmp_path: Path, tcd_run: Results) -> None:
+    folder = tmp_path / "later"
+    shutil.copytree(tcd_run.folder, folder)
+    meta = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(meta | {"format": 99, "version": "9.9.0"}))
+    with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 1: run the scenario again"):
+        Results(folder)

@@ -70,7 +70,7 @@ def test_view_puts_two_runs_side_by_side(isolated: Blame, covered: Blame, tmp_pa
     ("arguments", "said"),
     [
         ([], "which run? name a results folder"),
-        (["nowhere"], "nowhere is not a results folder"),
+        (["nowhere"], "there is no folder nowhere"),
         (["a", "b", "c"], "the page shows one run, or two side by side; 3 folders were given"),
         (["nowhere", "--out", "page.pdf"], "--out: page.pdf must end in .html"),
     ],

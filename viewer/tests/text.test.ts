@@ -38,3 +38,14 @@ test("ports and flows are found by words", () => {
   expect(search(found, "7").flows).toEqual([7]);
   expect(search(found, " ")).toEqual({ ports: [], flows: [] });
 });
+
+test("a number is the flow of that number and nothing else", () => {
+  const found = run(
+    [["n4", "n9"], ["n9", "n40"]],
+    { "flows.flow": [0, 4, 14], "flows.traffic": [0, 0, 0], "flows.src": [0, 0, 0], "flows.dst": [2, 2, 2] },
+    { traffic: ["flows"] },
+  );
+  for (const wanted of ["4", "flow 4", "Flow 4", "flow4"]) expect(search(found, wanted)).toEqual({ ports: [], flows: [4] });
+  // There is no flow 40: the host is meant.
+  expect(search(found, "40").ports).not.toEqual([]);
+});

@@ -12,7 +12,6 @@ import backwater
 from backwater.blame import NEEDED, Blame
 from backwater.blame.tables import cut, read
 from backwater.blame.tables import setting as setting_of
-from backwater.errors import UsageError
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from backwater.results import Results
     from backwater.view.network import Network
 
-#: The version of results folders that this code reads.
-RESULTS_FORMAT = 1
 #: Times in the page are counted in this, or in more where a run is longer than 2 s.
 TICK_PS = 1000
 _MOST_TICKS = 2**31 - 2
@@ -60,13 +57,7 @@ class _Run:
 
 
 def packed(results: Results) -> bytes:
-    """The run as the page wants it; raises UsageError for results of another version."""
-    if results.meta.get("format") != RESULTS_FORMAT:
-        version = results.meta.get("version", "?")
-        raise UsageError(
-            f"{results.folder} is of format {results.meta.get('format')} (Backwater {version}), not {RESULTS_FORMAT}: "
-            f"run the scenario again with this version, {backwater.__version__}"
-        )
+    """The run as the page wants it."""
     end_ps = max(1, int(results.meta["sim_time_ps"]))
     run = _Run(results, TICK_PS * (1 + end_ps // (TICK_PS * _MOST_TICKS)), end_ps)
     blame = _blame(run)

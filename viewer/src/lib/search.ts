@@ -3,19 +3,20 @@ import type { Run } from "./run";
 
 const MOST = 30;
 
-/** Ports whose label contains every word, and flows by number, host or traffic entry. */
+/** Ports whose label contains every word, and flows by number, host or traffic entry. A number, with `flow` before it or
+ * not, is that flow and nothing else, if there is one. */
 export function search(run: Run, wanted: string): { ports: number[]; flows: number[] } {
   const needles = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   if (!needles.length) return { ports: [], flows: [] };
+  const number = /^(?:flow\s*)?(\d+)$/.exec(needles.join(" "))?.[1];
+  if (number !== undefined && run.row(Number(number)) >= 0) return { ports: [], flows: [Number(number)] };
   const matches = (text: string) => needles.every((needle) => text.toLowerCase().includes(needle));
   const ports: number[] = [];
   for (let port = 0; port < run.ports && ports.length < MOST; port++) if (matches(run.label(port))) ports.push(port);
   const flows: number[] = [];
   const numbers = run.column("flows.flow");
   for (let row = 0; row < numbers.length && flows.length < MOST; row++) {
-    const exact = needles.length === 1 && needles[0] === String(numbers[row]);
-    if (exact) flows.unshift(numbers[row]);
-    else if (matches(`flow ${search.words(run, numbers[row])}`)) flows.push(numbers[row]);
+    if (matches(`flow ${search.words(run, numbers[row])}`)) flows.push(numbers[row]);
   }
   return { ports, flows };
 }

@@ -98,9 +98,13 @@ def _check(file: Path, overrides: tuple[str, ...]) -> None:
     assert 1 / _WORK < told.packet_hops / took["packet_hops"] < _WORK
     # How many marks there are is not known before.
     assert told.memory_bytes / _WORK < took["memory_bytes"] < (told.memory_bytes + told.marks_bytes) * _WORK
-    # CPU time, as others may use the machine; what takes a few hundredths of a second is all start-up.
-    if took["cpu_s"] > 0.1:
-        assert 1 / _TIME < told.cpu_s / took["cpu_s"] < _TIME
+    # CPU time; what takes a few hundredths of a second is all start-up. Who shares the machine makes it more: the least counts.
+    least = took["cpu_s"]
+    for _ in range(3):
+        if told.cpu_s * _TIME <= least > 0.1:
+            least = min(least, _took(file, overrides)["cpu_s"])
+    if least > 0.1:
+        assert 1 / _TIME < told.cpu_s / least < _TIME
 
 
 #: A network whose ports are all busy, full of marks: with the authors' thresholds, and the ground truth kept.

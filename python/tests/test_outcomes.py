@@ -37,7 +37,9 @@ def run(folder: Path, *, isolation: str = "none", **rows: list[dict[str, Any]]) 
     folder.mkdir(parents=True)
     for name, table in rows.items():
         pl.DataFrame([blank[name] | row for row in table]).write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0)
+    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
+        "format": 1
+    }
     scenario = {"probe": {"sample": "10us"}, "switch": {"isolation": {"kind": isolation}}}
     listed = {name: {"file": f"{name}.parquet", "rows": len(table)} for name, table in rows.items()}
     meta |= {"scenario": scenario, "status": "complete", "sim_time_ps": 100 * US, "tables": listed}

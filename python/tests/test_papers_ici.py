@@ -37,7 +37,9 @@ def run(folder: Path, tree: dict[str, Any] = TREE, **tables: pl.DataFrame) -> Re
         table.write_parquet(folder / f"{name}.parquet")
     ici = {"overflow": "20us", "persist": "50us"}
     scenario = {"traffic": [{"name": "background"}, tree], "switch": {"isolation": {"kind": "ici+", "ici": ici}}}
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0)
+    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
+        "format": 1
+    }
     listed = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
     meta |= {"scenario": scenario, "status": "complete", "sim_time_ps": 400 * US, "tables": listed}
     (folder / "run.json").write_text(json.dumps(meta))

@@ -232,8 +232,7 @@ uint64_t port_lost_at_device(const struct port *port)
 	return counted(&port->count.device_missed) + counted(&port->count.device_rx_errors) + counted(&port->count.device_tx_errors);
 }
 
-/* Empties the queue of a lane. */
-static void empty_lane(struct port *port, unsigned priority, enum drop_reason reason, uint64_t now_ps)
+void port_empty_lane(struct port *port, unsigned priority, enum drop_reason reason, uint64_t now_ps)
 {
 	struct lane *lane = &port->lanes[priority];
 	struct rte_mbuf *mbuf;
@@ -259,7 +258,7 @@ void port_link_down(struct port *port, uint64_t now_ps)
 {
 	count(&port->count.link_downs, 1);
 	for (unsigned i = 0; i < PRIORITIES; i++) {
-		empty_lane(port, i, DROP_LINK_DOWN, now_ps);
+		port_empty_lane(port, i, DROP_LINK_DOWN, now_ps);
 		if (port->closed >> i & 1)
 			port_open_gate(port, i, now_ps);
 		port->lanes[i].gate = (struct bw_pfc_gate){ 0 };
@@ -270,10 +269,19 @@ void port_link_down(struct port *port, uint64_t now_ps)
 	port_begin_credits(port, now_ps);
 }
 
+void port_link_up(struct port *port, uint64_t now_ps)
+{
+	if (port->flow_control == FLOW_CREDITS)
+		port->next_credits_ps = now_ps;
+	for (unsigned i = 0; port->flow_control == FLOW_PFC && i < PRIORITIES; i++)
+		if (port->ingress[i].pfc.holding)
+			port_pfc_is_due(port, i, now_ps);
+}
+
 void port_empty(struct port *port)
 {
 	for (unsigned i = 0; i < PRIORITIES; i++)
-		empty_lane(port, i, DROP_SHUTDOWN, 0);
+		port_empty_lane(port, i, DROP_SHUTDOWN, 0);
 }
 
 void port_drain(struct port *port)

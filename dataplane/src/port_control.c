@@ -26,7 +26,7 @@ static void set_holding(struct port *port, unsigned priority, bool holding, uint
 	port->holds->last_ps[priority] = now_ps;
 }
 
-static void pfc_is_due(struct port *port, unsigned priority, uint64_t now_ps)
+void port_pfc_is_due(struct port *port, unsigned priority, uint64_t now_ps)
 {
 	if (!port->pfc_due)
 		port->control_ready_ps = now_ps;
@@ -55,7 +55,7 @@ bool port_charge(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps)
 		}
 		if (unlikely(bw_pfc_on_arrival(&ingress->pfc, &port->config.pfc, now_ps, bytes) == BW_PFC_DECISION_PAUSE)) {
 			set_holding(port, frame->priority, true, now_ps);
-			pfc_is_due(port, frame->priority, now_ps);
+			port_pfc_is_due(port, frame->priority, now_ps);
 		}
 		count_most(&port->count.ingress_most_bytes, ingress->pfc.bytes);
 	}
@@ -93,7 +93,7 @@ void port_release(struct rte_mbuf *mbuf, uint64_t now_ps)
 		bw_credit_on_departure(&ingress->credit, frame->charged);
 	} else if (unlikely(bw_pfc_on_departure(&ingress->pfc, &port->config.pfc, frame->charged) == BW_PFC_DECISION_RESUME)) {
 		set_holding(port, frame->priority, false, now_ps);
-		pfc_is_due(port, frame->priority, now_ps);
+		port_pfc_is_due(port, frame->priority, now_ps);
 	}
 }
 
@@ -154,15 +154,6 @@ void port_begin_credits(struct port *port, uint64_t now_ps)
 		/* Lanes without room would never send: all zero, as they are. */
 		bw_credit_init(&port->ingress[i].credit, CREDIT_UNIT_BYTES, config->buffer_bytes, config->peer_buffer_bytes, NULL, 0);
 	}
-}
-
-void port_link_up(struct port *port, uint64_t now_ps)
-{
-	if (port->flow_control == FLOW_CREDITS)
-		port->next_credits_ps = now_ps;
-	for (unsigned i = 0; port->flow_control == FLOW_PFC && i < PRIORITIES; i++)
-		if (port->ingress[i].pfc.holding)
-			pfc_is_due(port, i, now_ps);
 }
 
 /* A peer that was killed and started again, over a device that does not tell: its registers lie behind ours, and ours beyond what it knows. */
@@ -272,19 +263,12 @@ bool port_take_credit(struct port *port, unsigned priority, uint64_t now_ps)
 /* A storm of PAUSEs: what waits is dropped, or sent in spite of it. */
 static void begin_storm(struct port *port, unsigned priority, uint64_t now_ps)
 {
-	struct lane *lane = &port->lanes[priority];
-	struct rte_mbuf *mbuf;
-
 	port->storming |= (uint8_t)(1 << priority);
 	count(&port->count.storms, 1);
 	port_open_gate(port, priority, now_ps);
 	if (port->config.watchdog_action == WATCHDOG_FORWARD)
 		return;
-	while ((mbuf = fifo_pop(&lane->queue)))
-		port_drop(port, mbuf, DROP_WATCHDOG, now_ps);
-	lane->packets = 0;
-	lane->bytes = 0;
-	port->backlog &= (uint8_t)~(1 << priority);
+	port_empty_lane(port, priority, DROP_WATCHDOG, now_ps);
 }
 
 static void gate_timers(struct port *port, uint64_t now_ps)
@@ -319,7 +303,7 @@ static void refresh(struct port *port, uint64_t now_ps)
 		struct bw_pfc_ingress *ingress = &port->ingress[i].pfc;
 
 		if (bw_pfc_on_time(ingress, &port->config.pfc, now_ps) == BW_PFC_DECISION_PAUSE)
-			pfc_is_due(port, i, now_ps);
+			port_pfc_is_due(port, i, now_ps);
 		if (ingress->renew_at_ps < port->next_refresh_ps)
 			port->next_refresh_ps = ingress->renew_at_ps;
 	}

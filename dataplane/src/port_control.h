@@ -16,6 +16,12 @@ void port_take_control(struct port *port, struct rte_mbuf *mbuf, uint64_t now_ps
 /* Takes credit for the first frame of a lane; false, and the gate closes, if there is too little. */
 bool port_take_credit(struct port *port, unsigned priority, uint64_t now_ps);
 
+/* A PAUSE or RESUME for a priority goes with the next PFC frame. */
+void port_pfc_is_due(struct port *port, unsigned priority, uint64_t now_ps);
+
+/* Empties the queue of a lane (port.c). */
+void port_empty_lane(struct port *port, unsigned priority, enum drop_reason reason, uint64_t now_ps);
+
 /* The gate of a lane, which is closed, opens. */
 void port_open_gate(struct port *port, unsigned priority, uint64_t now_ps);
 

@@ -163,6 +163,16 @@ static int configure(uint16_t id, struct rte_mempool *pool)
 	return error;
 }
 
+/* DPDK 22.11 opens a packet socket for all interfaces of the machine, and binds it to its own after the ring is there: what came in between
+ * is nothing of ours. */
+static void forget_strangers(uint16_t id)
+{
+	struct rte_mbuf *strangers[2 * DESCRIPTORS];
+
+	if (opened[id].interface.socket >= 0)
+		rte_pktmbuf_free_bulk(strangers, rte_eth_rx_burst(id, 0, strangers, RTE_DIM(strangers)));
+}
+
 int device_open(const char *device, struct rte_mempool *pool, unsigned frame_bytes, uint32_t *longest_bytes)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
@@ -182,6 +192,7 @@ int device_open(const char *device, struct rte_mempool *pool, unsigned frame_byt
 	if (error == 0) {
 		interface_find(&opened[id].interface, device);
 		opened[id].is_memif_client = is_memif(id) && !strstr(device, "role=server");
+		forget_strangers((uint16_t)id);
 		*longest_bytes = raise_mtu(id, device, frame_bytes);
 		return id;
 	}

@@ -98,7 +98,8 @@ def _check(file: Path, overrides: tuple[str, ...]) -> None:
     assert 1 / _WORK < told.packet_hops / took["packet_hops"] < _WORK
     # How many marks there are is not known before.
     assert told.memory_bytes / _WORK < took["memory_bytes"] < (told.memory_bytes + told.marks_bytes) * _WORK
-    # CPU time; what takes a few hundredths of a second is all start-up. Who shares the machine makes it more: the least counts.
+    # CPU time; what takes a few hundredths of a second is all start-up. Others on the machine make it more: the least
+    # counts.
     least = took["cpu_s"]
     for _ in range(3):
         if told.cpu_s * _TIME <= least > 0.1:

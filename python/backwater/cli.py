@@ -183,7 +183,9 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
     try:
-        result = _quickly(given) if given in _QUICK else app()(given, exit_on_error=False, print_error=False)
+        result = _quickly(given)
+        if result is None:
+            result = app()(given, exit_on_error=False, print_error=False)
         # Here rather than at the interpreter's end, which could only complain of a disk that is full.
         sys.stdout.flush()
     except ScenarioError as error:
@@ -208,9 +210,28 @@ def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
 _QUICK: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["--version"])
 
 
-def _quickly(given: Sequence[str]) -> int:
-    print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
-    return Exit.OK
+def _quickly(given: Sequence[str]) -> int | None:
+    if given in _QUICK:
+        print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
+        return Exit.OK
+    if len(given) > 1 and given[-1] in {"--help", "-h"} and (page := _page(given[:-1])) is not None:
+        print(page)
+        return Exit.OK
+    return None
+
+
+def _page(words: Sequence[str]) -> str | None:
+    """The help of the command or the group that the words name, if they name one."""
+    from backwater import helping
+
+    room = overview.width_of_lines()
+    for group, about, members in GROUPS:
+        if [group] == words:
+            return helping.of_group(group, about, members, room)
+    paths: dict[tuple[str, ...], str] = {(overview.name(path),): path for path, _ in COMMANDS}
+    paths |= {(group, word): path for group, _, members in GROUPS for path, word, _ in members}
+    path = paths.get(tuple(words))
+    return None if path is None else helping.of_command(" ".join(words), path, room)
 
 
 def _unexpected(error: Exception, fail: Callable[[str, Exit], int]) -> int:

@@ -29,7 +29,7 @@ _LARGE_PORTS = 6000
 _MORE_IF_LARGE = 2.2
 _MORE_WITH_BLAME = 4.2
 #: For the rows of marks: how many there are is not known before, from none to one in five packet-hops.
-_MARKS_HOP_S = 20e-9
+_MARKS_HOP_S = 35e-9
 _MOST_MARKS = 0.2
 #: For making, starting, ending and writing a flow.
 _FLOW_S = 5e-6

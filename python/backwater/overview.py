@@ -1,7 +1,7 @@
 """What ``backwater --help`` prints, made of the tables in `cli` without the library that parses commands.
 
-That library takes longer to import than a person likes to wait for a list of words. ``backwater COMMAND --help`` uses
-it.
+That library takes longer to import than a person likes to wait for a list of words. What ``backwater COMMAND --help``
+prints is in `helping`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ def text(
     width: int | None = None,
 ) -> str:
     """Usage, every command with its summary, and where to find out more."""
-    room = min(width or shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    room = width_of_lines(width)
     plain = [(name(path), summary) for path, summary in commands]
     grouped = [(f"{group} {word}", summary) for group, _, members in groups for _, word, summary in members]
     indent = max(len(word) for word, _ in plain + grouped) + 4
-    lines = ["Usage: backwater COMMAND [OPTIONS]", "", *_wrapped(about, room), "", "Commands:"]
+    lines = ["Usage: backwater COMMAND [OPTIONS]", "", *wrapped(about, room), "", "Commands:"]
     for word, summary in plain + grouped:
-        first, *rest = _wrapped(summary, max(room - indent, 20))
+        first, *rest = wrapped(summary, max(room - indent, 20))
         lines += [f"  {word:<{indent - 2}}{first}", *(" " * indent + line for line in rest)]
     return "\n".join([*lines, "", *_MORE])
+
+
+def width_of_lines(width: int | None = None) -> int:
+    """As wide as the terminal, or as what is given, and not wider than is read with ease."""
+    return min(width or shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
 
 
 _MORE = (
@@ -55,7 +60,8 @@ def name(path: str) -> str:
 _NAMES = {"on_switches": "testbed"}
 
 
-def _wrapped(words: str, room: int) -> Iterator[str]:
+def wrapped(words: str, room: int) -> Iterator[str]:
+    """Lines of so many characters, broken between words."""
     line = ""
     for word in words.split():
         if line and len(line) + 1 + len(word) > room:

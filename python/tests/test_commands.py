@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import cli, overview
+from backwater import cli, helping, overview
 from backwater.cli import main
 from backwater.errors import Exit
 
@@ -80,14 +80,76 @@ def _cpu_seconds(code: str) -> tuple[float, str]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
 
 
-@pytest.mark.parametrize("given", ["[]", "['--help']", "['--version']"])
+#: What answers without these is quick.
+_HEAVY = {"numpy", "polars", "matplotlib", "pydantic", "cyclopts", "rich", "asyncio"}
+
+
+@pytest.mark.parametrize("given", ["[]", "['--help']", "['--version']", "['run', '--help']"])
 def test_help_answers_within_150_ms(given: str) -> None:
     code = f"import sys; from backwater.cli import main; main({given}); print(*sorted(sys.modules), file=sys.stderr)"
     # CPU time, as others may use the machine; the best of a few, as the first one fills caches.
     best, modules = min(_cpu_seconds(code) for _ in range(5))
     assert best < 0.15
-    heavy = {"numpy", "polars", "matplotlib", "pydantic", "cyclopts", "rich", "asyncio"}
-    assert not heavy & set(modules.split())
+    assert not _HEAVY & set(modules.split())
+
+
+def test_no_help_imports_what_is_slow() -> None:
+    every = [words.split() for words, _ in _listed()] + [[name] for name, _, _ in cli.GROUPS]
+    code = (
+        "import sys; from backwater.cli import main\n"
+        f"for words in {every}:\n"
+        "    assert main([*words, '--help']) == main([*words, '-h']) == 0\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    _, modules = _cpu_seconds(code)
+    assert not (_HEAVY | {"backwater.commands"}) & set(modules.split())
+
+
+def _parsed(words: str) -> Any:
+    """What the library that parses commands reads of one."""
+    app = cli.app()
+    for word in words.split():
+        app = app[word]
+    return app.assemble_argument_collection()
+
+
+@pytest.mark.parametrize(("words", "path"), _listed())
+def test_help_says_what_is_parsed(words: str, path: str) -> None:
+    page = helping.of_command(words, path, 100)
+    usage = page.splitlines()[0].replace("...", "")
+    rows = {line.strip().split("  ")[0] for line in page.splitlines() if line.startswith("  ") and line[2] != " "}
+    parsed = _parsed(words)
+    named = {name for argument in parsed for name in argument.names if name.startswith("--")}
+    # One that may be given by position is shown so.
+    named -= {name for argument in parsed if argument.index is not None for name in argument.names}
+    assert {name for row in rows for name in row.split(", ") if name.startswith("--")} == named
+    whole = " ".join(page.split())
+    for argument in parsed:
+        name = argument.names[0].lstrip("-").upper()
+        assert name in usage or argument.names[0] in named
+        assert argument.required == (f" {name} " in usage), name
+        for choice in argument.get_choices() or ():
+            assert choice in whole
+        default = argument.field_info.default
+        if isinstance(default, int | str | Path) and not isinstance(default, bool):
+            assert f"[default: {default}]" in whole
+
+
+def test_help_of_a_group_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, about, members in cli.GROUPS:
+        assert main([name, "--help"]) == Exit.OK
+        shown = capsys.readouterr().out
+        assert about in shown
+        for _, word, _ in members:
+            assert f"\n  {name} {word} " in shown
+
+
+@pytest.mark.parametrize("room", [60, 100])
+def test_lines_of_help_fit(room: int) -> None:
+    for words, path in _listed():
+        # A name or a path cannot be broken, and the usage is one line.
+        lines = helping.of_command(words, path, room).splitlines()[1:]
+        assert all(len(line) <= room or len(line.split()[-1]) > room // 3 for line in lines), words
 
 
 def test_a_bug_is_told_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,10 @@ _CAVEATS = [
     ),
     ("slow-credits", ["profile=infiniband", "switch.credits.returned=at-once", "switch.credits.buffer=8KB"]),
     ("no-marks", ["cc.kind=dctcp", "switch.detector.kind=none", "ack.every=1"]),
+    ("ramp-for-dctcp", ["cc.kind=dctcp", "switch.detector.kind=red", "ack.every=1"]),
+    ("free-telemetry", ["cc.kind=hpcc", "ack.every=1"]),
+    ("target-off", ["cc.kind=hpcc", "ack.every=1", "cc.hpcc.base-rtt=1ms"]),
+    ("target-off", ["cc.kind=swift", "ack.every=1", "cc.swift.base-target=1us", "cc.swift.hop=1us"]),
     ("host-not-guarded", ["host.drain=50Gbps", "switch.flow-control=none"]),
 ]
 

@@ -88,5 +88,84 @@ fn what_nobody_reads_or_marks_is_a_caveat() {
     let caveats = |overrides: &[&str]| validate(SMALL, overrides).unwrap().caveats().join("\n");
     says(&caveats(&["cc.swift.beta=0.5"]), &["without effect with cc.kind = \"dcqcn\": cc.{swift}"]);
     says(&caveats(&["cc.kind=dctcp", "switch.detector.kind=none"]), &["gets no marks"]);
-    assert_eq!(caveats(&["cc.kind=dctcp", "switch.detector.kind=red"]), "");
+    let step =
+        ["cc.kind=dctcp", "switch.detector.kind=red", "switch.detector.kmin=9KB", "switch.detector.kmax=9KB"];
+    assert_eq!(caveats(&step), "");
+}
+
+/// Hosts at a switch, one of them far away, one with a slow link, one with a fast one; the first sends to the second, `from` to `to`.
+fn star(from: &str, to: &str) -> String {
+    let hosts =
+        [("a", 40, "1us"), ("b", 40, "1us"), ("far", 40, "1ms"), ("slow", 10, "1us"), ("idle", 100, "1us")];
+    let link = |(host, rate, delay)| {
+        format!("  {{ a = \"{host}\", b = \"s\", rate = \"{rate}Gbps\", delay = \"{delay}\" }},\n")
+    };
+    let flow = |(name, (from, to))| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\nkind = \"flow\"\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1MB\"\n"
+        )
+    };
+    let names: Vec<String> = hosts.iter().map(|(host, ..)| format!("{host:?}")).collect();
+    let head = format!(
+        "[topology]\nkind = \"edges\"\nhosts = [{}]\nswitches = [\"s\"]\nlinks = [\n",
+        names.join(", ")
+    );
+    let links: Vec<String> = hosts.into_iter().map(link).collect();
+    let flows: Vec<String> = [("one", ("a", "b")), ("two", (from, to))].into_iter().map(flow).collect();
+    format!("{head}{}]\n{}", links.concat(), flows.concat())
+}
+
+fn caveats(text: &str, overrides: &[&str]) -> String {
+    validate(text, overrides).unwrap_or_else(|error| panic!("{error}")).caveats().join("\n")
+}
+
+/// Without what other caveats are about.
+const CLEAN: [&str; 3] = ["switch.detector.kmin=120KB", "switch.detector.kmax=120KB", "packet.header=62B"];
+
+#[test]
+fn windows_that_do_not_fit_all_flows_are_told_of() {
+    for (kind, key) in [("dctcp", "dctcp.window"), ("swift", "swift.window"), ("hpcc", "hpcc.base-rtt")] {
+        let kind = format!("cc.kind={kind}");
+        let with = |text: &str, more: &[&str]| caveats(text, &[&[kind.as_str()], &CLEAN[..], more].concat());
+        // There and back: 2 · (1 us + 1 ms), and some hundred ns of the packet and its ACK.
+        let far = with(&star("a", "far"), &[]);
+        says(&far, &[&format!("cc.{key} = \"auto\""), "round trips take 4.", "to 2.00"]);
+        assert!(!far.contains("senders have"), "{far}");
+        says(&with(&star("slow", "b"), &[]), &["senders have 10Gbps to 40Gbps", "a cc of its own"]);
+        assert!(!with(&star("b", "a"), &[]).contains("\"auto\""), "all alike");
+        // Who only receives sets no pace, whatever link it has.
+        assert!(!with(&star("b", "idle"), &[]).contains("senders have"), "idle hosts");
+    }
+    let given = [&["cc.kind=dctcp", "cc.dctcp.window=20KB"], &CLEAN[..]].concat();
+    assert!(!caveats(&star("slow", "b"), &given).contains("\"auto\""));
+}
+
+#[test]
+fn hosts_that_do_not_send_set_no_window() {
+    let window = |text: &str| match validate(text, &["cc.kind=dctcp"]).unwrap().build().pairs[0].reaction {
+        ReactionConfig::Dctcp(dctcp) => dctcp.initial,
+        _ => unreachable!(),
+    };
+    // 5 B/ns for 4 us, two packets of 1020 B (204 ns) and two ACKs of 64 B (12.8 ns): 22 168 B; the 100 Gbps of the idle host play no part.
+    assert_eq!(window(&star("b", "a")), 22_168);
+}
+
+#[test]
+fn what_hardly_works_as_its_paper_meant_is_told() {
+    let dctcp = caveats(SMALL, &["cc.kind=dctcp", "switch.detector.kind=red"]);
+    says(&dctcp, &["wants its marking", "switch.detector.kmin and switch.detector.kmax to 300KB"]);
+    assert!(!caveats(SMALL, &[&["cc.kind=dctcp"], &CLEAN[..]].concat()).contains("wants its marking"));
+    let hpcc = caveats(SMALL, &["cc.kind=hpcc"]);
+    says(&hpcc, &["telemetry takes no room", "packet.header = \"62B\" and ack.size = \"106B\""]);
+    assert!(!caveats(SMALL, &[&["cc.kind=hpcc"], &CLEAN[..]].concat()).contains("telemetry"));
+    let swift = ["cc.kind=swift", "cc.swift.base-target=1us", "cc.swift.hop=1us"];
+    says(&caveats(SMALL, &swift), &["the target of the longest path is 2us", "Raise base-target or hop"]);
+    says(
+        &caveats(SMALL, &["cc.kind=hpcc", "cc.hpcc.base-rtt=20us"]),
+        &["cc.hpcc.base-rtt = \"20us\" is far from"],
+    );
+    for kind in ["cc.kind=swift", "cc.kind=hpcc"] {
+        let said = caveats(SMALL, &[kind]);
+        assert!(!said.contains("target of the longest") && !said.contains("is far from"), "{said}");
+    }
 }

@@ -22,7 +22,8 @@
 //! | T | ps | unloaded round trip | HPCC paper §3.2 |
 //! | W at first | B | `B_NIC`·T | HPCC paper §3.2: flows start at line rate |
 //!
-//! Known deviations: W is at most `B_NIC`·T (R is at most the line's rate in the HPCC simulator, to the same effect). One packet may
+//! Known deviations: W is at most `B_NIC`·T (R is at most the line's rate in the HPCC simulator, to the same effect where all
+//! senders have one rate). One packet may
 //! always be under way, spaced by R: below that nothing would be sent that an ACK could open the window by. A flow's first ACK, with
 //! nothing to compare with, only leaves its telemetry and begins the first round trip, as in the HPCC simulator. A hop that was not on the path of the ACK before has nothing to compare with
 //! either; a path that changed in all hops leaves U alone (HPCC paper §4.1: state of another path is thrown away).

@@ -1,4 +1,5 @@
-//! DCTCP, Swift and HPCC do at each of hundreds of ACKs what an independent program (`oracle.py`, from the papers' text) does.
+//! DCTCP, Swift and HPCC do at each of hundreds of ACKs what an independent program (`oracle.py`, from the papers' text, with the deviations
+//! that each controller's file lists) does.
 use backwater_control::CodePoint;
 use backwater_control::reaction::{
     Dctcp, DctcpConfig, Feedback, Hpcc, HpccConfig, IntHop, Reaction, ReactionConfig, Swift, SwiftConfig,

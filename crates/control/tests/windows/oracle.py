@@ -1,7 +1,7 @@
-"""Traces of DCTCP, Swift and HPCC, ACK by ACK, from the text of their papers alone.
+"""Traces of DCTCP, Swift and HPCC, ACK by ACK, from the text of their papers.
 
-It knows nothing of Backwater's code: each controller is written down again from its paper (and RFC 8257 for the order of DCTCP's
-steps). `python3 oracle.py` writes dctcp.csv, swift.csv and hpcc.csv beside itself; `windows.rs` replays the left columns and
+It shares no code with Backwater: each controller is written down again from its paper (and RFC 8257 for the order of DCTCP's
+steps), with the deviations that its file in `crates/control/src/reaction` lists. `python3 oracle.py` writes dctcp.csv, swift.csv and hpcc.csv beside itself; `windows.rs` replays the left columns and
 compares with the right ones, after the `|`.
 """
 
@@ -37,7 +37,7 @@ class Flow:
 
 
 def dctcp(rng: random.Random) -> None:
-    # DCTCP paper, section 3.3, equation 1 and 2; RFC 8257, section 3.3 and 3.4
+    # DCTCP paper, section 3.1, equation 1 and 2; RFC 8257, section 3.3 and 3.4
     gain, most = 1 / 16, 400_000.0
     window, alpha = 100_000.0, 1.0
     bytes_acked = bytes_marked = 0

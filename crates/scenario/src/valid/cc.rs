@@ -146,7 +146,7 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
     let segment = measures(cc).then(|| segment(cc, settings));
     let has_window = reaction.has_window();
     if has_window {
-        windows::check(context, &reaction, place, fabric);
+        windows::check(context, cc, &reaction, place, fabric);
     }
     let every = segment.map_or(if has_window { 1 } else { ack.every }, |segment| segment.packets);
     let prompt = (has_window || segment.is_some()).then_some(settings.switch.control_priority);

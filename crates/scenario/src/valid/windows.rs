@@ -11,6 +11,8 @@ use crate::document::{Step, at};
 use crate::quantity::{Quantity, Unit};
 use crate::settings::{AutoOr, Cc, CcKind, DetectorKind, IsolationKind, Queueing, Settings, Traffic};
 
+mod caveats;
+
 /// Packets under way whose telemetry takes 4 GiB.
 const MOST_PLACES: u64 = 16 << 20;
 
@@ -18,10 +20,13 @@ const MOST_PLACES: u64 = 16 << 20;
 struct Unloaded {
     /// The longest round trip of a packet and its ACK, with their times on each wire.
     rtt: Span,
-    /// Links of that path, one way.
+    /// The shortest.
+    shortest: Span,
+    /// Links of the longest path, one way.
     links: u64,
-    /// The rate of the fastest host link.
+    /// The rate of the fastest sender, and of the slowest.
     line: Rate,
+    slowest: Rate,
 }
 
 impl Unloaded {
@@ -38,10 +43,16 @@ impl Unloaded {
             });
             (both.sum::<u64>(), path.len() as u64)
         };
-        let (rtt, links) = ends.into_iter().map(trip).max().unwrap_or((1, 1));
-        let nics = fabric.network.hosts().iter().filter_map(|&host| fabric.network.ports(host).first());
-        let line = nics.map(|port| port.rate).max().unwrap_or(Rate::from_gbps(1));
-        Self { rtt: Span::from_ps(rtt), links: links.max(1), line }
+        let trips: Vec<(u64, u64)> = ends.iter().copied().map(trip).collect();
+        let (rtt, links) = trips.iter().copied().max().unwrap_or((1, 1));
+        let shortest = trips.iter().copied().min().map_or(rtt, |(rtt, _)| rtt);
+        // A host that only receives, or nothing, sets no pace.
+        let nics =
+            ends.iter().filter_map(|&(src, _)| fabric.network.ports(src).first()).map(|port| port.rate);
+        let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
+        let slowest = nics.min().unwrap_or(line);
+        let (rtt, shortest) = (Span::from_ps(rtt), Span::from_ps(shortest));
+        Self { rtt, shortest, links: links.max(1), line, slowest }
     }
 
     /// Bandwidth-delay product, a packet at least.
@@ -120,6 +131,7 @@ pub(super) fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> React
 /// Reports what a `[cc]` with a window at `place` cannot work with.
 pub(super) fn check(
     context: &mut Context<'_>,
+    cc: &Cc,
     reaction: &ReactionConfig,
     place: &[Step],
     fabric: &Fabric<'_>,
@@ -154,6 +166,7 @@ pub(super) fn check(
         );
         context.caveats.push(caveat);
     }
+    caveats::note(context, cc, reaction, place, fabric);
     if let ReactionConfig::Hpcc(config) = reaction {
         telemetry(context, config, place, fabric);
     }

@@ -13,6 +13,7 @@ from backwater import ScenarioError, _core, explaining, paper_figure
 from backwater.cli import main
 from backwater.errors import MEANS, Exit, UsageError
 from backwater.explaining import codes
+from backwater.sweeping.measured import MEASURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -317,3 +318,14 @@ def test_without_a_word_it_says_what_kinds_there_are(capsys: pytest.CaptureFixtu
     data = json.loads(capsys.readouterr().out)
     assert "flows.slowdown" in data["column"]
     assert data["error"] == [code.id for code in codes.codes() if code.kind == "error"]
+
+
+def test_measures_of_sweeps_and_formats_of_other_tools_are_known() -> None:
+    for name, measure in MEASURES.items():
+        assert measure.meaning in [entry.summary for entry in explaining.find(name)], name
+    for name in ("goal", "htsim", "chakra", "vef"):
+        assert f"`backwater import {name} " in explaining.find(name)[0].summary
+
+
+def test_words_may_stand_apart() -> None:
+    assert explaining.find("exit codes") == explaining.find("exit-codes") != []

@@ -43,9 +43,9 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every word there is. What a short word means first comes first."""
-    from backwater.explaining import algorithms, codes, columns, keys, papers, terms
+    from backwater.explaining import algorithms, codes, columns, keys, measures, papers, terms
 
-    kinds = (codes, terms, algorithms, columns, keys, papers)
+    kinds = (codes, terms, algorithms, columns, keys, measures, papers)
     return tuple(entry for kind in kinds for entry in kind.entries())
 
 
@@ -74,8 +74,8 @@ def nearest(word: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """As words are compared: without case, quotes and brackets; underscores are hyphens."""
-    return word.strip().strip("[]`'\"").lower().replace("_", "-")
+    """As words are compared: without case, quotes and brackets; underscores and spaces are hyphens."""
+    return "-".join(word.strip().strip("[]`'\"").lower().replace("_", "-").split())
 
 
 def _ending(wanted: str) -> list[Entry]:

@@ -33,7 +33,7 @@ file = "topology.txt"
 
 [cc]
 kind = "none"            # hosts send as fast as PFC lets them; "dcqcn" slows down those whose packets are marked
-
+{min_rate}
 [switch]
 # {buffer_why}
 buffer = "{buffer}KB"
@@ -64,6 +64,8 @@ _PORTS = 4
 #: What the ports of a switch share beside headroom and reserves: little, so that flows of a megabyte show what PFC
 #: does. Switches that one can buy share 16 to 64 MB.
 _SHARED_KB = 2000
+#: `cc.min-rate` of the profile.
+_MIN_RATE_BPS = 1e9
 #: The network alone is looked at first: nothing of traffic or switches may keep what is wrong with it from being told.
 _ALONE = """\
 profile = "hpcc-ns3"
@@ -72,6 +74,8 @@ kind = "hpcc"
 file = {file}
 [switch]
 flow-control = "none"
+[cc]
+min-rate = "1Kbps"
 [[traffic]]
 name = "none"
 kind = "poisson"
@@ -123,6 +127,7 @@ def begin(out: Path, topology: Path | None, flows: Path | None) -> Imported:
         results=f"results/{Scenario('', str(file), out).name}-s1",
         origin=f"{needs.origin.normalize():f}",
         sample=_sample_us(needs.takes_us),
+        min_rate=_min_rate(net),
         **_memory(net, needs.priorities),
     )
     count = len([line for line in listed.splitlines() if line.strip()]) - 1
@@ -204,6 +209,14 @@ def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
     }
 
 
+def _min_rate(net: _Network) -> str:
+    """The least rate of senders where the slowest link is below that of the profile: the same part of it."""
+    if net.slowest_bps >= _MIN_RATE_BPS:
+        return ""
+    told = f"{max(1000, int(net.slowest_bps / 100))}bps"
+    return f'min-rate = "{told}"   # a hundredth of the slowest link, as the profile has it of 100 Gbps\n'
+
+
 def _bps(word: str) -> float:
     for ending, factor in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6), ("Kbps", 1e3), ("bps", 1.0)):
         if word.endswith(ending):
@@ -219,23 +232,37 @@ def _needs(text: str, slowest_bps: float, origin: str) -> _Flows:
         words = line.split()
         if not words:
             continue
-        try:
-            _, dst, priority, _, size, start = words
-            to[dst] += int(size)
-            priorities.add(priority)
-            starts.append(Decimal(start))
-        except (ValueError, InvalidOperation):
-            starts.append(Decimal("NaN"))
-        if not starts[-1].is_finite() or not 0 <= starts[-1] < 10**6:
+        wrong = _wrong_of(words)
+        if wrong:
             raise UsageError(
-                f"{origin}: line {number}: {line.strip()[:60]!r} is no flow `src dst priority dport bytes start_s`"
+                f"{origin}: line {number}: {wrong}\n  = help: a flow is `src dst priority dport bytes start_s`, such "
+                "as `0 5 3 100 1000000 0.00001`: one megabyte from host 0 to host 5, from 10 us on"
             )
+        _, dst, priority, _, size, start = words
+        to[dst] += int(size)
+        priorities.add(priority)
+        starts.append(Decimal(start))
     if not starts:
         raise UsageError(
             f"{origin} has no flows: a line with their number, then `src dst priority dport bytes start_s`"
         )
     longest_us = max(to.values()) * 8e6 / slowest_bps
     return _Flows(min(starts), longest_us + float(max(starts) - min(starts)) * 1e6, len(priorities))
+
+
+def _wrong_of(words: list[str]) -> str:
+    """What is wrong with a line of flows, as far as is needed here; the reader of scenarios looks at the rest."""
+    if len(words) != 6:
+        return f"{' '.join(words)[:60]!r} has {len(words)} words, expected 6"
+    if not words[4].isascii() or not words[4].isdecimal():
+        return f"{words[4][:40]!r} is not a whole number of bytes"
+    try:
+        start = Decimal(words[5])
+    except InvalidOperation:
+        start = Decimal("NaN")
+    if not start.is_finite() or not 0 <= start < 10**6:
+        return f"the start {words[5][:40]!r} is not a number of seconds from 0 to 999999"
+    return ""
 
 
 def _sample_us(takes_us: float) -> int:

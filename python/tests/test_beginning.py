@@ -40,7 +40,11 @@ def test_the_example_is_a_fat_tree() -> None:
 
 def test_the_example_shows_a_congestion_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "mine", "--json"]) == Exit.OK
-    assert json.loads(capsys.readouterr().out) == {"scenario": "mine/scenario.toml", "holds": "16 hosts, 15 flows"}
+    assert json.loads(capsys.readouterr().out) == {
+        "scenario": "mine/scenario.toml",
+        "holds": "16 hosts, 15 flows",
+        "notes": [],
+    }
     assert main(["run", "mine/scenario.toml", "--html"]) == Exit.OK
     page = (tmp_path / "results" / "mine-s1" / "view.html").read_text(encoding="utf-8")
     assert len(page) > 50_000
@@ -124,6 +128,21 @@ def test_two_hosts_with_flows_of_their_own_are_a_network(tmp_path: Path) -> None
     assert begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").holds == "2 hosts, 1 flow"
 
 
+def test_slow_links_have_a_least_rate_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text(_tor(4, "100Mbps", "1us", "1Gbps 1us 0"))
+    assert main(["init", "slow", "--topology", "net.txt"]) == Exit.OK
+    assert 'min-rate = "1000000bps"' in (tmp_path / "slow/scenario.toml").read_text()
+    assert main(["run", "slow/scenario.toml", "--set", "cc.kind=dcqcn"]) == Exit.OK
+
+
+def test_routes_that_can_deadlock_are_told_before_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.txt").write_text(RING)
+    # Each host sends two switches on, all the same way round or back: the circle is closed one way at least.
+    (tmp_path / "flows.txt").write_text("4\n" + "".join(f"{h} {(h + 2) % 4} 3 100 1000 0\n" for h in range(4)))
+    assert main(["init", "ring", "--topology", "net.txt", "--flows", "flows.txt"]) == Exit.OK
+    assert "note: priority 3 can deadlock: the routes form a cyclic buffer dependency" in capsys.readouterr().err
+
+
 def test_a_second_project_leaves_the_results_of_the_first_alone(tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert main(["init", name]) == Exit.OK
@@ -172,8 +191,10 @@ def test_a_network_of_ones_own_gets_an_incast(tmp_path: Path) -> None:
         (NET.replace("6 2 5", "6 2 9"), FLOWS, "net.txt, line 7: the file ends after 5 of the"),
         (NET, "", "flows.txt is empty"),
         (NET, "0\n", "flows.txt has no flows"),
-        (NET, "1\n0 2 3 100 many 2.0\n", "flows.txt: line 2: '0 2 3 100 many 2.0' is no flow"),
-        (NET, "1\n0 2 3 100 1000 nan\n", "flows.txt: line 2"),
+        (NET, "1\n0 2 3 100 many 2.0\n", "flows.txt: line 2: 'many' is not a whole number of bytes"),
+        (NET, "1\n0 2 3 100 1000\n", "flows.txt: line 2: '0 2 3 100 1000' has 5 words, expected 6"),
+        (NET, "1\n0 2 3 100 1000 nan\n", "flows.txt: line 2: the start 'nan' is not a number of seconds from 0 to"),
+        (NET, "1\n0 2 3 100 1000 2,0\n", "flows.txt: line 2: the start '2,0' is not a number of seconds from 0 to"),
         (NET, "1\n0 77 3 100 1000 2.0\n", "flows.txt"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +39,9 @@ def init(
     begun = begin(folder, topology, flows)
     scenario = write(begun, folder, "the folder")
     if json_:
-        print(json.dumps({"scenario": str(scenario), "holds": begun.holds}, indent=2))
+        print(json.dumps({"scenario": str(scenario), "holds": begun.holds, "notes": begun.notes}, indent=2))
         return
     print(f"{scenario}: {begun.holds}")
+    for note in begun.notes:
+        print(f"note: {note}", file=sys.stderr)
     print(f"next: backwater run {scenario} --html")

@@ -6,6 +6,7 @@ anything in the input is wrong. What means something else here is a note.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
@@ -50,6 +51,12 @@ def read_text(file: Path, what: str) -> str:
         raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
 
 
+def caveats(text: str, base: Path) -> list[str]:
+    """What a scenario's run will have to be read with, such as routes that can deadlock."""
+    told: list[str] = json.loads(_core.outlook(text, "scenario.toml", str(base), []))["caveats"]
+    return told
+
+
 def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:
     """A scenario with all defaults; raises UsageError without the place in a file that nobody has written yet."""
     try:
@@ -65,7 +72,8 @@ def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:
 def write(imported: Imported, out: Path, named: str = "--out") -> Path:
     """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty.
 
-    `named` is what messages call it. Raises UsageError for what would not run.
+    `named` is what messages call it. Raises UsageError for what would not run; what a run will have to be read with
+    becomes a note.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{named} {out} exists and is not an empty folder; name another one")
@@ -78,6 +86,7 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
         for name, text in imported.files.items():
             (made / name).write_text(text, encoding="utf-8")
         resolve(imported.files["scenario.toml"], made, imported.sources)
+        imported.notes += caveats(imported.files["scenario.toml"], made)
         made.chmod(0o755)
         if out.exists():
             out.rmdir()

@@ -25,6 +25,24 @@ test("a leaf-spine has its hosts below, its leaves above them, its spines on top
   expect(x("spine0")).toBeLessThan(x("spine1"));
 });
 
+test("switches in a ring stand in a ring, and no link lies on a switch", () => {
+  const links: [string, string][] = [];
+  for (let i = 0; i < 6; i++) links.push([`h${i}`, `s${i}`], [`s${i}`, `s${(i + 1) % 6}`]);
+  const { placed, x, y } = named(links);
+  expect(placed.kind).toBe("ring");
+  const at = (i: number) => [x(`s${i % 6}`) - 0.5, y(`s${i % 6}`) - 0.5];
+  // One after the other around the middle, all the same way.
+  const turns = Array.from({ length: 6 }, (_, i) => Math.sign(at(i)[0] * at(i + 1)[1] - at(i)[1] * at(i + 1)[0]));
+  expect(new Set(turns).size).toBe(1);
+  for (let i = 0; i < 6; i++) expect(Math.hypot(...at(i))).toBeCloseTo(Math.hypot(...at(0)), 6);
+});
+
+test("a chain of switches stands in a row", () => {
+  const { placed, y } = named([["h0", "a"], ["a", "b"], ["h1", "b"], ["b", "c"], ["h2", "c"]]);
+  expect(placed.kind).toBe("tiers");
+  expect(new Set(["a", "b", "c"].map(y)).size).toBe(1);
+});
+
 test("no two nodes of a fat tree stand on each other, and all are in the picture", () => {
   const links: [string, string][] = [];
   const k = 10;

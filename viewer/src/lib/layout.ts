@@ -62,6 +62,8 @@ export function layout(run: Pick<Run, "header" | "ports" | "node" | "peer" | "dr
   const joins = switches.flatMap((node) => found.near[node].filter((peer) => tier[peer] > 0).map((peer) => [node, peer]));
   const within = joins.filter(([a, b]) => tier[a] === tier[b]).length;
   const widest = Math.max(0, ...switches.map((node) => found.near[node].filter((peer) => tier[peer] > 0).length));
+  const turn = within * 2 > joins.length && widest === 2 ? closed(found.near, tier, switches) : [];
+  if (turn.length > 2) return ring(found, tier, switches, switches.map((node) => [0, turn.indexOf(node)]));
   // A chain has a picture by tiers, too.
   if (within * 2 <= joins.length || widest <= 2) return byTiers(found, tier, switches);
   const at = told ? switches.map((node) => told.at[node]) : [];
@@ -69,6 +71,19 @@ export function layout(run: Pick<Run, "header" | "ports" | "node" | "peer" | "dr
   const placed = dimensions > 0 && at.every((place) => place.length === dimensions);
   if (placed && run.header.facts.topology === "dragonfly") return ring(found, tier, switches, at);
   return grid(placed && dimensions > 1 ? cells(at) : places(switches.map((node) => nodes[node])), found, tier, switches);
+}
+
+/** The switches in the order of the one ring that they form; empty if they form none. */
+function closed(near: number[][], tier: Int32Array, switches: number[]): number[] {
+  const beside = (node: number) => [...new Set(near[node].filter((peer) => tier[peer] > 0))];
+  if (switches.some((node) => beside(node).length !== 2)) return [];
+  const order = [switches[0]];
+  for (let next: number | undefined = beside(switches[0])[0]; next !== undefined && next !== switches[0]; ) {
+    const before = order[order.length - 1];
+    order.push(next);
+    next = beside(next).find((peer) => peer !== before);
+  }
+  return order.length === switches.length ? order : [];
 }
 
 function byTiers({ count, near }: Graph, tier: Int32Array, switches: number[]): Layout {
@@ -180,7 +195,8 @@ function grid(place: [number, number][], { count, near }: Graph, tier: Int32Arra
 function ring({ count, near }: Graph, tier: Int32Array, switches: number[], at: number[][]): Layout {
   const order = switches.map((node, i) => ({ node, at: at[i] })).sort((a, b) => a.at[0] - b.at[0] || a.at[1] - b.at[1]);
   const groups = 1 + Math.max(...at.map(([group]) => group));
-  const slots = order.length + groups * 1.5;
+  // Between groups there is room; a single one goes all the way round.
+  const slots = order.length + (groups > 1 ? groups * 1.5 : 0);
   const x = new Float64Array(count).fill(0.5);
   const y = new Float64Array(count).fill(0.5);
   const put = (node: number, turn: number, radius: number) => {

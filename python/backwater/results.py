@@ -84,6 +84,24 @@ class StoredTable:
         return self._frame.collect().__arrow_c_stream__(requested_schema)
 
 
+#: What records a table that a run lacks, as it is written after ``--set``.
+RECORDED_BY = {
+    "pauses": "probe.pauses=true",
+    "states": "probe.states=true",
+    "marks": "probe.marks=true",
+    "drops": "probe.drops=true",
+    "samples": "probe.sample=10us",
+    "rates": "probe.sample=10us --set 'probe.rates=[\"TRAFFIC\"]' (the name of a traffic entry)",
+    "holds": "probe.blame=true",
+    "crowds": "probe.blame=true",
+    "waits": "probe.blame=true",
+    "delivered": "probe.sample=10us --set probe.delivered=true",
+    "isolation": "probe.isolation=true",
+    "frames": "'probe.frames=[\"PORT\"]' (such as leaf0->h0)",
+    "throttle_states": "probe.throttle-states=true",
+}
+
+
 class Results:
     """One finished (or interrupted) run.
 
@@ -142,7 +160,8 @@ class Results:
 
         if name not in self.tables:
             known = ", ".join(self.tables) or "none"
-            raise UsageError(f"{self.folder} has no table {name!r} (it has {known}); see [probe] in the scenario")
+            how = f"--set {RECORDED_BY[name]} records it" if name in RECORDED_BY else "see [probe] in the scenario"
+            raise UsageError(f"{self.folder} has no table {name!r} (it has {known}); {how}")
         return pl.scan_parquet(self.file(name))
 
     def file(self, name: str) -> Path:

@@ -9,11 +9,13 @@ import backwater
 import numpy as np
 import polars as pl
 import pytest
+from backwater.blame import report
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.view import network, spans, truth
 from backwater.view.collect import packed
 from backwater.view.encode import Columns, pack
+from backwater.view.page import differences
 from view_reader import Shown, read
 
 if TYPE_CHECKING:
@@ -222,3 +224,61 @@ def _copy(results: Results, folder: Path, **changes: object) -> None:
     for file in results.folder.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "run.json").write_text(json.dumps(results.meta | changes), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def two_lanes(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A port that is a root on both of its virtual lanes."""
+    out = tmp_path_factory.mktemp("lanes")
+    return backwater.run("scenarios/virtual-lanes.toml", out=out, overrides=["run.until=500us"])
+
+
+def test_a_port_that_is_a_root_on_two_lanes_is_listed_once_with_what_both_did(two_lanes: Results) -> None:
+    blame = two_lanes.blame()
+    lanes = blame.roots.filter(pl.col("root_port").str.starts_with("leaf0->h0"))
+    assert lanes.height == 2
+    found = read(packed(two_lanes))
+    ports = found.columns["roots.port"]
+    assert len(set(ports)) == len(ports)
+    (row,) = (row for row in found.table("roots") if found.label(row["port"]) == "leaf0->h0")
+    assert row["weighted_us"] == pytest.approx(sum(lanes["weighted_ps"].to_list()) / 1e6)
+    # The lanes are long at the same time: together the port was a root for no longer than the run took.
+    assert max(lanes["crowd_ps"].to_list()) / 1e6 <= row["crowd_us"] <= 500
+    # Two flows in each lane; their shares are those of the port.
+    fed = [row for row in found.table("feeding") if found.label(row["root"]) == "leaf0->h0"]
+    assert sorted(row["flow"] for row in fed) == [0, 1, 2, 3]
+    assert sum(row["share"] for row in fed) == pytest.approx(1, abs=1e-5)
+    for table, key in (("feeding", ("root", "flow")), ("waits", ("flow", "port"))):
+        rows = [tuple(row[name] for name in key) for row in found.table(table)]
+        assert len(set(rows)) == len(rows)
+
+
+def test_the_page_lists_the_roots_that_blame_lists_and_says_of_the_others_how_many_there_are(isolated: Blame) -> None:
+    listed = report.shown_roots(isolated)
+    found = read(packed(isolated.results))
+    assert [name.split()[-1] for name in listed["root_port"]] == [found.label(p) for p in found.columns["roots.port"]]
+    assert found.header["rest"] == list(report.left_out(isolated, listed))
+
+
+def test_a_run_without_a_pause_opens_when_most_flows_are_under_way(tmp_path: Path) -> None:
+    text = _QUIET.replace('start = "1ms"', 'start = "10us"').replace('size = "1KB"', 'size = "20KB"')
+    file = tmp_path / "early.toml"
+    file.write_text(text)
+    probes = [f"probe.{name}=false" for name in ("pauses", "marks", "blame")]
+    found = read(packed(backwater.run(file, out=tmp_path / "out", overrides=probes)))
+    assert found.header["opening"]["why"] == "flows"
+    flows = found.table("flows")
+    now = found.header["opening"]["time_ps"] / found.header["tick_ps"]
+    assert all(row["start"] <= now <= (row["finish"] if row["finish"] >= 0 else now) for row in flows)
+
+
+def test_two_runs_side_by_side_are_titled_by_what_differs(tmp_path: Path) -> None:
+    file = tmp_path / "quiet.toml"
+    file.write_text(_QUIET)
+    plain = backwater.run(file, out=tmp_path / "plain")
+    sprayed = backwater.run(file, out=tmp_path / "sprayed", overrides=["switch.load-balancing=spray"])
+    other = backwater.run(file, out=tmp_path / "other", overrides=["switch.detector.kind=none", "cc.kind=none"])
+    assert differences([plain, sprayed]) == ["switch.load-balancing ecmp", "switch.load-balancing spray"]
+    # What the words of the head tell already is not told again.
+    assert differences([plain, other]) == ["", ""]
+    assert differences([plain]) == [""]

@@ -33,6 +33,18 @@ export function run(name: string, scenario: string, ...overrides: string[]): str
   return join(out, readdirSync(out)[0]);
 }
 
+/** Every page that a scenario of the repository makes, one for each of its schemes, by its folder's name. */
+export function every(scenario: string, ...overrides: string[]): [name: string, address: string][] {
+  const out = join(work, `every-${scenario}`);
+  backwater("run", join("scenarios", scenario), "--json", "--html", "--out", out, ...set(...overrides));
+  return readdirSync(out, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => [name, `file://${join(out, name, "view.html")}`]);
+}
+
+/** The scenarios of the repository. */
+export const scenarios = readdirSync(join(repository, "scenarios")).filter((name) => name.endsWith(".toml"));
+
 /** Runs the text of a scenario. */
 export function runText(name: string, text: string, ...overrides: string[]): string {
   const file = join(work, `${name}.toml`);

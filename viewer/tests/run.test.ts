@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { roles } from "../src/lib/roles";
 import { State } from "../src/lib/run";
+import { search } from "../src/lib/search";
 import { run } from "./scene";
 
 // a - s - b; ports: 0 a->s, 1 s->a, 2 s->b, 3 b->s. The run has 1 000 000 ticks of 1 ns.
@@ -111,7 +112,21 @@ test("culprits feed the root and are under way; victims wait in its tree and do 
 
 test("closed gates over time are a mean of each part", () => {
   const found = run(links, { "gates.port": [0, 2], "gates.start": [0, 250_000], "gates.length": [500_000, 500_000] });
-  expect([...found.closedOverTime(4, 1_000_000)]).toEqual([1, 2, 1, 0]);
+  expect([...found.activity(4, 1_000_000)]).toEqual([1, 2, 1, 0]);
+});
+
+test("where no gate ever closes, flows under way are what was going on, and the page opens where most are", () => {
+  const columns = { "flows.flow": [0, 1, 2], "flows.start": [0, 250_000, -1], "flows.finish": [500_000, -1, -1] };
+  const found = run(links, columns);
+  expect([...found.activity(4, 1_000_000)]).toEqual([1, 2, 1, 1]);
+  expect(found.busiest()).toBeGreaterThan(250_000);
+  expect(found.busiest()).toBeLessThan(500_000);
+});
+
+test("a search lists the port with the longest queue first, of equal ones the one that sent most", () => {
+  const columns = { "ports.peak_queue_bytes": [0, 10, 90, 10], "ports.sent_bytes": [9, 5, 1, 7] };
+  const found = run(links, columns);
+  expect(search(found, "s").ports.map((port) => found.label(port))).toEqual(["s->b", "b->s", "s->a", "a->s"]);
 });
 
 test("an empty run has nothing and breaks nothing", () => {

@@ -45,7 +45,7 @@ def report(blame: Blame, limit: int) -> Iterator[Table | str]:
         yield "no root: no queue was above K while its port was not held, and no port held another back"
     else:
         yield _roots(worthy, limit)
-    yield from _left_out(blame, worthy)
+    yield from left_out(blame, worthy)
     found = blame.branches.filter(pl.col("root").is_in(roots["root"].to_list()))
     if found.height:
         yield _branches(found, roots, limit)
@@ -64,7 +64,8 @@ def shown_roots(blame: Blame) -> pl.DataFrame:
     return blame.roots.filter((pl.col("crowd_ps") > 0) | (pl.col("weighted_ps") >= _WORTH * total))
 
 
-def _left_out(blame: Blame, shown: pl.DataFrame) -> Iterator[str]:
+def left_out(blame: Blame, shown: pl.DataFrame) -> Iterator[str]:
+    """Sentences on the roots that are not shown, and on OFF time that has none."""
     others = blame.roots.filter(~pl.col("root").is_in(shown["root"].to_list()))
     if others.height:
         time = quantity.time(int(others["weighted_ps"].sum()))

@@ -12,6 +12,7 @@ import backwater
 from backwater.blame import NEEDED, Blame
 from backwater.blame.tables import cut, read
 from backwater.blame.tables import setting as setting_of
+from backwater.results import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
 
@@ -28,13 +29,13 @@ MOST_SPANS = 300_000
 #: What a detector says, by number; `judging` is a released port whose verdict is open.
 STATES = ("non-congestion", "congestion", "undetermined", "judging")
 
-#: What the page lacks without a table, and the setting that would have it.
+#: What the page lacks without a table.
 _MISSING = (
-    ("pauses", "probe.pauses=true", "when ports were paused"),
-    ("states", "probe.states=true", "what the detectors said"),
-    ("marks", "probe.marks=true", "which packets were marked"),
-    ("holds", "probe.blame=true", "congestion trees, culprits and victims"),
-    ("samples", "probe.sample=10us", "queues between the events that tell them"),
+    ("pauses", "when ports were paused"),
+    ("states", "what the detectors said"),
+    ("marks", "which packets were marked"),
+    ("holds", "congestion trees, culprits and victims"),
+    ("samples", "queues between the events that tell them"),
 )
 
 
@@ -47,6 +48,8 @@ class _Run:
     end_ps: int
     columns: Columns = field(default_factory=Columns)
     notes: list[str] = field(default_factory=list)
+    #: On roots that are not listed.
+    rest: list[str] = field(default_factory=list)
 
     def spans(self, table: str, frame: pl.DataFrame, others: tuple[str, ...] = ()) -> None:
         """Add intervals of ports, thinned if they are too many."""
@@ -56,8 +59,8 @@ class _Run:
         spans.add(self.columns, table, kept.sort("port", "start"), self.tick_ps, others)
 
 
-def packed(results: Results) -> bytes:
-    """The run as the page wants it."""
+def packed(results: Results, title: str = "") -> bytes:
+    """The run as the page wants it; `title` says what it is beside another run."""
     end_ps = max(1, int(results.meta["sim_time_ps"]))
     run = _Run(results, TICK_PS * (1 + end_ps // (TICK_PS * _MOST_TICKS)), end_ps)
     blame = _blame(run)
@@ -76,10 +79,11 @@ def packed(results: Results) -> bytes:
     series.add_rates(run.columns, results, run.tick_ps)
     listed, total = flows.chosen(results, blame)
     traffic = flows.add(run.columns, listed, blame, run.tick_ps)
-    opening = _add_truth(run, fabric, blame, listed)
+    opening = _add_truth(run, fabric, blame, listed, points)
     header = {
         "backwater": str(results.meta.get("version", backwater.__version__)),
         "name": results.folder.absolute().name,
+        "title": title,
         "digest": results.digest,
         "complete": results.complete,
         "end_ps": end_ps,
@@ -97,6 +101,7 @@ def packed(results: Results) -> bytes:
         "queues": source,
         "flows": total,
         "opening": opening,
+        "rest": run.rest,
         "missing": _missing(results),
         "notes": [*run.notes, *(str(caveat) for caveat in results.meta["caveats"])],
     }
@@ -114,8 +119,12 @@ def _blame(run: _Run) -> Blame | None:
 def _missing(results: Results) -> list[dict[str, str]]:
     """What is not there, and what to set to have it."""
     return [
-        {"table": table, "setting": setting_of(results, "blame") if table == "holds" else setting, "lost": lost}
-        for table, setting, lost in _MISSING
+        {
+            "table": table,
+            "setting": setting_of(results, "blame") if table == "holds" else RECORDED_BY[table],
+            "lost": lost,
+        }
+        for table, lost in _MISSING
         if not results.has(table)
     ]
 
@@ -152,10 +161,12 @@ def _add_states(run: _Run, fabric: Network) -> None:
     run.spans("states", frame.select("port", "start", "end", "state"), ("state",))
 
 
-def _add_truth(run: _Run, fabric: Network, blame: Blame | None, listed: pl.DataFrame) -> dict[str, Any]:
+def _add_truth(
+    run: _Run, fabric: Network, blame: Blame | None, listed: pl.DataFrame, points: pl.DataFrame
+) -> dict[str, Any]:
     """Trees, long queues, held periods; returns the moment at which the page opens."""
     if blame is None:
-        return _busiest(run)
+        return _busiest(run, points)
     crowd = blame.crowding.select("queue", "is_held", start="start_ps", end="end_ps").unique()
     placed = crowd.with_columns(pl.Series("port", fabric.of_queues(crowd["queue"]))).filter(pl.col("port") >= 0)
     long = spans.merged(placed.with_columns(held=pl.col("is_held").cast(pl.Int64)), ["port", "held"])
@@ -164,23 +175,30 @@ def _add_truth(run: _Run, fabric: Network, blame: Blame | None, listed: pl.DataF
     held = held.with_columns(pl.Series("port", fabric.of_queues(held["queue"]))).filter(pl.col("port") >= 0)
     run.spans("held", spans.merged(held.select("port", "start", "end"), ["port"]))
     run.spans("trees", truth.trees(blame, fabric).select("port", "start", "end", "root", "depth"), ("root", "depth"))
-    truth.add_roots(run.columns, blame, fabric)
+    run.rest += truth.add_roots(run.columns, blame, fabric)
     truth.add_waits(run.columns, blame, fabric, listed, run.tick_ps)
     best = truth.largest(blame, fabric)
-    return _busiest(run) if best is None else {"root": best[0], "time_ps": best[1], "ports": best[2], "why": "tree"}
+    return (
+        _busiest(run, points)
+        if best is None
+        else {"root": best[0], "time_ps": best[1], "ports": best[2], "why": "tree"}
+    )
 
 
-def _busiest(run: _Run) -> dict[str, Any]:
-    """Without a tree: when most gates were closed; without any of those, when most bytes waited; else the middle."""
+def _busiest(run: _Run, points: pl.DataFrame) -> dict[str, Any]:
+    """Without a tree: when most gates were closed; else when most bytes waited, or most flows were under way."""
     results, middle = run.results, run.end_ps // 2
     if results.has("pauses") and results.tables["pauses"]["rows"]:
         found = read(results, "pauses", ["time_ps", "paused"])
         closed, opened = (found.filter(pl.col("paused") == flag)["time_ps"].to_numpy() for flag in (True, False))
         time, _ = truth.most_at_once(closed, np.concatenate([opened, [run.end_ps] * max(0, len(closed) - len(opened))]))
         return {"root": -1, "time_ps": time, "why": "pauses"}
-    if results.has("samples") and results.tables["samples"]["rows"]:
-        found = read(results, "samples", ["time_ps", "queue_bytes"])
-        together = found.group_by("time_ps").agg(pl.col("queue_bytes").sum()).sort("queue_bytes", "time_ps")
-        if together["queue_bytes"][-1]:
-            return {"root": -1, "time_ps": int(together["time_ps"][-1]), "why": "queues"}
+    together = points.group_by("time").agg(pl.col("bytes").sum()).sort("bytes", "time")
+    if together.height and together["bytes"][-1]:
+        return {"root": -1, "time_ps": int(together["time"][-1]), "why": "queues"}
+    started = read(results, "flows", ["start_ps", "finish_ps"]).filter(pl.col("start_ps") < run.end_ps)
+    if started.height:
+        ends = started["finish_ps"].fill_null(run.end_ps)
+        time, _ = truth.most_at_once(started["start_ps"].cast(pl.Int64).to_numpy(), ends.cast(pl.Int64).to_numpy())
+        return {"root": -1, "time_ps": time, "why": "flows"}
     return {"root": -1, "time_ps": middle, "why": "middle"}

@@ -21,6 +21,8 @@ PLACE = "<!--backwater-runs-->"
 _TITLE = "<title>Backwater</title>"
 #: A page shows one run, or two side by side.
 MOST_RUNS = 2
+#: So many settings in which two runs differ fit into their titles.
+_MOST_DIFFERENCES = 2
 
 
 class View:
@@ -44,7 +46,9 @@ class View:
         if template.count(PLACE) != 1 or _TITLE not in template:
             raise UsageError("the page of the viewer is damaged; install Backwater again, or run make viewer")
         title = " | ".join(run.folder.absolute().name for run in self.runs)
-        data = "\n".join(element(packed(run)) for run in self.runs)
+        data = "\n".join(
+            element(packed(run, words)) for run, words in zip(self.runs, differences(self.runs), strict=True)
+        )
         return template.replace(_TITLE, f"<title>{html.escape(title)} · Backwater</title>", 1).replace(PLACE, data, 1)
 
     def write(self, file: str | Path) -> Path:
@@ -69,6 +73,32 @@ class View:
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="{html.escape(repr(self), quote=True)}" '
             'style="width:100%;height:720px;border:0"></iframe>'
         )
+
+
+def differences(runs: Sequence[Results]) -> list[str]:
+    """What tells each of two runs from the other, where the words of the page's head are the same for both."""
+    from backwater import differing
+    from backwater.view import network
+
+    told = ("run", "probe", "scheme")
+    if len(runs) < MOST_RUNS:
+        return [""] * len(runs)
+    kinds = [{name: value for name, value in network.facts(run).items() if name != "seed"} for run in runs]
+    if kinds[0] != kinds[1]:
+        return ["", ""]
+    found = [
+        (key, pair)
+        for key, *pair in differing.settings(runs[0].meta["scenario"], runs[1].meta["scenario"])
+        if key.partition(".")[0] not in told
+    ]
+    if runs[0].meta["seed"] != runs[1].meta["seed"]:
+        found.append(("seed", [run.meta["seed"] for run in runs]))
+    more = f" and {len(found) - _MOST_DIFFERENCES} more settings" if len(found) > _MOST_DIFFERENCES else ""
+    return [
+        ", ".join(f"{key} {'unset' if pair[side] is None else pair[side]}" for key, pair in found[:_MOST_DIFFERENCES])
+        + more
+        for side in range(MOST_RUNS)
+    ]
 
 
 def find(folders: Sequence[Path]) -> list[Results]:

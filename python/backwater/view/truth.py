@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from backwater.blame.losses import SOURCE, WAITS
+from backwater.blame.report import left_out, shown_roots
 from backwater.blame.tables import latest
 from backwater.view.spans import merged
 
@@ -75,18 +76,39 @@ def most_at_once(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[in
     return int((int(times[peak]) + int(until)) // 2), int(count[peak])
 
 
-def add_roots(columns: Columns, blame: Blame, network: Network) -> None:
-    """The list of roots, the worst first, and the flows that fed each."""
-    roots = blame.roots
-    columns.add("roots.port", network.of_queues(roots["root"]))
+def add_roots(columns: Columns, blame: Blame, network: Network) -> list[str]:
+    """The roots that matter, the worst first, and the flows that fed each; returns sentences on what is left out.
+
+    A root is a port here, all its lanes together: what each of them held back is summed, what they share counts once.
+    """
+    worthy = shown_roots(blame)
+    lanes = worthy.with_columns(pl.Series("port", network.of_queues(worthy["root"])))
+    known = lanes.filter(pl.col("port") >= 0).select("root", "port")
+    branches = blame.branches.join(known, on="root")
+    trees = (
+        branches.with_columns(pl.Series("branch", network.of_queues(branches["queue"])))
+        .group_by("port")
+        .agg(branches=pl.col("branch").n_unique(), depth=pl.col("depth").max())
+    )
+    fed = blame.feeding.join(known, on="root").group_by("port", "flow").agg(pl.col("sent_bytes").sum())
+    fed = fed.with_columns(share=pl.col("sent_bytes") / pl.col("sent_bytes").sum().over("port"))
+    long = blame.crowding.filter(~pl.col("is_held")).join(known, left_on="queue", right_on="root")
+    spans = merged(long.select("port", start="start_ps", end="end_ps"), ["port"])
+    crowded = spans.group_by("port").agg(crowd_ps=(pl.col("end") - pl.col("start")).sum())
+    roots = lanes.filter(pl.col("port") >= 0).group_by("port").agg(pl.col("weighted_ps").sum())
+    for part in (trees, crowded, fed.group_by("port").agg(flows=pl.len())):
+        roots = roots.join(part, on="port", how="left")
+    roots = roots.fill_null(0).sort("weighted_ps", "crowd_ps", "port", descending=[True, True, False])
+    columns.add("roots.port", roots["port"].cast(pl.Int64).to_numpy())
     for name in ("branches", "depth", "flows"):
         columns.add(f"roots.{name}", roots[name].cast(pl.Int64).to_numpy())
     for name in ("weighted_ps", "crowd_ps"):
         columns.add(f"roots.{name.removesuffix('_ps')}_us", (roots[name].cast(pl.Float64) / 1e6).to_numpy())
-    feeding = blame.feeding
-    columns.add("feeding.root", network.of_queues(feeding["root"]), delta=True)
-    columns.add("feeding.flow", feeding["flow"].cast(pl.Int64).to_numpy())
-    columns.add("feeding.share", feeding["share"].cast(pl.Float32).to_numpy())
+    fed = fed.sort("port", "sent_bytes", "flow", descending=[False, True, False])
+    columns.add("feeding.root", fed["port"].cast(pl.Int64).to_numpy(), delta=True)
+    columns.add("feeding.flow", fed["flow"].cast(pl.Int64).to_numpy())
+    columns.add("feeding.share", fed["share"].cast(pl.Float32).to_numpy())
+    return list(left_out(blame, worthy))
 
 
 def lost(blame: Blame, flows: pl.DataFrame, tick_ps: int) -> pl.DataFrame:
@@ -108,11 +130,12 @@ def add_waits(columns: Columns, blame: Blame, network: Network, flows: pl.DataFr
     """Where the followed packets of flows waited: for each flow and port how many, and how long on average."""
     waits = blame.waits.join(flows.select("flow"), on="flow", how="semi")
     rows = (
-        waits.group_by("flow", "queue")
+        waits.with_columns(pl.Series("port", network.of_queues(waits["queue"])))
+        .group_by("flow", "port")
         .agg(packets=pl.len(), first=pl.col("start_ps").min(), wait=(pl.col("end_ps") - pl.col("start_ps")).mean())
-        .sort("flow", "first", "queue")
+        .sort("flow", "first", "port")
     )
     columns.add("waits.flow", rows["flow"].to_numpy(), delta=True)
-    columns.add("waits.port", network.of_queues(rows["queue"]))
+    columns.add("waits.port", rows["port"].to_numpy())
     columns.add("waits.packets", rows["packets"].cast(pl.Int64).to_numpy())
     columns.add("waits.mean", (rows["wait"] / tick_ps).round().cast(pl.Int64).to_numpy())

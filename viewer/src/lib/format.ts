@@ -26,7 +26,7 @@ export interface Opening {
   root: number;
   time_ps: number;
   ports?: number;
-  why: "tree" | "pauses" | "queues" | "middle";
+  why: "tree" | "pauses" | "queues" | "flows" | "middle";
 }
 
 /** What stands before the columns. */
@@ -34,6 +34,8 @@ export interface Header {
   format: number;
   backwater: string;
   name: string;
+  /** In which settings the run differs from the one beside it, if `facts` do not tell. */
+  title?: string;
   digest: string;
   complete: boolean;
   end_ps: number;
@@ -51,6 +53,8 @@ export interface Header {
   queues: "samples" | "events" | "none";
   flows: number;
   opening: Opening;
+  /** Sentences on the roots that are not listed. */
+  rest?: string[];
   missing: Missing[];
   notes: string[];
 }

@@ -151,12 +151,33 @@ export class Run {
     return this.packed.columns.has("held.port");
   }
 
-  /** The time (ticks) at which most gates are closed; the middle of the run if none ever is. */
+  /** The time (ticks) at which most gates are closed, or, if none ever is, most flows under way; else the middle. */
   busiest(): number {
     const bins = 2000;
-    const closed = this.closedOverTime(bins, this.end);
-    const most = closed.indexOf(Math.max(...closed));
-    return closed[most] > 0 ? ((most + 0.5) * this.end) / bins : this.end / 2;
+    const activity = this.activity(bins, this.end);
+    const most = activity.indexOf(Math.max(...activity));
+    return activity[most] > 0 ? ((most + 0.5) * this.end) / bins : this.end / 2;
+  }
+
+  /** Whether any gate was ever closed. */
+  get closes(): boolean {
+    return this.gates.count > 0;
+  }
+
+  /** What was going on in each of `bins` parts of the time until `until` (ticks): closed gates; if there are none, flows
+   * under way. */
+  activity(bins: number, until: number): Float64Array {
+    if (this.closes) return overTime(this.gates.start, this.gates.end, bins, until);
+    const finish = this.column("flows.finish");
+    const started = Array.from(this.column("flows.start"), (start, row) => [start, finish[row] < 0 ? this.end : finish[row]]);
+    const known = started.filter(([start]) => start >= 0);
+    return overTime(known.map(([start]) => start), known.map(([, end]) => end), bins, until);
+  }
+
+  /** Ports by how busy they were: the longest queue first, then the most bytes sent. */
+  get byLoad(): number[] {
+    const [peak, sent] = [this.column("ports.peak_queue_bytes"), this.column("ports.sent_bytes")];
+    return Array.from({ length: this.ports }, (_, port) => port).sort((a, b) => peak[b] - peak[a] || sent[b] - sent[a] || a - b);
   }
 
   /** Whether there is a detector at all. */
@@ -274,19 +295,18 @@ export class Run {
     const finish = this.column("flows.finish")[row];
     return start >= 0 && start <= time && (finish < 0 || finish >= time);
   }
+}
 
-  /** How many gates are closed in each of `bins` parts of the time until `until` (ticks), on average. */
-  closedOverTime(bins: number, until: number): Float64Array {
-    const sums = new Float64Array(bins);
-    const width = until / bins;
-    for (let i = 0; i < this.gates.count; i++) {
-      const [start, end] = [this.gates.start[i], this.gates.end[i]];
-      const last = Math.min(bins - 1, Math.floor(end / width));
-      for (let bin = Math.floor(start / width); bin <= last; bin++) {
-        const covered = Math.min(end, (bin + 1) * width) - Math.max(start, bin * width);
-        sums[bin] += Math.max(0, covered) / width;
-      }
+/** How many of these intervals cover each of `bins` parts of the time until `until`, on average. */
+function overTime(starts: ArrayLike<number>, ends: ArrayLike<number>, bins: number, until: number): Float64Array {
+  const sums = new Float64Array(bins);
+  const width = until / bins;
+  for (let i = 0; i < starts.length; i++) {
+    const last = Math.min(bins - 1, Math.floor(ends[i] / width));
+    for (let bin = Math.floor(starts[i] / width); bin <= last; bin++) {
+      const covered = Math.min(ends[i], (bin + 1) * width) - Math.max(starts[i], bin * width);
+      sums[bin] += Math.max(0, covered) / width;
     }
-    return sums;
   }
+  return sums;
 }

@@ -3,7 +3,7 @@ import type { Run } from "./run";
 
 const MOST = 30;
 
-/** Ports whose label contains every word, and flows by number, host or traffic entry. A number, with `flow` before it or
+/** Ports whose label contains every word, the busiest first, and flows by number, host or traffic entry. A number, with `flow` before it or
  * not, is that flow and nothing else, if there is one. */
 export function search(run: Run, wanted: string): { ports: number[]; flows: number[] } {
   const needles = wanted.toLowerCase().split(/\s+/).filter(Boolean);
@@ -12,7 +12,7 @@ export function search(run: Run, wanted: string): { ports: number[]; flows: numb
   if (number !== undefined && run.row(Number(number)) >= 0) return { ports: [], flows: [Number(number)] };
   const matches = (text: string) => needles.every((needle) => text.toLowerCase().includes(needle));
   const ports: number[] = [];
-  for (let port = 0; port < run.ports && ports.length < MOST; port++) if (matches(run.label(port))) ports.push(port);
+  for (const port of run.byLoad) if (ports.length < MOST && matches(run.label(port))) ports.push(port);
   const flows: number[] = [];
   const numbers = run.column("flows.flow");
   for (let row = 0; row < numbers.length && flows.length < MOST; row++) {

@@ -31,6 +31,11 @@ export function count(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/** A number at an axis: groups of three as in `count`, decimals as they are. */
+export function axis(value: number): string {
+  return Math.abs(value) >= 1000 ? count(value) : Number(value.toPrecision(6)).toString();
+}
+
 function digits(value: number): string {
   return value.toPrecision(3).includes("e") ? Math.round(value).toString() : Number(value.toPrecision(3)).toString();
 }

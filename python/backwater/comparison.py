@@ -107,20 +107,17 @@ def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
 
 def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:
     """The run of each scheme at each seed; equal settings share a run."""
-    return {
-        seed: {
-            scheme.name: Job(
-                f"{scheme.name} seed {seed}",
-                scheme.scenario,
-                scheme.overrides,
-                seed,
-                stored.folder(root, scheme.scenario, scheme.overrides, seed),
-                scheme=scheme.name,
-            )
-            for scheme in schemes
-        }
-        for seed in seeds
-    }
+    planned: dict[int, dict[str, Job]] = {}
+    for seed in seeds:
+        # The first scheme with these settings names the folder.
+        named: dict[str, Path] = {}
+        planned[seed] = {}
+        for scheme in schemes:
+            own = stored.folder(root, scheme.scenario, scheme.overrides, seed, scheme.name)
+            out = named.setdefault(own.name.rpartition("-")[2], own)
+            label = f"{scheme.name} seed {seed}"
+            planned[seed][scheme.name] = Job(label, scheme.scenario, scheme.overrides, seed, out, scheme=scheme.name)
+    return planned
 
 
 def done(folder: Path) -> bool:

@@ -89,7 +89,7 @@ OF_PUTS = (
 
 def pauses(priority: int) -> Quantity:
     """PAUSEs, or lacks of credits, of one priority."""
-    return Quantity(f"pauses_{priority}", f"PAUSEs of {priority}", quantity.count)
+    return Quantity(f"pauses_{priority}", f"PAUSEs of priority {priority}", quantity.count)
 
 
 @dataclass(frozen=True)

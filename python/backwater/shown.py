@@ -45,8 +45,10 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
         # All priorities of a port share its memory.
         frame = frame.group_by(by, "time_ps", maintain_order=True).agg(pl.col(column).sum())
     if frame.is_empty():
-        raise UsageError(f"{results.folder}: table {table} has no rows; see probe.sample")
-    names = frame.get_column(by).unique(maintain_order=True).to_list()
+        raise UsageError(f"{results.folder}: table {table} has no rows; --set probe.sample=10us records it")
+    # The longest queues, or the flows that were allowed most, come first.
+    peaks = frame.group_by(by, maintain_order=True).agg(pl.col(column).max())
+    names = peaks.sort(column, descending=True, maintain_order=True).get_column(by).to_list()
     label, unit = axis
     with style.style():
         figure = style.figure()
@@ -59,8 +61,9 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
         axes.set(xlabel="time in ms", ylabel=label, title=results.folder.name)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
-        more = f" (of {len(names)})" if len(names) > len(style.CYCLE) else ""
-        axes.legend(title=f"{by}{more}" if more else None)
+        shown_first = "longest queues" if by == "port" else "highest rates"
+        more = f"the {len(style.CYCLE)} {shown_first} of {len(names)}" if len(names) > len(style.CYCLE) else None
+        axes.legend(title=more)
     return figure
 
 

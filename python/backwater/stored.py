@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
+from backwater.running import folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +27,16 @@ _IMMATERIAL = ("threads", "engine", "seed")
 _MAGIC = b"PAR1"
 
 
-def folder(root: Path, scenario: Scenario, overrides: tuple[str, ...], seed: int) -> Path:
-    """The results folder of one run below `root`; raises `ScenarioError` for a scenario that cannot run."""
+def folder(root: Path, scenario: Scenario, overrides: tuple[str, ...], seed: int, scheme: str = "") -> Path:
+    """The results folder of one run below `root`; raises `ScenarioError` for a scenario that cannot run.
+
+    The hash at its end says which run it is, the words before it are for people: a run that another scheme has done
+    keeps its folder.
+    """
     content = _content(scenario, overrides)
     name = hashlib.sha256(f"{content} {seed}".encode()).hexdigest()[:12]
-    return root / "runs" / f"{Path(scenario.origin).stem}-s{seed}-{name}"
+    there = min((root / "runs").glob(f"*-s{seed}-{name}"), default=None)
+    return there or root / "runs" / f"{folder_name(scenario, (), seed, scheme)}-{name}"
 
 
 def finished(run: Path) -> bool:

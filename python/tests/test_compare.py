@@ -324,3 +324,19 @@ def test_messages_of_a_trace_may_start_at_other_times_under_each_scheme(tmp_path
     same_traffic.require_flows("one", run("t1", "trace", 1, 2), "other", run("t2", "trace", 3, 1))
     with pytest.raises(UsageError, match="2 of 2 flows differ"):
         same_traffic.require_flows("one", run("p1", "poisson", 1, 2), "other", run("p2", "poisson", 3, 4))
+
+
+def test_the_folder_of_a_run_has_the_name_of_its_scheme_and_equal_settings_share_one(one: str) -> None:
+    twin = '[[scheme]]\nname = "again: a name / that no file may have"\nset = ["cc.kind=none"]\n'
+    Path(one).write_text(SCENARIO + twin + SCHEMES)
+    folder = Path("results/compare/two/runs")
+    # The first of two schemes with the same settings names the folder; what would not survive in a name is a hash.
+    assert main(["compare", one, "--seeds", "1"]) in (Exit.OK, Exit.CAVEATS)
+    names = sorted(run.name for run in folder.iterdir())
+    assert len(names) == 2
+    assert sum(name.startswith("two-DCQCN-s1-") for name in names) == 1
+    assert not any("/" in name or ":" in name or len(name) > 60 for name in names)
+    # The same runs under other names are found again.
+    Path(one).write_text(SCENARIO + SCHEMES)
+    assert main(["compare", one, "--seeds", "1"]) in (Exit.OK, Exit.CAVEATS)
+    assert sorted(run.name for run in folder.iterdir()) == names

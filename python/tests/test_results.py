@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from backwater import Results
+from backwater import Results, run
 from backwater.errors import UsageError
 
 
@@ -103,3 +103,27 @@ def test_results_of_another_format_are_refused_by_whoever_reads_them(tmp_path: P
     (folder / "run.json").write_text(json.dumps(meta | {"format": 99, "version": "9.9.0"}))
     with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 1: run the scenario again"):
         Results(folder)
+
+
+def test_queues_are_plotted_the_longest_first_whatever_their_order_in_the_file(tmp_path: Path) -> None:
+    text = (
+        '[topology]\nkind = "star"\nhosts = 14\nrate = "40Gbps"\ndelay = "1us"\n[run]\nuntil = "100us"\n'
+        '[[traffic]]\nname = "in"\nkind = "incast"\nfrom = "h[0-9]"\nto = "h13"\nsize = "100KB"\n'
+        '[[traffic]]\nname = "two"\nkind = "flow"\nfrom = ["h10", "h11"]\nto = "h12"\nsize = "100KB"\n'
+        '[probe]\nsample = "5us"\n'
+    )
+    file = tmp_path / "queues.toml"
+    file.write_text(text)
+    made = run(file, out=tmp_path / "out")
+    (axes,) = made.plot().axes
+    legend = axes.get_legend()
+    assert legend is not None
+    labels = [words.get_text() for words in legend.get_texts()]
+    # Ten senders into one port, two into another: no other queue can be longer.
+    assert labels[:2] == ["s->h13", "s->h12"]
+    assert "longest" in legend.get_title().get_text()
+
+
+def test_what_was_not_recorded_is_told_with_the_key_that_records_it(tcd_run: Results) -> None:
+    with pytest.raises(UsageError, match=r"--set probe\.delivered=true"):
+        tcd_run.table("delivered")

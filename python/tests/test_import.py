@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from backwater import validate
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.importing import hpcc, htsim
@@ -504,3 +505,44 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     assert main(["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path)]) == Exit.BAD_INPUT
     assert "is not an empty folder" in capsys.readouterr().err
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.goal"]
+
+
+def test_an_imported_workload_has_thresholds_that_fit_its_links_and_says_which_profile_it_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.goal").write_text(GOAL)
+    assert main(["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path / "plain")]) == Exit.OK
+    told = capsys.readouterr().err
+    assert "hpcc-ns3" in told
+    assert "--topology" in told
+    scenario = tmp_path / "plain" / "scenario.toml"
+    # Of 100 Gbps the HPCC simulator marks from 400 KB on; the 5 KB of profile authors are for 40 Gbps.
+    rates = {row["rate"]: row["kmin"] for row in validate(scenario)["switch"]["detector"]["by-rate"]}
+    assert rates["100Gbps"] == "400KB"
+    # Another profile, and networks of three kinds.
+    (tmp_path / "net.toml").write_text('[topology]\nkind = "star"\nhosts = 4\nrate = "40Gbps"\ndelay = "2us"\n')
+    (tmp_path / "fat.topo").write_text(TOPO)
+    (tmp_path / "links.txt").write_text("3 1 2\n2\n0 2 40Gbps 1000ns 0\n1 2 40Gbps 1000ns 0\n")
+    for file, kind in (("net.toml", "star"), ("fat.topo", "hpcc"), ("links.txt", "hpcc")):
+        out = tmp_path / file.partition(".")[0]
+        words = ["import", "goal", str(tmp_path / "a.goal"), "--topology", str(tmp_path / file), "--out", str(out)]
+        assert main([*words, "--profile", "ideal"]) == Exit.OK
+        made = validate(out / "scenario.toml")
+        assert (made["topology"]["kind"], made["profile"]) == (kind, "ideal")
+        assert "no profile is named" not in capsys.readouterr().err
+    assert validate(tmp_path / "net" / "scenario.toml")["topology"]["delay"] == "2us"
+
+
+def test_a_topology_without_its_table_and_a_profile_that_is_none_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.goal").write_text(GOAL)
+    (tmp_path / "net.toml").write_text("[run]\nseed = 1\n")
+    words = ["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path / "made")]
+    for more, message in (
+        (["--topology", str(tmp_path / "net.toml")], "has no [topology]"),
+        (["--profile", "authros"], "authros"),
+    ):
+        assert main([*words, *more]) == Exit.BAD_INPUT
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "made").exists()

@@ -13,25 +13,36 @@ if TYPE_CHECKING:
     from backwater.importing import Imported
 
 Out = Annotated[Path | None, Parameter(name="--out")]
+Network = Annotated[Path | None, Parameter(name="--topology")]
+Profile = Annotated[str | None, Parameter(name="--profile")]
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
-def goal(file: Path, /, *, out: Out = None, json_: Json = False) -> None:
+def goal(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
     """Make a scenario of a GOAL schedule, text or binary (LogGOPSim, ATLAHS).
 
     Parameters
     ----------
     file
         The schedule.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("goal", (file,), None, out, as_json=json_)
+    _workload("goal", (file,), topology, profile, out, as_json=json_)
 
 
-def htsim(file: Path, /, *, topology: Path | None = None, out: Out = None, json_: Json = False) -> None:
+def htsim(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
     """Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).
 
     Parameters
@@ -39,16 +50,27 @@ def htsim(file: Path, /, *, topology: Path | None = None, out: Out = None, json_
     file
         The connection matrix.
     topology
-        The .topo file; hosts at one switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("htsim", (file,), topology, out, as_json=json_)
+    _workload("htsim", (file,), topology, profile, out, as_json=json_)
 
 
-def chakra(files: tuple[Path, ...], /, *, out: Out = None, json_: Json = False) -> None:
+def chakra(
+    files: tuple[Path, ...],
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
     """Make a scenario of Chakra execution traces, one file for each NPU.
 
     Parameters
@@ -56,27 +78,39 @@ def chakra(files: tuple[Path, ...], /, *, out: Out = None, json_: Json = False) 
     files
         The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in
         their names.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
     out
         The folder to make; the first file's name without its endings if not given.
     json_
         Print JSON.
     """
-    _workload("chakra", _npus(files), None, out, as_json=json_)
+    _workload("chakra", _npus(files), topology, profile, out, as_json=json_)
 
 
-def vef(file: Path, /, *, out: Out = None, json_: Json = False) -> None:
+def vef(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
     """Make a scenario of a VEF trace.
 
     Parameters
     ----------
     file
         The trace.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("vef", (file,), None, out, as_json=json_)
+    _workload("vef", (file,), topology, profile, out, as_json=json_)
 
 
 def hpcc(config: Path, /, *, out: Out = None, json_: Json = False) -> None:
@@ -118,13 +152,21 @@ def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _workload(format_: str, files: tuple[Path, ...], topology: Path | None, out: Path | None, *, as_json: bool) -> None:
+def _workload(
+    format_: str,
+    files: tuple[Path, ...],
+    topology: Path | None,
+    profile: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     from backwater.errors import UsageError
     from backwater.importing import workloads
 
     if not files:
         raise UsageError(f"no file is named; {format_} needs {workloads.FORMATS[format_]}")
-    _finish(workloads.load(format_, files, topology), out, files[0], as_json=as_json)
+    _finish(workloads.load(format_, files, topology, profile), out, files[0], as_json=as_json)
 
 
 def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:

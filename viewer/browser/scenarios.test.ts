@@ -5,12 +5,12 @@ import { every, scenarios } from "./pages";
 
 /** What is cut short, so that all of it takes two minutes: what a page has to show is there by then. */
 const SHORT: Record<string, string[]> = {
-  "gpcnet.toml": ["run.until=100us"],
-  "isolation-and-tcd-one-tree.toml": ["run.until=1ms"],
-  "isolation-and-tcd.toml": ["run.until=1ms"],
-  "isolation.toml": ["run.until=1ms"],
-  "lossy-or-lossless.toml": ["run.until=300us"],
-  "mpi-io.toml": ["run.until=500us"],
+  "gpcnet.toml": ["run.until=50us"],
+  "isolation-and-tcd-one-tree.toml": ["run.until=300us"],
+  "isolation-and-tcd.toml": ["run.until=300us"],
+  "isolation.toml": ["run.until=200us"],
+  "lossy-or-lossless.toml": ["run.until=150us"],
+  "mpi-io.toml": ["run.until=300us"],
 };
 
 let browser: Browser;

@@ -1,0 +1,373 @@
+"""Scenarios that mix everything with everything, each drawn from one number, and valid by construction.
+
+A fabric says what keeps its buffers from overflowing, and what may be mixed with that. Each feature has a random
+stream of its own: a draw without one of them is otherwise the same, so that a failure can be made smaller.
+"""
+
+# ruff: noqa: S311 - draws, not secrets
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: A program in which every rank sends to its neighbour and all add something up.
+PROGRAM = """backwater-program 1
+ranks {ranks}
+rank * loop 2
+rank * irecv from -1 bytes {size} tag 1
+rank * isend to +1 bytes {size} tag 1
+rank * compute 2us
+rank * wait
+rank * allreduce bytes 8
+rank * end
+"""
+TRACE = """backwater-trace 1
+ranks {ranks}
+collective 1 allreduce bytes {size} algorithm ring
+"""
+#: A controller of the user's: it halves at a CNP and rises every 20 us.
+CONTROLLER = """import backwater as bw
+
+
+@bw.congestion_control(state={"seen": int}, on=["cnp"])
+def halve(flow, event):
+    if event.kind == bw.CNP:
+        flow.rate_bps = max(1e9, flow.rate_bps / 2)
+        flow.seen += 1
+    else:
+        flow.rate_bps = min(flow.line_bps, flow.rate_bps + 1e9)
+    flow.timer_ps = event.now_ps + 20_000_000
+"""
+
+
+@dataclass
+class Draw:
+    """A scenario, the files that it reads, and what was mixed into it."""
+
+    seed: int
+    features: list[str]
+    scenario: dict[str, Any]
+    files: dict[str, str]
+    hosts: int
+    fabric: str
+
+    def pick(self, rng: Random, most: int) -> list[str]:
+        """Some hosts, one at least."""
+        return [f"h{number}" for number in sorted(rng.sample(range(self.hosts), rng.randint(1, most)))]
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Add a traffic entry."""
+        self.scenario["traffic"].append(entry)
+
+
+def draw(seed: int, without: frozenset[str] = frozenset()) -> Draw:
+    """The scenario of this number; `without` leaves features out."""
+    rng = Random(seed)
+    fabric = rng.choice(["pfc", "pfc", "pfc", "credits", "hpc", "lossy", "lossless-put", "isolation"])
+    made = Draw(seed, [], {"run": {"seed": 1 + seed % 1000}, "traffic": [], "probe": {}}, {}, 0, fabric)
+    _FABRICS[fabric](made, rng)
+    made.scenario["run"]["until"] = rng.choice(["60us", "150us", "400us"])
+    chosen = [
+        name
+        for name, (share, fits, _) in _FEATURES.items()
+        if Random(f"{seed} {name}?").random() < share and fabric in fits.split()
+    ]
+    # Settings change traffic entries, so there has to be one before.
+    if not any(name in _TRAFFIC and name not in without for name in chosen):
+        chosen.insert(0, "incast")
+        without -= {"incast"}
+    for name in chosen:
+        if name not in without:
+            _FEATURES[name][2](made, Random(f"{seed} {name}"))
+            made.features.append(name)
+    return made
+
+
+def _switch(made: Draw) -> dict[str, Any]:
+    found: dict[str, Any] = made.scenario.setdefault("switch", {})
+    return found
+
+
+def _pfc(made: Draw, rng: Random) -> None:
+    made.scenario["profile"] = rng.choice(["ideal", "hpcc-ns3", "authors"])
+    rate = "40Gbps" if made.scenario["profile"] == "authors" else rng.choice(["40Gbps", "100Gbps"])
+    _tree(made, rng, rate, rng.choice(["500ns", "1us"]))
+    kind = rng.choice(["none", "red", "np-ecn", "tcd"])
+    _switch(made)["detector"] = {"kind": kind}
+    made.scenario["cc"] = {"kind": "none" if kind == "none" else "dcqcn"}
+
+
+def _credits(made: Draw, rng: Random) -> None:
+    made.scenario["profile"] = "infiniband"
+    if rng.random() < 0.3:
+        _deadlock_free(made, rng)
+    else:
+        _tree(made, rng, "32Gbps", "1us")
+    _switch(made)["credits"] = {"buffer": "1200KB"}
+    kind = rng.choice(["none", "fecn", "tcd"])
+    _switch(made)["detector"] = {"kind": kind}
+    made.scenario["cc"] = {"kind": "none" if kind == "none" else "ib-cc"}
+
+
+def _deadlock_free(made: Draw, rng: Random) -> None:
+    """Routes that go round need another virtual lane."""
+    links = {"rate": "32Gbps", "delay": "1us"}
+    if rng.random() < 0.5:
+        made.hosts, shape = 6, {"kind": "dragonfly", "a": 2, "p": 1, "h": 1}
+    else:
+        made.hosts, shape = 9, {"kind": "torus", "sizes": [3, 3]}
+    made.scenario["topology"] = {**shape, **links}
+
+
+def _hpc(made: Draw, rng: Random) -> None:
+    made.scenario["profile"] = "hpc"
+    _tree(made, rng, "100Gbps", "100ns")
+
+
+def _lossy(made: Draw, rng: Random) -> None:
+    made.scenario["profile"] = "endpoint"
+    _tree(made, rng, "102.4Gbps", "500ns")
+    made.scenario["put"] = {"policy": rng.choice(["opt", "aimd", "dack"])}
+
+
+def _lossless_put(made: Draw, rng: Random) -> None:
+    _lossy(made, rng)
+    _switch(made)["flow-control"] = "pfc"
+
+
+def _isolation(made: Draw, rng: Random) -> None:
+    made.scenario["profile"] = "isolation"
+    made.hosts = 8
+    made.scenario["topology"] = {
+        "kind": "k-ary-n-tree",
+        "k": 2,
+        "n": 3,
+        "rate": "100Gbps",
+        "delay": "25ns",
+        "routing": "d-mod-k",
+    }
+    kind = rng.choice(["none", "ci", "ici", "ici+"])
+    _switch(made)["isolation"] = {"kind": kind}
+    if kind == "ici+":
+        _switch(made)["detector"] = {"kind": "none"}
+    else:
+        marks = rng.choice(["none", "red"])
+        _switch(made)["detector"] = {"kind": marks}
+        made.scenario["cc"] = {"kind": "none" if marks == "none" else "dcqcn"}
+
+
+_FABRICS: dict[str, Callable[[Draw, Random], None]] = {
+    "pfc": _pfc,
+    "credits": _credits,
+    "hpc": _hpc,
+    "lossy": _lossy,
+    "lossless-put": _lossless_put,
+    "isolation": _isolation,
+}
+
+
+def _tree(made: Draw, rng: Random, rate: str, delay: str) -> None:
+    links = {"rate": rate, "delay": delay}
+    kind = rng.choice(["star", "leaf-spine", "xgft"])
+    if kind == "star":
+        made.hosts = rng.randint(3, 9)
+        shape: dict[str, Any] = {"hosts": made.hosts}
+    elif kind == "leaf-spine":
+        leaves, spines, each = rng.randint(2, 3), rng.randint(1, 2), rng.randint(1, 3)
+        made.hosts = leaves * each
+        shape = {"leaves": leaves, "spines": spines, "hosts-per-leaf": each}
+    else:
+        below, beside = rng.randint(2, 3), rng.randint(2, 3)
+        made.hosts = below * beside
+        shape = {"m": [below, beside], "w": [1, rng.randint(1, 2)]}
+    made.scenario["topology"] = {"kind": kind, **shape, **links}
+
+
+# Traffic.
+
+
+def _size(rng: Random) -> str:
+    return rng.choice(["1B", "1KB", "7KB", "20KB", "64KB", "200KB"])
+
+
+def _incast(made: Draw, rng: Random) -> None:
+    others = f"h[1-{made.hosts - 1}]" if made.hosts > 2 else "h1"
+    made.add({"name": "incast", "kind": "incast", "from": others, "to": "h0", "size": _size(rng)})
+
+
+def _poisson(made: Draw, rng: Random) -> None:
+    load, flows = rng.choice([0.1, 0.4, 0.8]), rng.randint(5, 60)
+    made.add({"name": "web", "kind": "poisson", "size": _size(rng), "load": load, "flows": flows})
+
+
+def _permutation(made: Draw, rng: Random) -> None:
+    made.add({"name": "permutation", "kind": "permutation", "size": _size(rng)})
+
+
+def _endless(made: Draw, rng: Random) -> None:
+    source, target = rng.sample(range(made.hosts), 2)
+    entry = {"name": "endless", "kind": "long-lived", "from": f"h{source}", "to": f"h{target}"}
+    made.add({**entry, **_apart(made, 1)})
+
+
+def _constant(made: Draw, rng: Random) -> None:
+    source, target = rng.sample(range(made.hosts), 2)
+    entry = {"name": "constant", "kind": "constant", "from": f"h{source}", "to": f"h{target}", "start": "5us"}
+    made.add({**entry, "rate": f"{rng.randint(1, 30)}Gbps", **_queue_pair(made)})
+
+
+def _apart(made: Draw, priority: int) -> dict[str, Any]:
+    """What has no end stands in no stream of PUTs with anything else."""
+    return {"priority": priority} if made.fabric in ("lossy", "lossless-put") else {}
+
+
+def _queue_pair(made: Draw) -> dict[str, Any]:
+    """What PUTs cannot be."""
+    return {"transport": "roce"} if made.fabric == "lossless-put" else {}
+
+
+def _supply(made: Draw, rng: Random) -> None:
+    source, target = rng.sample(range(made.hosts), 2)
+    entry = {"name": "supply", "kind": "supply", "from": f"h{source}", "to": f"h{target}"}
+    made.add({**entry, "rate": f"{rng.randint(1, 30)}Gbps", **_apart(made, 2)})
+
+
+def _collective(made: Draw, rng: Random) -> None:
+    made.add({"name": "collective", "kind": "collective", "op": "all-reduce", "size": _size(rng).replace("1B", "2KB")})
+
+
+def _trace(made: Draw, rng: Random) -> None:
+    made.files["ring.trace"] = TRACE.format(ranks=made.hosts, size=rng.choice(["8KB", "64KB"]))
+    made.add({"name": "trace", "kind": "trace", "file": "ring.trace"})
+
+
+def _program(made: Draw, rng: Random) -> None:
+    made.files["ring.program"] = PROGRAM.format(ranks=made.hosts, size=rng.choice(["1KiB", "40KiB"]))
+    made.add({"name": "program", "kind": "program", "file": "ring.program", **_queue_pair(made)})
+
+
+# Settings.
+
+
+def _ranks(made: Draw) -> bool:
+    return any(entry["kind"] == "program" for entry in made.scenario["traffic"])
+
+
+def _has_windows(made: Draw) -> bool:
+    return made.scenario.get("cc", {}).get("kind") in ("dctcp", "swift", "hpcc")
+
+
+def _slow_host(made: Draw, rng: Random) -> None:
+    made.scenario["host"] = {**made.scenario.get("host", {}), "of": "h0", "drain": rng.choice(["3Gbps", "20Gbps"])}
+    if rng.random() < 0.3:
+        made.scenario["host"]["pattern"] = {"kind": "on-off", "low": "1Gbps", "high-for": "20us", "low-for": "10us"}
+
+
+def _lanes(made: Draw, rng: Random) -> None:
+    # Each has the next lane, too, where routes go round.
+    lanes = [1, 3] if made.scenario["topology"]["kind"] in ("dragonfly", "torus") else [0, 1]
+    for entry in made.scenario["traffic"]:
+        entry["priority"] = rng.choice(lanes)
+    _switch(made)["arbiter"] = rng.choice(["round-robin", "strict"])
+
+
+def _throttle(made: Draw, rng: Random) -> None:
+    made.scenario["host"] = {**made.scenario.get("host", {}), "throttle": "pft"}
+    made.scenario["pft"] = {"m": rng.choice([17, 20, 22])}
+
+
+def _spread(made: Draw, rng: Random) -> None:
+    if _ranks(made):
+        return  # Ranks tell their messages apart by the order of their packets.
+    _switch(made)["load-balancing"] = rng.choice(["spray", "flowlet", "adaptive"])
+
+
+def _window(made: Draw, rng: Random) -> None:
+    # HPCC compares two packets link by link; ranks have queue pairs for many messages, not a window for each.
+    kinds = ["dctcp", "swift"] if "load-balancing" in _switch(made) else ["dctcp", "swift", "hpcc"]
+    kind = rng.choice(kinds)
+    if _ranks(made):
+        return
+    made.scenario["cc"] = {"kind": kind}
+    _switch(made)["detector"] = {"kind": "red" if kind == "dctcp" else "none"}
+    made.scenario["ack"] = {"every": 1}
+
+
+def _delays(made: Draw, _: Random) -> None:
+    made.scenario["cc"] = {"kind": "timely"}
+
+
+def _own_function(made: Draw, _: Random) -> None:
+    made.files["own.py"] = CONTROLLER
+    made.scenario["cc"] = {"kind": "custom", "function": "own.py:halve"}
+    _switch(made)["detector"] = {"kind": "red"}
+
+
+def _cut_through(made: Draw, _: Random) -> None:
+    _switch(made)["switching"] = "cut-through"
+
+
+def _put(made: Draw, rng: Random) -> None:
+    policy = rng.choice(["opt", "aimd", "dack"])
+    if "load-balancing" in _switch(made) or _has_windows(made):
+        return  # A target of PUTs asks again for all that follows a packet out of order.
+    for entry in made.scenario["traffic"]:
+        if entry["kind"] in ("incast", "poisson", "permutation"):
+            entry["transport"] = "put"
+            entry["put"] = {"policy": policy}
+
+
+def _mixed_controllers(made: Draw, rng: Random) -> None:
+    """One traffic entry has another controller than the rest."""
+    entry = rng.choice(made.scenario["traffic"])
+    if entry["kind"] in ("poisson", "incast", "permutation") and "transport" not in entry:
+        entry["cc"] = {"kind": rng.choice(["none", "dcqcn"])}
+
+
+def _connection(made: Draw, _: Random) -> None:
+    """Messages that share queue pairs, where nothing has a window for each."""
+    if _has_windows(made):
+        return
+    for entry in made.scenario["traffic"]:
+        if entry["kind"] == "poisson" and "transport" not in entry:
+            entry["connection"] = "pair"
+
+
+def _tight(made: Draw, rng: Random) -> None:
+    _switch(made)["pfc"] = {"threshold": "static", "xoff": rng.choice(["30KB", "60KB"]), "xon": "20KB"}
+
+
+def _samples(made: Draw, _: Random) -> None:
+    made.scenario["probe"] = {"sample": "5us", "delivered": True}
+
+
+_ANY = "pfc credits hpc lossy lossless-put isolation"
+_FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], None]]] = {
+    "incast": (0.5, _ANY, _incast),
+    "poisson": (0.5, _ANY, _poisson),
+    "permutation": (0.3, _ANY, _permutation),
+    "endless": (0.2, _ANY, _endless),
+    "constant": (0.2, "pfc credits hpc lossless-put isolation", _constant),
+    "supply": (0.25, _ANY, _supply),
+    "collective": (0.2, "pfc credits hpc isolation", _collective),
+    "trace": (0.2, _ANY, _trace),
+    "program": (0.2, "pfc credits hpc lossless-put isolation", _program),
+    "slow-host": (0.35, "pfc credits hpc lossy lossless-put", _slow_host),
+    "lanes": (0.3, "pfc credits hpc", _lanes),
+    "throttle": (0.5, "credits hpc", _throttle),
+    "spread": (0.2, "pfc", _spread),
+    "window": (0.2, "pfc", _window),
+    "delays": (0.15, "pfc", _delays),
+    "own-function": (0.15, "pfc", _own_function),
+    "cut-through": (0.15, "credits", _cut_through),
+    "put": (0.3, "pfc", _put),
+    "mixed-controllers": (0.2, "pfc", _mixed_controllers),
+    "connection": (0.25, "pfc credits hpc isolation", _connection),
+    "tight": (0.4, "pfc lossless-put", _tight),
+    "samples": (0.4, _ANY, _samples),
+}
+_TRAFFIC = list(_FEATURES)[: list(_FEATURES).index("slow-host")]

@@ -256,3 +256,26 @@ test("a run without events, a run without blame and a page without a run say wha
   expect(await broken.locator("[role=alert]").innerText()).toContain("the data of the page is cut off");
   await broken.close();
 }, 60_000);
+
+test("a flow that is chosen is shown at a moment at which it is under way", async () => {
+  const found = await open(page("flow-time", tcd));
+  await found.keyboard.press("Home");
+  expect(await now(found)).toBe(0);
+  // The bursts of A0 begin after 1 ms.
+  await found.locator("input[type=search]").fill("A0");
+  await found.locator("aside").getByRole("button", { name: /A0 → R1/ }).first().click();
+  expect(await now(found)).toBeGreaterThan(1e9);
+  await found.close();
+});
+
+test("an error that nobody caught is told in place of the page", async () => {
+  const found = await browser.newPage({ offline: true });
+  await found.goto(page("fails", tcd));
+  await found.locator("aside").waitFor();
+  await found.evaluate(() => setTimeout(() => { throw new Error("the sky fell"); }));
+  await found.locator("[role=alert]").waitFor();
+  const text = await found.locator("[role=alert]").innerText();
+  expect(text).toContain("The page cannot be drawn");
+  expect(text).toContain("the sky fell");
+  await found.close();
+});

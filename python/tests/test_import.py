@@ -369,6 +369,17 @@ def test_hpcc_of_the_hpcc_simulator_becomes_ours_with_its_base_round_trip(tmp_pa
     assert run.flows.collect().height == 2
 
 
+def test_hpcc_of_links_that_its_simulator_cannot_name_is_a_note(tmp_path: Path) -> None:
+    file = _config(tmp_path, WINDOWS)
+    assert not any("no code" in note for note in hpcc.load(file).notes)
+    topology = tmp_path / "topo.txt"
+    topology.write_text(topology.read_text().replace("100Gbps", "10Gbps"))
+    told = [note for note in hpcc.load(file).notes if "no code" in note]
+    assert len(told) == 1
+    assert "10Gbps" in told[0]
+    assert "25Gbps" in told[0]
+
+
 def test_dctcp_of_the_hpcc_simulator_becomes_ours_with_its_windows(tmp_path: Path) -> None:
     file = _config(tmp_path, WINDOWS.replace("CC_MODE 3", "CC_MODE 8"))
     assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made")]) == Exit.OK

@@ -66,6 +66,7 @@ def lines(kind: str, config: Config, topology: Path, flows: str) -> tuple[list[s
         notes.append(f"RATE_AI and MIN_RATE are those of T = {rtt_ns} ns, in whole bytes: {wai} B, {floor} B")
         if config.number("INT_MULTI") is not None:
             notes.append("INT_MULTI has no part: telemetry is exact here, and not rounded to 128 B and 80 B")
+        notes += _uncoded(topology)
     else:
         gain = config.number("EWMA_GAIN")
         if not gain:
@@ -84,6 +85,21 @@ def lines(kind: str, config: Config, topology: Path, flows: str) -> tuple[list[s
 
 
 _MODES = {"hpcc": 3, "dctcp": 8}
+#: Gbps of links that telemetry has a code for (`int-header.h`); code 0, the first, is what others keep.
+_CODED = (25, 50, 100, 200, 400)
+
+
+def _uncoded(topology: Path) -> list[str]:
+    """A note on links whose rate that simulator's telemetry cannot name."""
+    neighbours, _ = _network(topology)
+    rates = {rate for links in neighbours.values() for _, rate, _ in links} - {gbps * 10**9 for gbps in _CODED}
+    if not rates:
+        return []
+    named = ", ".join(f"{rate / 1e9:g}Gbps" for rate in sorted(rates))
+    return [
+        f"that simulator's telemetry has no code for links of {named}: HPCC takes them for links of 25Gbps there, "
+        "and for what they are here"
+    ]
 
 
 def _bytes(config: Config, key: str, without: float | None, rtt_ns: int) -> int:

@@ -26,6 +26,17 @@ def test_the_readme_shows_scenarios_and_commands() -> None:
     assert {"tcd", "ici"} <= set(REPORTS)
 
 
+@pytest.mark.parametrize("paper", REPORTS)
+def test_the_readme_counts_the_verdicts_that_the_stored_reports_have(paper: str) -> None:
+    report = (ROOT / "docs" / "reports" / f"{paper}.html").read_text(encoding="utf-8")
+    words = ("holds", "differs", "not-decidable")
+    # One cell for each claim and profile; definitions are held by tests, and are no verdicts.
+    cells = re.findall(r'data-label="[^"]*"><span class="verdict ([a-z-]+)">', report)
+    row = re.search(rf"\| `backwater reproduce {paper}` \| (\d+) \| (\d+) \| (\d+) \|", README)
+    assert row is not None
+    assert [int(count) for count in row.groups()] == [cells.count(word) for word in words]
+
+
 @pytest.mark.parametrize("text", SCENARIOS)
 def test_every_scenario_of_the_readme_is_valid(text: str) -> None:
     # One of them reads files in the HPCC format, of which scenarios/hpcc has an example.

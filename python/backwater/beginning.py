@@ -45,10 +45,10 @@ headroom = "{headroom}KB"
 
 [switch.detector]
 kind = "red"             # ECN: queues from kmin on are marked, with probability pmax at kmax, always above
-kmin = "50KB"
-kmax = "200KB"           # less than the 250 KB from which PFC pauses an idle switch's port: ECN is to act first
+kmin = "{kmin}KB"            # {thresholds_why}
+kmax = "{kmax}KB"           # less than the {pauses} KB from which PFC pauses an idle switch's port: ECN is to act first
 pmax = 0.2
-
+{by_rate}
 [[traffic]]
 name = "flows"
 kind = "hpcc-flows"      # a line with the number of flows, then `src dst priority dport bytes start_s` per flow
@@ -61,9 +61,17 @@ sample = "{sample}us"         # how often queues are looked at; the page plays t
 
 #: The example: a fat tree of switches with this many ports.
 _PORTS = 4
+#: The rate that the following are for. They grow with the rate of the hosts' links as memory and thresholds do in
+#: `run.py` of the HPCC simulator (16 MB for each 50 Gbps, 100 KB for each 25 Gbps), but do not fall below those of the
+#: least rate: some packets have to fit.
+_MEANT_FOR_BPS, _LEAST_BPS = 100e9, 10e9
 #: What the ports of a switch share beside headroom and reserves: little, so that flows of a megabyte show what PFC
 #: does. Switches that one can buy share 16 to 64 MB.
 _SHARED_KB = 2000
+#: An eighth of the thresholds of `run.py`, as the memory is a sixteenth: ECN is to act before PFC.
+_KMIN_KB, _KMAX_KB = 50, 200
+#: The share of the free memory at which the profile pauses a port (`switch.pfc.alpha`).
+_ALPHA = 0.125
 #: `cc.min-rate` of the profile.
 _MIN_RATE_BPS = 1e9
 #: The network alone is looked at first: nothing of traffic or switches may keep what is wrong with it from being told.
@@ -87,10 +95,11 @@ flows = 1
 
 @dataclass(frozen=True)
 class _Network:
-    """Hosts, slowest link, rate and delay of each switch's links as they are written, defaults of the profile."""
+    """Hosts, slowest link, slowest link of a host, rate and delay of each switch's links, defaults of the profile."""
 
     hosts: list[int]
     slowest_bps: float
+    hosts_bps: float
     ports: dict[int, list[tuple[str, str]]]
     defaults: dict[str, Any]
 
@@ -129,6 +138,7 @@ def begin(out: Path, topology: Path | None, flows: Path | None) -> Imported:
         sample=_sample_us(needs.takes_us),
         min_rate=_min_rate(net),
         **_memory(net, needs.priorities),
+        **_thresholds(net),
     )
     count = len([line for line in listed.splitlines() if line.strip()]) - 1
     given = (("topology.txt", topology), ("flow.txt", flows))
@@ -182,7 +192,36 @@ def _network(text: str, origin: str) -> _Network:
         for end in {a, b} & switches:
             ports[end].append((rate, delay))
     hosts = [node for node in range(nodes) if node not in switches]
-    return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), ports, known)
+    to_hosts = (rate for a, b, rate, _ in links if not {a, b} <= switches)
+    return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), min(map(_bps, to_hosts)), ports, known)
+
+
+def _at(kilobytes: int, bps: float) -> int:
+    """What is so many KB at 100 Gbps, at another rate."""
+    return round(kilobytes * max(bps, _LEAST_BPS) / _MEANT_FOR_BPS)
+
+
+def _thresholds(net: _Network) -> dict[str, str | int]:
+    """The thresholds of ECN for the hosts' links, and for each other rate that a switch's port has."""
+    base = max(net.hosts_bps, _LEAST_BPS)
+    rates = {_bps(rate): rate for links in net.ports.values() for rate, _ in links}
+    rows = [
+        f'    {{ rate = "{word}", kmin = "{_at(_KMIN_KB, bps)}KB", kmax = "{_at(_KMAX_KB, bps)}KB", pmax = 0.2 }},'
+        for bps, word in sorted(rates.items())
+        if max(bps, _LEAST_BPS) != base
+    ]
+    listed = "\n".join(["by-rate = [            # ports of other rates", *rows, "]", ""]) if rows else ""
+    return {
+        "kmin": _at(_KMIN_KB, base),
+        "kmax": _at(_KMAX_KB, base),
+        "pauses": round(_at(_SHARED_KB, base) * _ALPHA),
+        "thresholds_why": f"for links of {_gbps(base)}; in proportion to the rate, as in run.py of the HPCC simulator",
+        "by_rate": listed,
+    }
+
+
+def _gbps(bps: float) -> str:
+    return f"{bps / 1e9:g} Gbps"
 
 
 def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
@@ -198,14 +237,16 @@ def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
     headroom = math.ceil(most * priorities / 1000)
     reserve = math.ceil(quantity.parse_size(pfc["reserve"]) * priorities / 1000)
     ports = max(map(len, net.ports.values()), default=0)
+    shared = _at(_SHARED_KB, net.hosts_bps)
+    why = "" if shared == _SHARED_KB else f" (2 MB for hosts of 100 Gbps, here of {_gbps(net.hosts_bps)})"
     of = "" if priorities == 1 else f", for each of {priorities} priorities"
     after = f"2 · delay · rate + 2 packets + 1 PFC frame, {delay} at {rate}{of}"
     each = f"for each of {ports} ports {headroom} KB of headroom and {reserve} KB of reserve"
     return {
         "headroom": headroom,
         "headroom_why": f"What arrives after a PAUSE: {after}.",
-        "buffer": _SHARED_KB + ports * (headroom + reserve),
-        "buffer_why": f"2 MB that the ports share, and {each}.",
+        "buffer": shared + ports * (headroom + reserve),
+        "buffer_why": f"{shared / 1000:g} MB that the ports share{why}, and {each}.",
     }
 
 

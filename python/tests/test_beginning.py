@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,6 +121,23 @@ def test_the_memory_is_what_the_headroom_needs(tmp_path: Path) -> None:
     # 2 · 2 us · 400 Gbps = 200 000 B, 2 packets of 1048 B and a frame of 43 B; 4 ports, a reserve of 4 KiB each, 2 MB.
     assert '\nheadroom = "203KB"\n' in text
     assert f'\nbuffer = "{2000 + 4 * (203 + 5)}KB"\n' in text
+
+
+def test_memory_and_thresholds_follow_the_rate_of_the_links(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text(_tor(7, "400Gbps", "1us", "800Gbps 1us 0"))
+    (tmp_path / "flows.txt").write_text(_incast(2))
+    made = begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").files
+    found = tomllib.loads(made["scenario.toml"])
+    # 2 MB, 50 KB and 200 KB are those of 100 Gbps.
+    # Headroom: 2 · 1 us · 800 Gbps, 2 packets of 1048 B and a frame of 43 B.
+    assert found["switch"]["buffer"] == f"{4 * 2000 + 8 * (203 + 5)}KB"
+    detector = found["switch"]["detector"]
+    assert (detector["kmin"], detector["kmax"]) == ("200KB", "800KB")
+    assert detector["by-rate"] == [{"rate": "800Gbps", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.2}]
+    # Some packets have to fit, however slow links are.
+    (tmp_path / "net.txt").write_text(_tor(3, "100Mbps", "1us", "100Mbps 1us 0"))
+    slow = tomllib.loads(begin(tmp_path / "y", tmp_path / "net.txt", None).files["scenario.toml"])["switch"]["detector"]
+    assert (slow["kmin"], slow["kmax"], "by-rate" in slow) == ("5KB", "20KB", False)
 
 
 def test_two_hosts_with_flows_of_their_own_are_a_network(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ mod idle;
 mod isolation;
 mod lanes;
 mod names;
+mod only;
 mod overflow;
 mod pattern;
 mod pfc;
@@ -205,11 +206,12 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         isolation,
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of, .. } = pairs?;
-    Some(Spec {
+    let mut spec = Spec {
         seed: settings.run.seed,
         network,
         routes,
         flows,
+        numbers: Vec::new(),
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
         packet: packet(settings),
@@ -223,7 +225,9 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         user: context.functions.absent(),
         batching: true,
         probe,
-    })
+    };
+    only::keep(context, &mut spec);
+    Some(spec)
 }
 
 /// Where packets wait.

@@ -11,8 +11,8 @@ use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec,
-    KeyKind, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Scope, Spec,
-    Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
+    KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Scope,
+    Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -49,7 +49,6 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     Spec {
         seed,
         flows: flows(workload, &hosts, seed),
-        numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
@@ -65,6 +64,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         puts: Vec::new(),
         put_of: Vec::new(),
         endpoints: Vec::new(),
+        nic: NicSpec::default(),
         throttle: None,
         user: UserSpec::default(),
         switch: SwitchSpec {

@@ -79,8 +79,8 @@ def test_fct_txt_has_a_line_for_each_flow_in_the_order_of_their_ends(run: Result
     flows = run.flows.select("finish_ps", "acked_ps", "ideal_fct_ps").collect()
     ends = sorted(flows.select(pl.coalesce("acked_ps", "finish_ps")).to_series())
     assert [int(line[6]) for line in lines] == [(end - 2_000_000) // 1000 for end in ends]
-    # Alone: 30 packets of 1000 B or so at 80 ns each, twice one delay, one more packet at the switch.
-    assert all(4_400 <= int(line[7]) <= 4_700 for line in lines)
+    # Alone, as there: two links of 1 us there and back, a payload at each (80 ns), 30 kB and 30 headers of 48 B at 100 Gbps.
+    assert all(int(line[7]) == 4_000 + 160 + 2_515 for line in lines)
 
 
 def test_pfc_txt_has_each_pause_at_the_port_that_it_stops(run: Results, tmp_path: Path) -> None:

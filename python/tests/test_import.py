@@ -269,7 +269,7 @@ def test_of_every_key_of_a_config_it_is_said_what_became_of_it(tmp_path: Path, m
     notes = "\n".join(made.notes)
     # What became a line of the scenario; the network's and the flows' files are there beside it.
     carried = {"CC_MODE", "TOPOLOGY_FILE", "FLOW_FILE", "SIMULATOR_STOP_TIME", "PACKET_PAYLOAD_SIZE", "BUFFER_SIZE"}
-    carried |= {"KMAX_MAP", "KMIN_MAP", "PMAX_MAP"}
+    carried |= {"KMAX_MAP", "KMIN_MAP", "PMAX_MAP", "ACK_HIGH_PRIO"}
     if mode == 1:
         carried |= {"ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER", "EWMA_GAIN", "FAST_RECOVERY_TIMES"}
         carried |= {"RATE_AI", "RATE_HAI", "MIN_RATE", "CLAMP_TARGET_RATE"}

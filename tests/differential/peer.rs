@@ -23,22 +23,40 @@ pub(crate) struct Case {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
     pub(crate) time: Time,
-    /// The node that is paused.
-    pub(crate) node: u32,
     /// PAUSE, not RESUME.
     pub(crate) paused: bool,
 }
 
-/// A line of `fct.txt`: nanoseconds from the flow's start to its last ACK, and what it calls standalone.
+/// A line of `fct.txt`: nanoseconds from the flow's start to its last ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) fct_ns: u64,
-    pub(crate) standalone_ns: u64,
 }
 
 fn text(case: &str, file: &str) -> Option<String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("differential/data");
     std::fs::read_to_string(folder.join(case).join(file)).ok()
+}
+
+/// What it answers with other random numbers (`RngRun`), in picoseconds.
+pub(crate) struct Draws {
+    /// What it calls standalone, by flow.
+    pub(crate) standalone: Vec<f64>,
+    /// FCTs by draw and flow.
+    pub(crate) fcts: Vec<Vec<f64>>,
+}
+
+/// The rows of a table, but for its head.
+pub(crate) fn rows(case: &str, file: &str) -> Vec<Vec<String>> {
+    let text = text(case, file).unwrap_or_else(|| panic!("no {file} for {case}"));
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// Reads a table of FCTs: a row for each flow, a column for each draw behind the standalone one.
+pub(crate) fn draws(case: &str, file: &str) -> Draws {
+    let rows = rows(case, file);
+    let column = |i: usize| rows.iter().map(|row| row[i].parse().expect("a number")).collect::<Vec<f64>>();
+    Draws { standalone: column(0), fcts: (1..rows[0].len()).map(column).collect() }
 }
 
 /// Reads a case.
@@ -82,7 +100,7 @@ fn answers(text: &str, network: &Network, flows: &[Flow]) -> Vec<Answer> {
             (flow.src, flow.dst, flow.size) == (src, dst, size) && flow.start.as_ps().abs_diff(start) <= 1_000
         };
         let index = flows.iter().position(same).expect("a line of the flow list");
-        let before = found[index].replace(Answer { fct_ns: number(6), standalone_ns: number(7) });
+        let before = found[index].replace(Answer { fct_ns: number(6) });
         assert!(before.is_none(), "two answers for flow {index}");
     }
     found.into_iter().map(|answer| answer.expect("an answer for every flow")).collect()
@@ -93,7 +111,7 @@ fn gates(text: &str) -> Vec<Gate> {
     let gate = |line: &str| {
         let numbers: Vec<u64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
         let time = Time::from_ps(numbers[0] * 1000 - ORIGIN.as_ps());
-        Gate { time, node: numbers[1] as u32, paused: numbers[4] == 1 }
+        Gate { time, paused: numbers[4] == 1 }
     };
     text.lines().map(gate).collect()
 }

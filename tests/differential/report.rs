@@ -3,8 +3,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::fat_tree::{self, CLASSES, MEASURES};
-use crate::statistics::{deviation, mean};
-use crate::{Wire, incast, micro};
+use crate::statistics::{deviation, mean, z};
+use crate::{incast, micro, peer};
 
 const BEGIN: &str = "<!-- comparison: begin; written by the command above -->\n";
 const END: &str = "<!-- comparison: end -->";
@@ -34,68 +34,70 @@ fn lone_flows() -> String {
     text
 }
 
-fn fat_tree(wire: Wire) -> String {
-    let comparison = fat_tree::comparison(wire);
-    let mut text =
-        format!("| flows | measure | peer | Backwater, {} seeds | difference |\n", fat_tree::SEEDS);
-    text += "|---|---|---|---|---|\n";
+fn fat_tree() -> String {
+    let comparison = fat_tree::comparison();
+    let unmodified = peer::draws("k4", "fct-ns.csv");
+    let mut text = format!(
+        "#### Fat tree (`k4`), slowdown\n\n\
+         | flows | measure | peer, {} draws | Backwater, {} seeds | difference | z | unmodified peer, {} draws |\n",
+        comparison.peer.fcts.len(),
+        comparison.ours.len(),
+        unmodified.fcts.len()
+    );
+    text += "|---|---|---|---|---|---|---|\n";
     for (class, (name, above, up_to)) in CLASSES.iter().enumerate() {
         let inside = |bytes: u64| bytes > *above && bytes <= *up_to;
         let count = comparison.case.flows.iter().filter(|flow| inside(flow.size.get())).count();
         for (measure, measured) in MEASURES.iter().enumerate() {
-            let peer = comparison.slowdown(&comparison.peer, class, measure);
-            let ours = comparison.slowdowns(class, measure);
-            let (ours, spread) = (mean(&ours), deviation(&ours));
-            let difference = 100.0 * (ours / peer - 1.0);
+            let [peer, ours] = comparison.both(class, measure);
+            let original = comparison.slowdowns(&unmodified, &unmodified.fcts, class, measure);
             let _ = writeln!(
                 text,
-                "| {name} ({count}) | {measured} | {peer:.2} | {ours:.2} ± {spread:.2} | {difference:+.1} % |"
+                "| {name} ({count}) | {measured} | {} | {} | {:+.1} % | {:+.1} | {} |",
+                spread(&peer, 2),
+                spread(&ours, 2),
+                100.0 * (mean(&ours) / mean(&peer) - 1.0),
+                z(&ours, &peer),
+                spread(&original, 2)
             );
         }
     }
-    let (to_peer, among) = comparison.distances();
+    let [across, of_peer, of_ours] = comparison.distances();
     text + &format!(
-        "\nFlow by flow: median of our FCT over the peer's {:.4}; standard deviation of the log ratio {to_peer:.2} to \
-         the peer, {among:.2} between two seeds of ours.\n",
+        "\nFlow by flow: median of our FCT over the peer's {:.4}; standard deviation of the log ratio {across:.2} between a run of \
+         ours and one of the peer, {of_peer:.2} between two of the peer, {of_ours:.2} between two of ours.\n",
         comparison.median_ratio()
     )
 }
 
+/// Mean and standard deviation.
+fn spread(values: &[f64], digits: usize) -> String {
+    format!("{:.digits$} ± {:.digits$}", mean(values), deviation(values))
+}
+
 fn incast() -> String {
     let mut text = format!(
-        "#### Incast (`incast`)\n\n| | peer | Backwater, {0} seeds | difference | with links at 101.012 Gbps |\n\
-         |---|---|---|---|---|\n",
+        "#### Incast (`incast`)\n\n| | peer, 20 draws | Backwater, {} seeds | difference | z | unmodified peer, 20 draws |\n\
+         |---|---|---|---|---|---|\n",
         incast::SEEDS
     );
-    let peer = incast::peers();
-    let rows = ["PAUSEs", "paused, all senders, ms", "mean FCT, us", "median FCT, us", "last FCT, us"];
-    for (figure, name) in rows.iter().enumerate() {
-        let theirs = peer.figures()[figure];
-        let [exact, fast] = [Wire::Exact, Wire::AsFast].map(|wire| incast::over_seeds(wire, figure));
-        let shown = |values: &[f64]| {
-            let digits = usize::from(theirs < 100.0);
-            format!("{:.digits$} ± {:.digits$}", mean(values), deviation(values))
-        };
-        let difference = 100.0 * (mean(&exact) / theirs - 1.0);
-        let theirs = if theirs < 100.0 { format!("{theirs:.1}") } else { format!("{theirs:.0}") };
+    for (figure, name) in incast::FIGURES.iter().enumerate() {
+        let [peer, ours] = incast::both(figure);
         let _ = writeln!(
             text,
-            "| {name} | {theirs} | {} | {difference:+.1} % | {} |",
-            shown(&exact),
-            shown(&fast)
+            "| {name} | {} | {} | {:+.1} % | {:+.1} | {} |",
+            spread(&peer, 0),
+            spread(&ours, 0),
+            100.0 * (mean(&ours) / mean(&peer) - 1.0),
+            z(&ours, &peer),
+            spread(&incast::of_peer("ns", figure), 0)
         );
     }
     text
 }
 
 fn comparison() -> String {
-    format!(
-        "{}\n#### Fat tree (`k4`), slowdown\n\n{}\nThe same with links at 101.012 Gbps, as fast as the peer's:\n\n{}\n{}",
-        lone_flows(),
-        fat_tree(Wire::Exact),
-        fat_tree(Wire::AsFast),
-        incast()
-    )
+    format!("{}\n{}\n{}", lone_flows(), fat_tree(), incast())
 }
 
 #[test]

@@ -19,3 +19,18 @@ pub(crate) fn percentile(values: &[f64], percent: f64) -> f64 {
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted[rank.max(1) - 1]
 }
+
+/// The difference of two means over its standard error (Welch).
+pub(crate) fn z(one: &[f64], other: &[f64]) -> f64 {
+    let error = |values: &[f64]| deviation(values).powi(2) / values.len() as f64;
+    (mean(one) - mean(other)) / (error(one) + error(other)).sqrt()
+}
+
+/// The largest difference between the distributions of two samples.
+pub(crate) fn kolmogorov_smirnov(one: &[f64], other: &[f64]) -> f64 {
+    let up_to = |values: &[f64], limit: f64| {
+        values.iter().filter(|value| **value <= limit).count() as f64 / values.len() as f64
+    };
+    let values = one.iter().chain(other);
+    values.map(|limit| (up_to(one, *limit) - up_to(other, *limit)).abs()).fold(0.0, f64::max)
+}

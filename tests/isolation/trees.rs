@@ -2,6 +2,7 @@
 //! isolation keep the others whole.
 use std::collections::BTreeMap;
 
+use backwater_fabric::NicScheduler;
 use backwater_fabric::record::SwitchRecord;
 use backwater_units::Time;
 use scene::{NORMAL, Outcome, PACKET, Scheme, us};
@@ -9,7 +10,13 @@ use scene::{NORMAL, Outcome, PACKET, Scheme, us};
 use crate::{FOUR, ONE, drained, throughput, workload};
 
 fn all() -> Vec<(Scheme, &'static [u32], Outcome)> {
-    let both = |scheme| [ONE, FOUR].map(|targets| (scheme, targets, drained(workload(scheme, targets))));
+    // Where sources take turns, the one queue of four trees leaves their roots idle for 1.1 % of the time under CI.
+    let spec = |scheme, targets| {
+        let mut spec = workload(scheme, targets);
+        spec.nic.scheduler = NicScheduler::LongestDue;
+        spec
+    };
+    let both = |scheme| [ONE, FOUR].map(|targets| (scheme, targets, drained(spec(scheme, targets))));
     Scheme::ALL.into_iter().flat_map(both).collect()
 }
 

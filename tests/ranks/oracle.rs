@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use backwater_control::flow_control::{CreditReturn, Unit};
-use backwater_fabric::{CreditSpec, Queueing, Spec, Start, Switching};
+use backwater_fabric::{CreditSpec, NicScheduler, Queueing, Spec, Start, Switching};
 use backwater_traffic::program::{Costs, Op};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{messages, run, star, with_links};
@@ -64,6 +64,8 @@ impl Case {
         };
         let placed: Vec<_> = self.ranks.iter().map(|(host, _, ops)| (*host, ops.clone())).collect();
         let mut spec = messages(network, &placed, costs);
+        // So the oracle's NICs do.
+        spec.nic.scheduler = NicScheduler::LongestDue;
         for (rank, (_, start, _)) in spec.programs.ranks.iter_mut().zip(&self.ranks) {
             rank.start = Time::from_ps(*start);
         }

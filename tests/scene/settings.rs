@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headr
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, CreditSpec, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec,
-    Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec,
+    ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -36,6 +36,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         puts: Vec::new(),
         put_of: Vec::new(),
         endpoints: Vec::new(),
+        nic: NicSpec::default(),
         throttle: None,
         user: UserSpec::default(),
         switch: SwitchSpec {
@@ -62,7 +63,6 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         network,
         routes,
         flows,
-        numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
     }
@@ -116,6 +116,7 @@ pub fn authors(network: Network, flows: Vec<Flow>, detector: Detector) -> Spec {
 pub fn hpcc_ns3(network: Network, flows: Vec<Flow>, buffer: u64) -> Spec {
     let mut spec = ideal(network, flows);
     let hundred = Rate::from_gbps(100);
+    spec.nic.acks_ignore_pause = true;
     spec.packet.header = Bytes::new(48);
     spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(60), priority: None });
     spec.switch.buffer = Bytes::new(buffer);

@@ -1,13 +1,13 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
 use backwater_control::notify::Notify;
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order};
-use backwater_traffic::OWN_CONNECTION;
+use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
 
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::delivered::Delivered;
-use crate::due::DueHeap;
+use crate::due::Due;
 use crate::endpoint::Endpoint;
 use crate::ends::Ends;
 use crate::halves;
@@ -42,10 +42,8 @@ pub(crate) struct Host {
     order: Vec<u32>,
     /// How many of them have started.
     started: u32,
-    /// Per class the queue pairs that have something to send.
-    pub(crate) due: Vec<DueHeap>,
-    /// Bit per class: its heap is not empty.
-    pub(crate) sending: u8,
+    /// The queue pairs that have something to send.
+    pub(crate) due: Due,
     pub(crate) watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
     pub(crate) told: Told,
@@ -208,12 +206,15 @@ impl Host {
         let reorder =
             (spec.switch.balancing != Balancing::Ecmp).then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
+        // Those of ranks are set up before the programs run.
+        let is_standing = |sender: &&Sender| world.flows[sender.flow as usize].pacing == Pacing::Messages;
+        let standing = senders.iter().filter(is_standing).map(|sender| sender.spacing);
+        let due = Due::new(world.nic.scheduler, ports.classes, spacings.len(), standing);
         let mut this = Self {
             detour: endpoint.is_some() || reorder.is_some(),
             endpoint,
             reorder,
-            due: (0..ports.classes).map(|_| DueHeap::default()).collect(),
-            sending: 0,
+            due,
             ports,
             order: halves::order(&senders, world),
             senders,
@@ -278,7 +279,7 @@ impl Host {
             self.begin_put(pair, now, world);
             return;
         }
-        let class = self.told.class_of(sender, world);
+        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
         sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
         let ready = match sender.connection {
             OWN_CONNECTION => Some((sender.first_due(now), pair)),
@@ -288,8 +289,7 @@ impl Host {
             }
         };
         if let Some((due, pair)) = ready {
-            self.due[usize::from(class)].push(due, pair);
-            self.sending |= 1 << class;
+            self.due.push(class, due, pair, queue_pair);
         }
     }
 

@@ -74,8 +74,8 @@ pub use put::frame::MOST_BUFFERED;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
     AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec,
-    KeyKind, MarkAt, MarkBasis, MarkSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
-    Queueing, Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
+    KeyKind, MarkAt, MarkBasis, MarkSpec, NicScheduler, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec,
+    ProbeSpec, PutSpec, Queueing, Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
 };
 pub use user::{UserFault, UserSpec};
 pub use violation::{Stuck, Violation};

@@ -29,7 +29,7 @@ impl Host {
             } else if self.puts.is_some() {
                 self.send_put_or_pair(now, world, post);
             } else {
-                self.send_first_due(now, world, post);
+                self.send_due(now, world, post);
             }
         }
         self.rearm(now, world);
@@ -61,7 +61,7 @@ impl Host {
                 } else if self.puts.is_some() {
                     self.send_put_or_pair(now, world, post);
                 } else {
-                    self.send_first_due(now, world, post);
+                    self.send_due(now, world, post);
                 }
                 return Some((class, size));
             }
@@ -79,7 +79,7 @@ impl Host {
             return Some((class, self.ports.first(NIC, class).size));
         }
         let open = !egress.paused;
-        let pair = self.next_pair().filter(|(_, due, _)| *due <= now);
+        let pair = self.next_pair(now).filter(|(_, due, _)| *due <= now);
         let offer = if self.puts.is_some() { self.next_put(open, now, world).ok() } else { None };
         match (offer, pair) {
             (Some(offer), pair) if pair.is_none_or(|(_, due, _)| offer.since < due) => {
@@ -108,11 +108,12 @@ impl Host {
         let egress = &self.ports.egress[usize::from(NIC)];
         if egress.paused & (1 << class) != 0 {
             let queued = egress.waiting & (1 << class) != 0;
-            let due = &self.due[usize::from(class)];
+            let free = egress.busy_until.max(now);
             let size = if queued {
                 Some(self.ports.first(NIC, class).size)
             } else {
-                let pair = due.first().map(|(_, pair)| self.senders[pair as usize].next_packet(world).2);
+                let next = self.due.next(1 << class, free);
+                let pair = next.map(|(_, _, pair)| self.senders[pair as usize].next_packet(world).2);
                 pair.or_else(|| self.next_put(1 << class, now, world).ok().map(|offer| offer.size))
             };
             if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
@@ -123,31 +124,20 @@ impl Host {
         false
     }
 
-    /// Sends a packet of the queue pair that has been due for longest, if one is due.
+    /// Sends a packet of the queue pair whose turn it is, if one is due.
     #[inline]
-    fn send_first_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if let Some((class, due, pair)) = self.next_pair()
+    fn send_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if let Some((class, due, pair)) = self.next_pair(now)
             && due <= now
         {
             self.send_data(class, due, pair, now, world, post);
         }
     }
 
-    /// The queue pair that has been due for longest among those whose gate is open.
+    /// The queue pair whose turn it is among those whose gate is open; if none is due `now`, the one that will be first.
     #[inline]
-    pub(crate) fn next_pair(&self) -> Option<(u8, u64, u32)> {
-        let mut ready = self.sending & !self.ports.egress[usize::from(NIC)].paused;
-        let mut first: Option<(u8, u64, u32)> = None;
-        while ready != 0 {
-            let class = ready.trailing_zeros() as u8;
-            ready &= ready - 1;
-            if let Some((due, pair)) = self.due[usize::from(class)].first()
-                && first.is_none_or(|(_, earliest, _)| due < earliest)
-            {
-                first = Some((class, due, pair));
-            }
-        }
-        first
+    pub(crate) fn next_pair(&mut self, now: u64) -> Option<(u8, u64, u32)> {
+        self.due.next(!self.ports.egress[usize::from(NIC)].paused, now)
     }
 
     #[inline(always)]
@@ -184,7 +174,7 @@ impl Host {
         let spacing = &mut self.spacings[sender.spacing as usize];
         // One question for most packets, and a place of its own for what the others ask.
         match sender.sent(spacing, due, now, size, wire_time, world) {
-            After::Due(next) => self.due[usize::from(class)].replace_first(next),
+            After::Due(next) => self.due.sent(class, next),
             rest => self.rests(rest, pair, &mut packet, now, wire_time, world),
         }
         if world.follows(packet.flow) {
@@ -213,7 +203,7 @@ impl Host {
             packet.seq = self.senders[pair as usize].last_seq(packet.seq);
         }
         let After::Message(next) = after else {
-            self.silence_first(class);
+            self.due.sent_last(class);
             if matches!(after, After::Nothing) && self.steps.is_some() {
                 self.happened(Happened::Sent(pair), now + wire_time);
             }
@@ -228,17 +218,8 @@ impl Host {
         let connection = self.senders[pair as usize].connection;
         self.connections[connection as usize].sent(next, now + wire_time);
         match self.next_message(connection, class, now, world) {
-            Some((due, pair)) => self.due[usize::from(class)].replace_first_by(due, pair),
-            None => self.silence_first(class),
-        }
-    }
-
-    /// The queue pair that was due first has nothing more to send.
-    fn silence_first(&mut self, class: u8) {
-        let heap = &mut self.due[usize::from(class)];
-        heap.remove_first();
-        if heap.first().is_none() {
-            self.sending &= !(1 << class);
+            Some((due, pair)) => self.due.sent_before(class, due, pair),
+            None => self.due.sent_last(class),
         }
     }
 
@@ -258,7 +239,7 @@ impl Host {
             self.ports.set_wake(NIC, free);
         } else if self.puts.is_some() {
             self.rearm_with_puts(free, now, world);
-        } else if let Some((_, due, _)) = self.next_pair() {
+        } else if let Some(due) = self.due.earliest(!egress.paused) {
             self.ports.set_wake(NIC, due.max(free));
         } else {
             self.ports.clear_wake(NIC);

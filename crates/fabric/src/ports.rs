@@ -241,10 +241,16 @@ impl Ports {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u16, packet: &Packet) {
-        let queue = &mut self.queues[port as usize * self.classes + packet.class as usize];
+        self.enqueue_in(port, packet.class, packet);
+    }
+
+    /// The same in the queue of another class, behind that one's gate.
+    #[inline]
+    pub(crate) fn enqueue_in(&mut self, port: u16, class: u8, packet: &Packet) {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
         self.pool.push(&mut queue.fifo, packet);
         queue.bytes += u32::from(packet.size);
-        self.egress[port as usize].waiting |= 1 << packet.class;
+        self.egress[port as usize].waiting |= 1 << class;
     }
 
     /// Keeps the largest queue. Called when what could leave at once has left: that never queued.

@@ -103,13 +103,15 @@ impl Host {
 
     /// ACKs and CNPs go before data.
     fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
-        self.ports.enqueue(NIC, frame);
+        // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
+        let class = if world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
+        self.ports.enqueue_in(NIC, class, frame);
         if self.ports.credits.is_some() {
             // Credits that are too few for data may do for this.
             self.fed(frame.class, now, world, post);
         }
         self.send_next(now, world, post);
-        self.ports.note_queue(NIC, frame.class);
+        self.ports.note_queue(NIC, class);
     }
 
     /// An ACK tells the reaction point something.
@@ -117,13 +119,12 @@ impl Host {
     pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, world: &World, post: &mut P) {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
-        let (kind, spacing) = (sender.kind, sender.spacing);
+        let (kind, queue_pair) = (sender.kind, sender.spacing);
         if let Some(window) = sender.window_mut() {
-            let spacing = &mut self.spacings[spacing as usize];
+            let spacing = &mut self.spacings[queue_pair as usize];
             if let Some(due) = window.acknowledged(ack, kind, spacing, world) {
                 let class = self.told.class_of(&self.senders[slot as usize], world);
-                self.due[usize::from(class)].push(due, slot);
-                self.sending |= 1 << class;
+                self.due.push(class, due, slot, queue_pair);
                 self.send_next(ack.time, world, post);
             }
             return;

@@ -33,8 +33,6 @@ pub struct Spec {
     pub routes: Routes,
     /// What is sent, sorted by start; the index is the flow's number everywhere.
     pub flows: Vec<Flow>,
-    /// By flow, the number that its paths are drawn by; empty: its own.
-    pub numbers: Vec<u32>,
     /// What starts the flows that have [`backwater_units::Time::MAX`] as their start.
     pub steps: Vec<Step>,
     /// Ranks whose programs give messages to the flows with [`backwater_traffic::Pacing::Messages`].
@@ -54,6 +52,8 @@ pub struct Spec {
     pub put_of: Vec<Option<u16>>,
     /// The receive queue of each host, by host index; hosts without one, or beyond the list, take what comes at once.
     pub endpoints: Vec<Option<EndpointSpec>>,
+    /// How NICs serve what they have to send.
+    pub nic: NicSpec,
     /// What holds back hosts that use many credits. Only with [`SwitchSpec::credits`].
     pub throttle: Option<ThrottleSpec>,
     /// Functions of the user's own.
@@ -75,6 +75,26 @@ pub struct PacketSpec {
     /// Whether every packet is as long as a full one on the wire: "each packet has a fixed MTU of 4 KB" (ICI paper, section 4.1).
     /// The bytes added count for nobody but the wire and the queues.
     pub padded: bool,
+}
+
+/// How the NIC of a host serves what it has to send. ACKs and CNPs leave before data, PUTs in turn with queue pairs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NicSpec {
+    /// Which queue pair sends next.
+    pub scheduler: NicScheduler,
+    /// Whether a PAUSE of their priority does not hold ACKs that wait at the NIC. Without credits only.
+    pub acks_ignore_pause: bool,
+}
+
+/// Which queue pair of a NIC sends next, of those whose next packet is due and whose priority may send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NicScheduler {
+    /// Packet by packet in turn over all priorities, in the order of their arrival: the next one after the one that sent last. A
+    /// queue pair arrives when it first has something to send; those of ranks are there from the beginning.
+    #[default]
+    RoundRobin,
+    /// The one that has been due for longest; of those the one of the highest priority, then the one with the lowest number.
+    LongestDue,
 }
 
 /// How the two ends of a flow work together.

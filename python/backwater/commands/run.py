@@ -87,7 +87,7 @@ def run(
         estimate_tables.say_if_long(todo, jobs)
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
-    return _report(outcomes, json_, html, jobs)
+    return _report(outcomes, json_, html)
 
 
 def _estimates(
@@ -178,19 +178,8 @@ def _jobs(
     ]
 
 
-def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
+def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
-    from backwater import alone
-    from backwater.results import Results
-
-    kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
-    whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
-    with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
-        beside = {run.folder: runs for (_, run), runs in zip(kept, found, strict=False)}
-        return _told(outcomes, as_json, pages, beside)
-
-
-def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
     from backwater import terminal
     from backwater.commands import failed
     from backwater.results import Results
@@ -201,7 +190,7 @@ def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mappi
     found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
         shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
-        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome, beside) for outcome in shown]
+        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome) for outcome in shown]
         print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
     else:
         groups: dict[str, list[Results]] = {}
@@ -211,7 +200,7 @@ def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mappi
             _print_sweep(groups)
         else:
             for name, runs in groups.items():
-                _print_tables(runs, name, beside)
+                _print_tables(runs, name)
             if len(groups) > 1:
                 terminal.stdout().print(quick.table(groups, "Schemes"))
                 _print_isolation(groups)
@@ -224,9 +213,8 @@ def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mappi
     return Exit.CAVEATS if any(run.meta["caveats"] for run in found) else Exit.OK
 
 
-def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> dict[str, Any]:
-    """The run.json of a run, with its scheme, its values of a sweep, its applications, and how its marks score."""
-    from backwater import collectives
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    """The run.json of a run, with its scheme, its values of a sweep, and how its marks score."""
     from backwater.blame import score_of
     from backwater.results import Results
 
@@ -234,9 +222,7 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
     sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
     score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
     blame = {} if score is None else {"blame": score.values()}
-    out = outcome.job.out
-    told = {} if out is None else collectives.as_json(Results(out), beside.get(out, {}))
-    return scheme | sweep | (outcome.summary or {}) | told | blame
+    return scheme | sweep | (outcome.summary or {}) | blame
 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
@@ -264,7 +250,7 @@ def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
         terminal.stdout().print(isolation.table(found))
 
 
-def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Mapping[str, Results]]) -> None:
+def _print_tables(runs: Sequence[Results], scheme: str) -> None:
     from backwater import isolation, run_lines, scores, tables, terminal
     from backwater.blame import report
 
@@ -273,7 +259,7 @@ def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Ma
         console.rule(scheme, align="left")
     last = runs[-1]
     for run in runs:
-        for line in run_lines.of(run, beside.get(run.folder)):
+        for line in run_lines.of(run):
             console.print(line, highlight=False, markup=False)
         score = scores.of(run)
         if score is not None:

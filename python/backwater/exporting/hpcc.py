@@ -1,19 +1,23 @@
 """``fct.txt`` and ``pfc.txt`` as the ns-3 simulator of HPCC writes them, for scripts that read those.
 
 ``fct.txt`` has a line for each flow that finished, in the order in which they did: addresses of sender and receiver
-(hexadecimal), source and destination port, bytes, start, completion time and completion time alone in the empty
+(hexadecimal), source and destination port, bytes, start, completion time and what it would be alone in the empty
 network, these three in ns. There the time ends with the last ACK; so does ours where there are ACKs, else with the last
-byte at the receiver. ``pfc.txt`` has a line for each PAUSE and RESUME at the port that it stops or lets go: time in ns,
-node, kind of node (0 host, 1 switch), port (from 1, as ns-3 counts), 1 for PAUSE and 0 for RESUME.
+byte at the receiver. The time alone is that simulator's own formula: a base round trip, with a full payload at each
+link on the way there, and then all bytes at the slowest link. ``pfc.txt`` has a line for each PAUSE and RESUME at the
+port that it stops or lets go: time in ns, node, kind of node (0 host, 1 switch), port (from 1, as ns-3 counts), 1 for
+PAUSE and 0 for RESUME.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
 from backwater.exporting import written
+from backwater.importing.hpcc_files import BYTE_NS, ways
+from backwater.quantity import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +30,8 @@ _DESTINATION_PORT = 100
 #: The first source port of the flows of a pair of hosts; each further one has the next.
 _SOURCE_PORT = 10_000
 _PS_PER_NS = 1000
+#: Bytes of a packet's header there.
+_HEADER = 48
 
 
 def address(node: int) -> str:
@@ -59,20 +65,43 @@ def _fct(run: Results) -> Iterator[str]:
         run.flows.with_columns(end_ps=pl.coalesce("acked_ps", "finish_ps"))
         .filter(pl.col("finish_ps").is_not_null())
         .sort("flow")
-        .select("src_index", "dst_index", "size_bytes", "start_ps", "end_ps", "ideal_fct_ps")
+        .select("src_index", "dst_index", "size_bytes", "start_ps", "end_ps")
         .collect()
     )
     of_pair: Counter[tuple[int, int]] = Counter()
     lines = []
-    for source, destination, size, start, end, alone in flows.iter_rows():
+    alone = Alone(run)
+    for source, destination, size, start, end in flows.iter_rows():
         port = _SOURCE_PORT + of_pair[source, destination]
         of_pair[source, destination] += 1
-        times = (start // _PS_PER_NS, (end - start) // _PS_PER_NS, alone // _PS_PER_NS)
+        times = (start // _PS_PER_NS, (end - start) // _PS_PER_NS, alone.of(source, destination, size))
         words = (address(source), address(destination), port, _DESTINATION_PORT, size, *times)
         lines.append((end, " ".join(str(word) for word in words)))
     lines.sort(key=lambda pair: pair[0])
     for _, line in lines:
         yield line
+
+
+class Alone:
+    """What that simulator writes behind each completion time, in ns, each term cut to whole ns (``third.cc``)."""
+
+    def __init__(self, run: Results) -> None:
+        self._hosts = _hosts(run)
+        self._payload = parse_size(run.meta["scenario"]["packet"]["payload"])
+        self._links: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        links = run.meta["network"]["links"]
+        for a, b, rate, delay in zip(links["a"], links["b"], links["rate_bps"], links["delay_ps"], strict=True):
+            self._links[a].append((b, rate, delay // _PS_PER_NS))
+            self._links[b].append((a, rate, delay // _PS_PER_NS))
+        self._ways: dict[int, dict[int, tuple[int, int, int]]] = {}
+
+    def of(self, source: int, destination: int, size: int) -> int:
+        """The base round trip and all bytes at the slowest link."""
+        if source not in self._ways:
+            self._ways[source] = ways(source, self._links, self._hosts, self._payload)
+        delay, sending, least = self._ways[source][destination]
+        packets = (size - 1) // self._payload + 1
+        return 2 * delay + sending + (size + _HEADER * packets) * BYTE_NS // least
 
 
 def _pfc(run: Results) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from backwater.errors import UsageError
 from backwater.importing import Imported, hpcc_files, hpcc_windows, read_text
 from backwater.importing.hpcc_config import Config
 
@@ -73,9 +74,10 @@ def load(config: Path) -> Imported:
     files["flow.txt"], more = hpcc_files.flows(files["flow.txt"])
     parts = [f"# Made of {config}.", 'profile = "hpcc-ns3"', ""]
     control, notes = _cc(keys, files["flow.txt"])
-    parts += _run(keys) + _topology() + _packet(keys, control) + control + _switch(keys) + _traffic()
+    nic, told = _nic(keys)
+    parts += _run(keys) + _topology() + _packet(keys, control) + nic + control + _switch(keys) + _traffic()
     files["scenario.toml"] = "\n".join(parts)
-    notes += cut + more + _left(keys)
+    notes += told + _pfc(keys.file("TOPOLOGY_FILE", "topology")) + cut + more + _left(keys)
     return Imported(files, f"{config.name}: its network and its flows", notes, sources)
 
 
@@ -122,6 +124,45 @@ def _packet(config: Config, control: list[str]) -> list[str]:
     return ["[packet]", line, ""]
 
 
+def _nic(config: Config) -> tuple[list[str], list[str]]:
+    """`[host.nic]`: what holds ACKs at hosts, and a note on what their priority is in switches."""
+    if not config.number("ACK_HIGH_PRIO"):
+        return ["[host.nic]", 'acks = "priority"', ""], []
+    note = (
+        f"ACK_HIGH_PRIO 1 (line {config.values['ACK_HIGH_PRIO'].line}): no PAUSE holds ACKs at hosts (host.nic.acks);"
+        " in switches they wait with the data, as there: its switches never learn of the key, whatever it is for"
+    )
+    return ["[host.nic]", 'acks = "unpaused"', ""], [note]
+
+
+def _pfc(topology: Path) -> list[str]:
+    """Notes on what PFC's thresholds follow from there and here, where that makes a difference."""
+    try:
+        neighbours, hosts = hpcc_windows.network(topology)
+    except UsageError:
+        # What is wrong there is told by who reads it for the scenario.
+        return []
+    notes = []
+    nics = {neighbours[host][0][1] for host in hosts if host in neighbours}
+    first = min((host for host in hosts if host in neighbours), key=int, default=None)
+    if first is not None and (there := neighbours[first][0][1]) != min(nics):
+        notes.append(
+            f"PFC's alpha is scaled by the rate of the slowest host here, {min(nics) / 1e9:g} Gbps; there by that of"
+            f" the first, {there / 1e9:g} Gbps (host {first})"
+        )
+    links = [(rate, delay) for ends in neighbours.values() for _, rate, delay in ends]
+    more = max(
+        (3 * rate * delay // hpcc_files.BYTE_NS - 3 * (rate * delay // hpcc_files.BYTE_NS) for rate, delay in links),
+        default=0,
+    )
+    if more:
+        notes.append(
+            f"PFC's headroom is up to {more} B a port larger here: 3 C tp is cut to whole bytes, there C tp is before"
+            " it is taken three times"
+        )
+    return notes
+
+
 def _cc(config: Config, flows: str) -> tuple[list[str], list[str]]:
     """The lines of `[cc]` and what belongs to it, and notes."""
     mode = config.number("CC_MODE")
@@ -146,6 +187,9 @@ def _cc(config: Config, flows: str) -> tuple[list[str], list[str]]:
         clamp = config.number("CLAMP_TARGET_RATE")
         if clamp is not None:
             lines.append(f"clamp-target = {'true' if clamp else 'false'}")
+    if kind == "timely":
+        made, notes = hpcc_windows.acks(kind, flows)
+        return [*made, *lines, ""], notes
     return [*lines, ""], []
 
 

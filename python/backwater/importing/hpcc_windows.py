@@ -51,7 +51,7 @@ def lines(kind: str, config: Config, topology: Path, flows: str) -> tuple[list[s
             config.refuse(key, f"{told} with CC_MODE {_MODES[kind]}: {why}; allowed: {key} {modelled}")
     payload = config.number("PACKET_PAYLOAD_SIZE") or 1000.0
     rtt_ns, bdp = _base(topology, int(payload))
-    made, notes = _acks(kind, config, flows)
+    made, notes = acks(kind, flows)
     floor = _bytes(config, "MIN_RATE", 100.0, rtt_ns)
     if kind == "hpcc":
         made += ["[packet]", f'header = "{_HEADER + _TELEMETRY}B"', ""]
@@ -91,7 +91,7 @@ _CODED = (25, 50, 100, 200, 400)
 
 def _uncoded(topology: Path) -> list[str]:
     """A note on links whose rate that simulator's telemetry cannot name."""
-    neighbours, _ = _network(topology)
+    neighbours, _ = network(topology)
     rates = {rate for links in neighbours.values() for _, rate, _ in links} - {gbps * 10**9 for gbps in _CODED}
     if not rates:
         return []
@@ -112,18 +112,16 @@ def _bytes(config: Config, key: str, without: float | None, rtt_ns: int) -> int:
     return max(1, round(rate * rtt_ns / 8000))
 
 
-def _acks(kind: str, config: Config, flows: str) -> tuple[list[str], list[str]]:
-    """`[ack]`: in the class of the data unless `ACK_HIGH_PRIO` says otherwise."""
+def acks(kind: str, flows: str) -> tuple[list[str], list[str]]:
+    """`[ack]`: in the class of the data, as in that simulator's switches, whatever ACK_HIGH_PRIO says."""
     size = [f'size = "{_ACK}B"'] if kind == "hpcc" else []
-    if config.number("ACK_HIGH_PRIO"):
-        return (["[ack]", *size, ""] if size else []), []
     # A line of the flow file is `src dst pg dport bytes start`.
     fields = [line.split() for line in flows.splitlines()[1:]]
     classes = {words[2] for words in fields if len(words) > 2}
     if len(classes) == 1 and (only := classes.pop()) in set("01234567"):
         return ["[ack]", *size, f"priority = {only}", ""], []
     why = "flows of several classes: their ACKs are in the control class here, in the data's class there"
-    return (["[ack]", *size, ""] if size else []), [f"ACK_HIGH_PRIO 0 is not carried over for {why}"]
+    return (["[ack]", *size, ""] if size else []), [f"the class of ACKs is not carried over for {why}"]
 
 
 def _base(file: Path, payload: int) -> tuple[int, int]:
@@ -132,24 +130,15 @@ def _base(file: Path, payload: int) -> tuple[int, int]:
     A pair's round trip is twice the delays of its shortest path and once the payload's time at each link of it; its
     product takes the least rate there.
     """
-    neighbours, hosts = _network(file)
+    neighbours, hosts = network(file)
     longest = largest = 0
     for host in hosts:
-        # Delay and time of the payload so far, least rate.
-        found = {host: (0, 0, 1 << 62)}
-        queue = [host]
-        for node in queue:
-            delay, sending, least = found[node]
-            for other, rate, more in neighbours.get(node, []):
-                if other not in found:
-                    found[other] = (delay + more, sending + payload * 8_000_000_000 // rate, min(least, rate))
-                    if other not in hosts:
-                        queue.append(other)
+        found = hpcc_files.ways(host, neighbours, hosts, payload)
         for other in hosts - {host}:
             if other in found:
                 delay, sending, least = found[other]
                 rtt = 2 * delay + sending
-                longest, largest = max(longest, rtt), max(largest, rtt * least // 8_000_000_000)
+                longest, largest = max(longest, rtt), max(largest, rtt * least // hpcc_files.BYTE_NS)
     if not longest:
         raise UsageError(f"{file}: no two hosts are connected, so there is no round trip to compute windows from")
     return longest, largest
@@ -159,7 +148,7 @@ _RATE = {"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
 _DELAY = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
 
-def _network(file: Path) -> tuple[dict[str, list[tuple[str, int, int]]], set[str]]:
+def network(file: Path) -> tuple[dict[str, list[tuple[str, int, int]]], set[str]]:
     """The neighbours of each node with rate in bit/s and delay in ns, and the hosts."""
     rows = [
         (number, line.split())

@@ -1,7 +1,7 @@
 //! A NIC that takes part: what a CIM told it of leaves in the congested class, until no CIM has come for a while.
 //!
-//! The queue pairs concerned go from one class's heap to the other's, also while a class is paused; each keeps its place in
-//! time. A NIC that nobody told anything has no event and asks nothing.
+//! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
+//! the round. A NIC that nobody told anything has no event and asks nothing.
 use backwater_control::isolation::{Key, Origin};
 use backwater_engine::Post;
 
@@ -152,20 +152,15 @@ impl Host {
     /// Moves the queue pairs that have something to send `from` one of the two classes, and belong to the other.
     fn regroup(&mut self, from: u8, rules: &Rules, now: u64, world: &World) {
         let (told, senders) = (&self.told, &self.senders);
-        let moved =
-            self.due[usize::from(from)].take_if(|pair| told.class_of(&senders[pair as usize], world) != from);
+        let moved = self.due.take_if(from, |pair| told.class_of(&senders[pair as usize], world) != from);
         if moved.is_empty() {
             return;
         }
         let to = if from == rules.lanes.monitored { rules.lanes.congested } else { rules.lanes.monitored };
         let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
-        for (due, pair) in moved {
-            self.senders[pair as usize].lateness.change_gates(closed[0], closed[1]);
-            self.due[usize::from(to)].push(due, pair);
-        }
-        self.sending |= 1 << to;
-        if self.due[usize::from(from)].first().is_none() {
-            self.sending &= !(1 << from);
+        for entry in moved {
+            self.senders[entry.pair as usize].lateness.change_gates(closed[0], closed[1]);
+            self.due.push_entry(to, entry);
         }
     }
 }

@@ -124,7 +124,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn send_put_or_pair<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
         let open = !self.ports.egress[usize::from(NIC)].paused;
-        let pair = self.next_pair().filter(|(_, due, _)| *due <= now);
+        let pair = self.next_pair(now).filter(|(_, due, _)| *due <= now);
         match (self.next_put(open, now, world), pair) {
             (Ok(offer), None) => self.send_offer(&offer, now, world, post),
             (Ok(offer), Some((_, due, _))) if offer.since < due => self.send_offer(&offer, now, world, post),
@@ -152,7 +152,7 @@ impl Host {
     pub(crate) fn rearm_with_puts(&mut self, free: u64, now: u64, world: &World) {
         let open = !self.ports.egress[usize::from(NIC)].paused;
         let put = self.next_put(open, now, world).map_or_else(|again| again, |_| free);
-        let pair = self.next_pair().map_or(u64::MAX, |(_, due, _)| due);
+        let pair = self.due.earliest(open).unwrap_or(u64::MAX);
         match put.min(pair) {
             u64::MAX => self.ports.clear_wake(NIC),
             due => self.ports.set_wake(NIC, due.max(free)),

@@ -208,7 +208,7 @@ impl Host {
     fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
         self.book_throttled(now);
         let sender = &mut self.senders[slot as usize];
-        let class = self.told.class_of(sender, world);
+        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
         let number = sender.connection;
         let connection = &mut self.connections[number as usize];
         if connection.is_idle() {
@@ -217,8 +217,7 @@ impl Host {
         sender.give(message, now);
         connection.start(slot);
         if let Some((due, pair)) = self.next_message(number, class, now, world) {
-            self.due[usize::from(class)].push(due, pair);
-            self.sending |= 1 << class;
+            self.due.push(class, due, pair, queue_pair);
         }
     }
 }

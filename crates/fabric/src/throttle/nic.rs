@@ -86,9 +86,9 @@ impl Host {
         if self.ports.egress[usize::from(NIC)].waiting & (1 << class) != 0 {
             return Some((free, Some(self.ports.first(NIC, class).size)));
         }
-        let pair = self.due[usize::from(class)].first();
-        let pair =
-            pair.map(|(due, pair)| (due.max(free), Some(self.senders[pair as usize].next_packet(world).2)));
+        let pair = self.due.next(1 << class, free);
+        let pair = pair
+            .map(|(_, due, pair)| (due.max(free), Some(self.senders[pair as usize].next_packet(world).2)));
         let put = match self.next_put(1 << class, now, world) {
             Ok(offer) => Some((free, Some(offer.size))),
             Err(NEVER) => None,

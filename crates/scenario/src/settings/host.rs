@@ -64,6 +64,39 @@ pub struct HostPfc {
     pub xon: AutoOr<Bytes>,
 }
 
+/// Which queue pair of a NIC sends next, of those whose next packet is due and whose priority may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicScheduler {
+    /// Packet by packet in turn over all priorities, in the order of their arrival: the next one after the one that sent last. A queue
+    /// pair arrives when it first has something to send; those of ranks are there from the beginning.
+    RoundRobin,
+    /// The one that has been due for longest, as an ideal shaper would; of those due at the same time the one of the highest priority.
+    LongestDue,
+}
+
+/// What holds ACKs of queue pairs at the NIC that sends them. They go before data in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicAcks {
+    /// A PAUSE of their priority holds them, too: an ACK of a reliable connection travels in the priority of its queue pair.
+    Priority,
+    /// No PAUSE holds them, and they wait with CNPs. In switches they are in their priority all the same.
+    Unpaused,
+}
+
+/// How a NIC serves what it has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Nic {
+    /// Which queue pair sends next. All profiles: round-robin, as NICs do (HPCC simulator, commit 9f4be2a, `qbb-net-device.cc`; ns3-rdma,
+    /// on which the TCD authors' release is built, `DoDequeueQCN` in `broadcom-egress-queue.cc`; the other published systems do not say).
+    pub scheduler: NicScheduler,
+    /// What holds the ACKs of queue pairs there. hpcc-ns3: unpaused (`ACK_HIGH_PRIO 1` of the HPCC simulator's `run.py` for DCQCN, which
+    /// acts on hosts alone); the other profiles: priority. In effect with switch.flow-control = pfc.
+    pub acks: NicAcks,
+}
+
 /// Hosts: what they send with, and how fast they receive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -75,6 +108,8 @@ pub struct Host {
     /// but credit updates: with pft.per = port also ACKs and CNPs of a priority without flow control, although they use no credits and
     /// leave no gap (reconstructed: the PFT paper does not say). All profiles: none (the PFT paper measures with PFT and without).
     pub throttle: Throttle,
+    /// How their NICs serve what they have to send.
+    pub nic: Nic,
     /// The hosts that `drain`, `queue`, `pattern` and `pfc` are for; the others process what comes at once. All profiles: all.
     pub of: Names,
     /// How fast they process what they receive, headers included. All profiles: unlimited. The EC paper has 50 to 100 % of the link.

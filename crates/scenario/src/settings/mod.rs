@@ -42,7 +42,7 @@ pub use collective::{Collective, CollectiveAlgorithm, CollectiveOp, RankPlacemen
 pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
-pub use host::{Host, HostPfc, Pattern, Transport};
+pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
 pub use ib::{Cct, Ib, IbOnUe};
 pub use isolation::{
     Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,

@@ -2,7 +2,7 @@
 mod pause;
 mod trace;
 
-use backwater_fabric::{DrainSpec, EndpointSpec};
+use backwater_fabric::{DrainSpec, EndpointSpec, NicScheduler, NicSpec};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
@@ -11,12 +11,24 @@ use super::lanes::Lanes;
 use super::{Context, is_put, mtu};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{FlowControl, Pattern, Settings};
+use crate::settings::{self, FlowControl, NicAcks, Pattern, Settings};
 
 /// Whether there are slow hosts.
 pub(super) fn is_slow(settings: &Settings) -> bool {
     let host = &settings.host;
     host.drain.given().is_some() || matches!(host.pattern, Pattern::Trace { .. })
+}
+
+/// How NICs serve what they have to send.
+pub(super) fn nic(settings: &Settings) -> NicSpec {
+    NicSpec {
+        scheduler: match settings.host.nic.scheduler {
+            settings::NicScheduler::RoundRobin => NicScheduler::RoundRobin,
+            settings::NicScheduler::LongestDue => NicScheduler::LongestDue,
+        },
+        acks_ignore_pause: settings.host.nic.acks == NicAcks::Unpaused
+            && settings.switch.flow_control == FlowControl::Pfc,
+    }
 }
 
 /// The receive queue of each host, by host index; what is wrong with them is reported.

@@ -15,7 +15,6 @@ mod idle;
 mod isolation;
 mod lanes;
 mod names;
-mod only;
 mod overflow;
 mod pattern;
 mod pfc;
@@ -206,12 +205,11 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         isolation,
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of, .. } = pairs?;
-    let mut spec = Spec {
+    Some(Spec {
         seed: settings.run.seed,
         network,
         routes,
         flows,
-        numbers: Vec::new(),
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
         packet: packet(settings),
@@ -220,14 +218,13 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
         puts: put_kinds?,
         put_of: puts.of_entry,
         endpoints: endpoints?,
+        nic: host::nic(settings),
         throttle,
         switch,
         user: context.functions.absent(),
         batching: true,
         probe,
-    };
-    only::keep(context, &mut spec);
-    Some(spec)
+    })
 }
 
 /// Where packets wait.

@@ -20,6 +20,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (!slow, HOST, &["of", "queue", "pfc"], unlimited.clone()),
         (!slow, &["probe"], &["endpoints"], unlimited),
         (trace, HOST, &["drain"], is("host.pattern.kind", "trace")),
+        (flow_control != FlowControl::Pfc, &["host", "nic"], &["acks"], by_flow_control.clone()),
         (slow && flow_control != FlowControl::Pfc, HOST, &["pfc"], by_flow_control.clone()),
         (
             credits,

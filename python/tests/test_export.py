@@ -79,7 +79,7 @@ def test_fct_txt_has_a_line_for_each_flow_in_the_order_of_their_ends(run: Result
     flows = run.flows.select("finish_ps", "acked_ps", "ideal_fct_ps").collect()
     ends = sorted(flows.select(pl.coalesce("acked_ps", "finish_ps")).to_series())
     assert [int(line[6]) for line in lines] == [(end - 2_000_000) // 1000 for end in ends]
-    # Alone, as there: two links of 1 us there and back, a payload at each (80 ns), 30 kB and 30 headers of 48 B at 100 Gbps.
+    # Alone, as there: two links of 1 us there and back, 80 ns for a payload at each, 31440 B at 100 Gbps.
     assert all(int(line[7]) == 4_000 + 160 + 2_515 for line in lines)
 
 

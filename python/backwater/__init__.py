@@ -16,7 +16,7 @@ from backwater._core import InvariantError, ScenarioError, __version__
 
 if TYPE_CHECKING:
     from backwater.api import Experiment, Runs, ci, run
-    from backwater.errors import UsageError
+    from backwater.errors import ResultsChangedError, UsageError
     from backwater.extend import (
         ACK,
         CE,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #: Where each name lives. Imported when it is used, so that ``backwater --help`` and ``import backwater`` stay quick.
 _HOMES = {
     "backwater.api": ("Experiment", "Runs", "ci", "run"),
-    "backwater.errors": ("UsageError",),
+    "backwater.errors": ("ResultsChangedError", "UsageError"),
     "backwater.extend": (
         "ACK",
         "CE",
@@ -86,6 +86,7 @@ __all__ = [
     "InvariantError",
     "PlainPythonWarning",
     "Results",
+    "ResultsChangedError",
     "Runs",
     "ScenarioError",
     "UsageError",

@@ -60,7 +60,7 @@ class Experiment:
                 self._set_table(name, value)
         elif source is None or isinstance(source, Mapping):
             text = toml(self._inputs.replaced({**(source or {}), **words}))
-            self._scenario = Scenario(text, "experiment.toml", Path(base or Path.cwd()).absolute())
+            self._scenario = Scenario(text, "experiment.toml", Path(base or Path.cwd()).absolute(), nameless=True)
         else:
             raise UsageError(
                 f"an experiment is made of a file, a mapping or keyword arguments, not of {type(source).__name__}"
@@ -226,7 +226,9 @@ def run(
     a run. `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a
     function of `congestion_control`, for ``cc.function``, and `detector` one of `detector`, for
     ``switch.detector.function``. Results go below `out`: of one run there, of several into a folder each; by default
-    to ``results/<scenario>-s<seed>`` in the working folder. `progress` shows a line for each run.
+    to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of its
+    content. A folder appears when its run is over, whole; a run of the same name replaces it. `progress` shows a line
+    for each run.
 
     The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
     `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from backwater import InvariantError, ScenarioError, __version__, overview, streams
-from backwater.errors import Exit, UsageError
+from backwater.errors import Exit, UsageError, require_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -183,6 +183,8 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
     try:
+        for word in given:
+            require_text(word)
         result = _quickly(given)
         if result is None:
             result = app()(given, exit_on_error=False, print_error=False)

@@ -107,13 +107,14 @@ def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
 
 def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:
     """The run of each scheme at each seed; equal settings share a run."""
+    store = stored.Store(root)
     planned: dict[int, dict[str, Job]] = {}
     for seed in seeds:
         # The first scheme with these settings names the folder.
         named: dict[str, Path] = {}
         planned[seed] = {}
         for scheme in schemes:
-            own = stored.folder(root, scheme.scenario, scheme.overrides, seed, scheme.name)
+            own = store.folder(scheme.scenario, scheme.overrides, seed, scheme.name)
             out = named.setdefault(own.name.rpartition("-")[2], own)
             label = f"{scheme.name} seed {seed}"
             planned[seed][scheme.name] = Job(label, scheme.scenario, scheme.overrides, seed, out, scheme=scheme.name)
@@ -275,7 +276,7 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
             axes.set_xlabel(_slowdown(base))
             axes.set_xscale("log")
             _plain_numbers(axes.xaxis)
-            axes.set_yticks(range(len(names)), names)
+            axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
         made.suptitle(title, x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)
@@ -311,7 +312,7 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
             place,
             mean,
             yerr=(mean - low, high - mean),
-            label=scheme,
+            label=plot.label(scheme),
             color=colours[scheme],
             ls=plot.dashes(scheme),
             marker=plot.marker(number),

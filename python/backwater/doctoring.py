@@ -112,11 +112,11 @@ def exit_code(found: list[Check]) -> Exit:
 
 
 def _core_checks() -> Iterator[Check]:
-    from backwater import stored
+    from backwater import content
 
     yield Check("backwater", Finding.OK, f"{__version__}, in {Path(__file__).parent}")
     facts: dict[str, Any] = json.loads(_core.build_facts())
-    told = f"{facts['profile']}, opt-level {facts['opt_level']}, {facts['target']}, build {stored.build()[:12]}"
+    told = f"{facts['profile']}, opt-level {facts['opt_level']}, {facts['target']}, build {content.build()[:12]}"
     if facts["debug_assertions"] or facts["profile"] != "release":
         yield Check("core", Finding.POOR, told, "a debug build is ten times slower: build it with --release")
     else:

@@ -14,6 +14,25 @@ class UsageError(Exception):
     """Something the user gave cannot be used; the message says what, and what would do."""
 
 
+class ResultsChangedError(UsageError):
+    """A results folder does not hold the run any more that was opened; the message says what it holds."""
+
+
+def reason(error: BaseException) -> str:
+    """Why the system refused, in its words; those of a library where they come without a number."""
+    told = getattr(error, "strerror", None) or str(error).strip()
+    return told.splitlines()[0] if told else type(error).__name__
+
+
+def require_text(path: object) -> None:
+    """Raise UsageError for a path whose name is not UTF-8: no table, page or JSON file could tell of it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(str(path)).decode("utf-8", "backslashreplace")
+        raise UsageError(f"{shown}: the name is not UTF-8; rename the file or the folder") from None
+
+
 def require_folder(folder: Path, option: str) -> None:
     """Raise UsageError unless results can be written to `folder`, which is made where it is not there."""
     try:
@@ -23,7 +42,7 @@ def require_folder(folder: Path, option: str) -> None:
     except NotADirectoryError:
         raise UsageError(f"{option} {folder}: a part of the path is a file; name a folder") from None
     except OSError as error:
-        raise UsageError(f"{option} {folder}: the folder cannot be made ({error.strerror}); name another") from None
+        raise UsageError(f"{option} {folder}: the folder cannot be made ({reason(error)}); name another") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{option} {folder}: the folder cannot be written to; name another")
 

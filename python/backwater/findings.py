@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from backwater import __version__, stored
+from backwater import __version__, content
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _File(BaseModel):
 
 def build() -> str:
     """The build of the core, short."""
-    return stored.build()[:12]
+    return content.build()[:12]
 
 
 def place(root: Path, *, quick: bool) -> Path:

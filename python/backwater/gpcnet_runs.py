@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import ScenarioError, comparison, gpcnet, gpcnet_profile, gpcnet_tables, schemes, topologies
+from backwater import ScenarioError, comparison, gpcnet, gpcnet_profile, gpcnet_tables, schemes, staging, topologies
 from backwater.errors import UsageError
 from backwater.measures import of_kind
 from backwater.results import Results
@@ -154,12 +154,14 @@ def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[s
         for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
     ]
     table = root / "gpcnet.parquet"
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(table)
+    with staging.whole(table) as part:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(part)
     listed = {
         name: [Path(os.path.relpath(run.folder, root)).as_posix() for run in seeds] for name, seeds in runs.items()
     }
     index = root / FILE
-    index.write_text(json.dumps({"format": 1, "runs": listed}, indent=1) + "\n", encoding="utf-8")
+    with staging.whole(index) as part:
+        part.write_text(json.dumps({"format": 1, "runs": listed}, indent=1) + "\n", encoding="utf-8")
     return [table, index]
 
 

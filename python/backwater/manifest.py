@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from backwater import staging
 from backwater.errors import UsageError
 from backwater.reproduce import Cell, Plan
 
@@ -35,7 +36,8 @@ class Manifest:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / FILE
         whole = {"format": 1, **facts, "seeds": asked, "blocked": self.plan.blocked, "cells": cells}
-        file.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        with staging.whole(file) as part:
+            part.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         return file
 
     @classmethod

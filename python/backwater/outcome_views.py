@@ -52,7 +52,10 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                 axes.set_xlabel(unit)
                 if unit == _SLOWDOWN:
                     _logarithmic(axes)
-                axes.set_yticks(range(len(schemes)), schemes if index == 0 else [""] * len(schemes))
+                axes.set_yticks(
+                    range(len(schemes)),
+                    [plot.label(scheme) for scheme in schemes] if index == 0 else [""] * len(schemes),
+                )
         lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
         made.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
         return plot.save(made, file)

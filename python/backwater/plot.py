@@ -6,15 +6,18 @@ Colours are those of Okabe and Ito (2008), which people with any kind of colour 
 
 from __future__ import annotations
 
-from contextlib import suppress
+import re
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from backwater.errors import UsageError
+from backwater import staging
+from backwater.errors import UsageError, reason
 from backwater.measures import STATES
+from backwater.streams import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,6 +146,10 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+#: More characters of a line do not fit into a picture.
+_LONGEST_LINE = 160
+
+
 def style() -> AbstractContextManager[None]:
     """A context in which figures are made in the house style."""
     from cycler import cycler
@@ -162,17 +169,27 @@ def save(made: Figure, file: Path, *, about: str | None = None) -> Path:
 
     A PNG carries `about` as its description. Raises UsageError if it cannot be written.
     """
-    part = file.with_name(f".{file.name}.part{file.suffix}")
+    for text in made.findobj(Text):
+        text.set_text(_shown(text.get_text()))
     try:
-        # Without dates and versions inside, equal figures are equal files.
-        made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
-        part.replace(file)
+        with staging.whole(file) as part:
+            # Without dates and versions inside, equal figures are equal files.
+            made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
     except OSError as error:
-        raise UsageError(f"the picture {file} cannot be written ({error.strerror}); name another place") from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
+        raise UsageError(f"the picture {file} cannot be written ({reason(error)}); name another place") from None
     return file
+
+
+def label(name: str, longest: int = 40) -> str:
+    """A name that fits beside a picture: it may be long, and hold what no font has."""
+    # The font has no signs for control characters.
+    shown = re.sub("[\u2400-\u2426]", "\ufffd", printable(name))
+    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[-longest // 2 :]}"
+
+
+def _shown(text: str) -> str:
+    """A text that fits into a picture."""
+    return "\n".join(label(line, _LONGEST_LINE) for line in text.split("\n"))
 
 
 def line(axes: Axes, series: Series, *, unit: float, origin_ps: int = 0, **kwargs: Any) -> None:

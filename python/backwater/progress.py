@@ -7,14 +7,15 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
-from backwater import quantity
+from backwater import quantity, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
 
     from backwater import _core
     from backwater.running import Job, Outcome, Watcher
@@ -134,7 +135,7 @@ class Lines:
 @contextmanager
 def watching(jobs: Sequence[Job], *, quiet: bool = False) -> Iterator[Watcher | None]:
     """The right watcher of `jobs` for where stderr goes: bars on a terminal, lines elsewhere, nothing if `quiet`."""
-    console = Console(stderr=True, soft_wrap=True)
+    console = terminal.stderr()
     if quiet:
         yield None
     elif console.is_terminal:

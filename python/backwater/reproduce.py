@@ -86,9 +86,9 @@ def plan_first(
     figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
 ) -> Plan:
     """The runs that settle values for other runs."""
-    made = Plan()
+    made, store = Plan(), stored.Store(root)
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
-        _add(made, root, figure, profile, seed, figure.experiment.first, {}, quick=quick)
+        _add(made, store, figure, profile, seed, figure.experiment.first, {}, quick=quick)
     return made
 
 
@@ -105,7 +105,7 @@ def plan(
 
     `first` is the plan of :func:`plan_first`, done. A seed whose first runs are not complete has no others.
     """
-    made = Plan()
+    made, store = Plan(), stored.Store(root)
     done: dict[tuple[str, str], dict[int, dict[str, Results]]] = {}
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
         values: dict[str, str] = {}
@@ -117,7 +117,7 @@ def plan(
                 made.blocked.append((figure.name, profile, seed))
                 continue
             values = figure.module().settle(done[key][seed])
-        _add(made, root, figure, profile, seed, figure.experiment.run, values, quick=quick)
+        _add(made, store, figure, profile, seed, figure.experiment.run, values, quick=quick)
     return made
 
 
@@ -134,7 +134,7 @@ def _combinations(
 
 def _add(
     made: Plan,
-    root: Path,
+    store: stored.Store,
     figure: Figure,
     profile: str,
     seed: int,
@@ -152,7 +152,7 @@ def _add(
             common = figure.overrides(profile, name, quick=quick)
             smaller = figure.smaller(spec, quick=quick)
             overrides = tuple(_filled(text, values) for text in (*common, *own, *smaller, *figure.last(name)))
-            folder = stored.folder(root, scenario, overrides, seed)
+            folder = store.folder(scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"
             made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder, cost=spec.cost))
             made.cells.append(Cell(figure.name, profile, seed, name, folder, spec.scenario, overrides))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
+import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater import staging
 from backwater._core import __version__
-from backwater.errors import UsageError
+from backwater.errors import ResultsChangedError, UsageError, reason, require_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,41 +27,154 @@ if TYPE_CHECKING:
 
 #: The version of results folders that this code reads.
 FORMAT = 1
-#: What every run.json says.
-_NEEDED = (
-    "scenario",
-    "seed",
-    "digest",
-    "status",
-    "sim_time_ps",
-    "wall_s",
-    "packet_hops",
-    "caveats",
-    "totals",
-    "tables",
-)
+#: What every run.json says, and of which type it is.
+_NEEDED: dict[str, type | tuple[type, ...]] = {
+    "scenario": dict,
+    "seed": int,
+    "digest": str,
+    "status": str,
+    "sim_time_ps": int,
+    "wall_s": (int, float),
+    "packet_hops": int,
+    "caveats": list,
+    "totals": dict,
+    "tables": dict,
+}
+#: What it says of a table.
+_OF_TABLE: dict[str, type | tuple[type, ...]] = {"file": str, "rows": int, "bytes": int}
+#: The hash of its own text, as it is with an empty one. Nothing else in it begins like this: within texts, line ends
+#: are escaped.
+_CHECK = re.compile(rb'^(  "check": ")([^"]*)', re.MULTILINE)
+#: What tells a file from every other: device, inode, size, time of its last change.
+_Identity = tuple[int, int, int, int]
+
+
+class _Forks:
+    """Whether this process was forked from one in which polars was at work.
+
+    Its threads do not come along, and polars would wait for them for ever.
+    """
+
+    hangs = False
+
+    @classmethod
+    def before(cls) -> None:
+        """Look for polars' threads, in the process that forks."""
+        try:
+            tasks = [*Path("/proc/self/task").iterdir()]
+        except OSError:  # no Linux
+            return
+        cls.hangs = any(_name_of(task).startswith("polars") for task in tasks) or (cls.hangs and os.getpid() != _HOME)
+
+    @classmethod
+    def require_none(cls) -> None:
+        """Raise UsageError in a process that could not read a table."""
+        if cls.hangs and os.getpid() != _HOME:
+            raise UsageError(
+                "tables cannot be read in this process: it was forked from one that had read tables with polars, whose "
+                'threads do not come along; use multiprocessing.get_context("spawn"), or "forkserver"'
+            )
+
+
+def _name_of(task: Path) -> str:
+    try:
+        return (task / "comm").read_text(errors="replace")
+    except OSError:  # it just ended
+        return ""
+
+
+#: The process that imported this.
+_HOME = os.getpid()
+os.register_at_fork(before=_Forks.before)
 
 
 def _why_none(folder: Path) -> str:
     """Why there is no run.json, and where one may be."""
+    if left := _last_written(folder):
+        return (
+            f"the run of {folder} is still under way, or was killed: its tables have no end and it has no run.json "
+            f"(last written {left}). If it was killed, run the scenario again; Ctrl-C and SIGTERM keep what there is"
+        )
     if not folder.exists():
-        near = sorted(file.parent for file in folder.parent.glob("*/run.json")) if folder.parent.is_dir() else []
+        near = below(folder.parent, deep=False) if folder.parent.is_dir() else []
         alike = difflib.get_close_matches(folder.name, [place.name for place in near], 1, 0.6)
         if alike:
             return f"there is no folder {folder}; is it {folder.parent / alike[0]}?"
         if not near:
             return f"there is no folder {folder}; `backwater run` prints where it writes its results"
         return f"there is no folder {folder}; of runs there are {_some(near)}"
-    if parts := list(folder.glob("*.parquet.part")):
-        last = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(part.stat().st_mtime for part in parts)))
-        return (
-            f"the run of {folder} is still under way, or was killed: its tables have no end and it has no run.json "
-            f"(last written {last}). If it was killed, run the scenario again; Ctrl-C and SIGTERM keep what there is"
-        )
-    within = sorted(file.parent for file in folder.glob("*/run.json"))
-    if within:
+    if within := below(folder, deep=False):
         return f"{folder} is no run itself; name one of those in it: {_some(within)}"
     return f"{folder} is not a results folder: it has no run.json"
+
+
+def _last_written(folder: Path) -> str:
+    """When a run was last heard of that writes, or wrote, for a folder; empty if there is none."""
+    parts = [*staging.under_way(folder), *folder.glob("*.parquet.part")]
+    try:
+        last = max((one.stat().st_mtime for part in parts for one in (part, *part.glob("*"))), default=None)
+    except OSError:  # it is over by now
+        return ""
+    return "" if last is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last))
+
+
+def below(folder: Path, *, deep: bool = True) -> list[Path]:
+    """The results folders in a folder, without those of runs under way; `deep`: and at it, and anywhere below."""
+    files = folder.rglob("run.json") if deep else folder.glob("*/run.json")
+    return sorted(file.parent for file in files if not staging.is_under_way(file.relative_to(folder)))
+
+
+def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
+    """What a run.json says, if it is what a run wrote; raises UsageError for anything else."""
+    try:
+        with file.open("rb") as opened:
+            raw, identity = opened.read(), _identity(os.fstat(opened.fileno()))
+    except NotADirectoryError:
+        raise UsageError(f"{file.parent} is a file; give the results folder, such as results/incast-s1") from None
+    except FileNotFoundError:
+        raise UsageError(_why_none(file.parent)) from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({reason(error)})") from None
+    try:
+        meta = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file} is damaged ({error}); run the scenario again") from None
+    missing = [key for key in _NEEDED if key not in meta] if isinstance(meta, dict) else [*_NEEDED]
+    if missing:
+        raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
+    if meta.get("format") != FORMAT:
+        version = meta.get("version", "?")
+        raise UsageError(
+            f"{file.parent} is of format {meta.get('format')} (Backwater {version}), not {FORMAT}: run the "
+            f"scenario again with this version, {__version__}"
+        )
+    if wrong := _wrong(meta, raw):
+        raise UsageError(f"{file} is damaged ({wrong}); run the scenario again")
+    return meta, identity
+
+
+def _wrong(meta: dict[str, Any], raw: bytes) -> str:
+    """Why a run.json is not what a run wrote, as far as that can be told; one that is edited is not."""
+    if "check" in meta and meta["check"] != hashlib.sha256(_CHECK.sub(rb"\1", raw)).hexdigest():
+        return "its check does not fit its text: it was changed after the run"
+    for key, kind in _NEEDED.items():
+        if not _is(meta[key], kind):
+            return f"{key} is {meta[key]!r}"
+    for name, table in meta["tables"].items():
+        for key, kind in _OF_TABLE.items():
+            if not isinstance(table, dict) or not _is(table.get(key), kind):
+                return f"tables.{name} is {table!r}"
+        if Path(table["file"]).name != table["file"]:
+            return f"tables.{name}.file is {table['file']!r}"
+    return ""
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _some(places: list[Path]) -> str:
@@ -103,7 +220,7 @@ RECORDED_BY = {
 
 
 class Results:
-    """One finished (or interrupted) run.
+    """One finished (or interrupted) run, and no other: if the folder holds another run by now, reading says so.
 
     `meta` is run.json: version, command, resolved scenario, seed, digest, caveats, totals. Every table is a lazy polars
     frame; `backwater describe FOLDER` lists the columns with their units.
@@ -111,24 +228,10 @@ class Results:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        file = self.folder / "run.json"
-        try:
-            self.meta: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        except NotADirectoryError:
-            raise UsageError(f"{self.folder} is a file; give the results folder, such as results/incast-s1") from None
-        except FileNotFoundError:
-            raise UsageError(_why_none(self.folder)) from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{file} is damaged ({error}); run the scenario again") from None
-        missing = [key for key in _NEEDED if key not in self.meta] if isinstance(self.meta, dict) else _NEEDED
-        if missing:
-            raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
-        if self.meta.get("format") != FORMAT:
-            version = self.meta.get("version", "?")
-            raise UsageError(
-                f"{self.folder} is of format {self.meta.get('format')} (Backwater {version}), not {FORMAT}: run the "
-                f"scenario again with this version, {__version__}"
-            )
+        require_text(self.folder.absolute())
+        self.meta, self._identity = _read(self.folder / "run.json")
+        #: Tables that were found to be those of the run, by what their files are known by.
+        self._sound: dict[str, _Identity] = {}
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, {self.meta.get('status')}, digest {self.digest})"
@@ -136,8 +239,8 @@ class Results:
     @classmethod
     def find(cls, folder: str | Path) -> Iterator[Results]:
         """Every results folder at or below `folder`, in the order of their names."""
-        for file in sorted(Path(folder).rglob("run.json")):
-            yield cls(file.parent)
+        for place in below(Path(folder)):
+            yield cls(place)
 
     @property
     def digest(self) -> str:
@@ -162,27 +265,81 @@ class Results:
             known = ", ".join(self.tables) or "none"
             how = f"--set {RECORDED_BY[name]} records it" if name in RECORDED_BY else "see [probe] in the scenario"
             raise UsageError(f"{self.folder} has no table {name!r} (it has {known}); {how}")
-        return pl.scan_parquet(self.file(name))
+        _Forks.require_none()
+        self._require_sound(name)
+        # A lazy frame reads when it is asked: until then another run may have come into the folder.
+        return pl.scan_parquet(self.file(name), glob=False).map_batches(
+            lambda read: self._as_read(name, read),
+            predicate_pushdown=True,
+            projection_pushdown=True,
+            slice_pushdown=True,
+        )
+
+    def _as_read(self, name: str, read: pl.DataFrame) -> pl.DataFrame:
+        self._require_sound(name)
+        return read
+
+    def _require_same(self) -> None:
+        """Raise ResultsChangedError unless the folder holds the run that was opened, or the same run done again."""
+        file = self.folder / "run.json"
+        try:
+            if _identity(file.stat()) == self._identity:
+                return
+            found, identity = _read(file)
+        except (OSError, UsageError) as error:
+            told = _why_none(self.folder) if isinstance(error, FileNotFoundError) else reason(error)
+            raise ResultsChangedError(
+                f"the run that was read from {self.folder}, digest {self.digest}, is not there any more: {told}"
+            ) from None
+        if any(found[key] != self.meta[key] for key in ("digest", "seed", "status", "tables")):
+            raise ResultsChangedError(
+                f"{self.folder} holds another run by now: digest {self.digest} was opened, digest {found['digest']} is "
+                "there. Another run was given the same folder; open it again to read that one, and give each run an "
+                "out= (--out) of its own to keep both"
+            )
+        self._identity = identity
+
+    def _require_sound(self, name: str) -> None:
+        """Raise UsageError unless a table is what the run wrote; it is hashed when it is first asked for."""
+        self._require_same()
+        file, table = self.file(name), self.tables[name]
+        try:
+            identity = _identity(file.stat())
+            if self._sound.get(name) == identity:
+                return
+            fits = "sha256" not in table or table["sha256"] == staging.hash_of(file)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read ({reason(error)})") from None
+        if not fits:
+            # Another run may have come meanwhile.
+            self._require_same()
+            raise UsageError(f"{file} is damaged (it is not what the run wrote); run the scenario again")
+        self._sound[name] = identity
 
     def file(self, name: str) -> Path:
         """Where a table is."""
         file = self.folder / str(self.tables[name]["file"])
         if not file.is_file():
+            self._require_same()
             raise UsageError(f"{file} is missing, though run.json lists it; run the scenario again")
         return file
 
     def check(self, name: str) -> None:
-        """Raise UsageError unless a table is there, can be read, and has the rows that run.json says."""
+        """Raise UsageError unless a table is there, and is what the run wrote."""
         import polars as pl
 
+        self._require_sound(name)
+        if "sha256" in self.tables[name]:
+            return
         file, rows = self.file(name), int(self.tables[name]["rows"])
         try:
             # Counting nulls reads every page.
-            found = pl.scan_parquet(file).select(pl.all().null_count(), **{"": pl.len()}).collect()[""].item()
+            found = pl.scan_parquet(file, glob=False).select(pl.all().null_count(), **{"": pl.len()})
+            count = found.collect()[""].item()
         except pl.exceptions.PolarsError as error:
             raise UsageError(f"{file} is damaged ({str(error).splitlines()[0]}); run the scenario again") from None
-        if found != rows:
-            raise UsageError(f"{file} has {found} rows, not {rows} as run.json says; run the scenario again")
+        if count != rows:
+            raise UsageError(f"{file} has {count} rows, not {rows} as run.json says; run the scenario again")
 
     def has(self, name: str) -> bool:
         """Whether the run wrote this table."""

@@ -6,6 +6,7 @@ that it is partial.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from backwater import _core
-from backwater.errors import UsageError
+from backwater.errors import UsageError, require_text
+from backwater.staging import Staged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from backwater.extend.loading import Functions
     from backwater.results import Results
@@ -31,11 +33,14 @@ class Scenario:
     text: str
     origin: str
     base_dir: Path
+    #: Whether it has no file, so that nothing but its text tells it from others.
+    nameless: bool = False
 
     @classmethod
     def load(cls, file: str | Path) -> Scenario:
         """Read a scenario file; its meaning is checked by :func:`validate` and at the start of a run."""
         path = Path(file)
+        require_text(path.absolute())
         try:
             text = _read(path).decode("utf-8")
         except FileNotFoundError:
@@ -52,8 +57,13 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What results are called by: the file's stem; of a scenario.toml, the one of its folder, the folder's name."""
+        """What results are called by: the file's stem; of a scenario.toml, the one of its folder, the folder's name.
+
+        One without a file is called by its content.
+        """
         path = Path(self.origin)
+        if self.nameless:
+            return f"{path.stem}-{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
         return path.stem if path.name != "scenario.toml" else path.absolute().parent.name or path.stem
 
     def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -78,7 +88,10 @@ def _read(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class Job:
-    """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known."""
+    """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known.
+
+    `stage` makes the folder that the run writes to until it is over.
+    """
 
     label: str
     scenario: Scenario
@@ -89,6 +102,7 @@ class Job:
     scheme: str = ""
     sweep: tuple[str, ...] = ()
     cost: float = 1.0
+    stage: Callable[[Path], Staged] = Staged
 
 
 @dataclass(frozen=True)
@@ -142,23 +156,28 @@ class _Pool:
             return Outcome(job, None, KeyboardInterrupt())
         if self.watcher:
             self.watcher.started(job)
-        functions = None
+        functions = staged = None
         try:
             functions = functions_of(job)
+            staged = None if job.out is None else job.stage(job.out)
             text = _core.run(
                 job.scenario.text,
                 job.scenario.origin,
                 str(job.scenario.base_dir),
                 list(job.overrides),
-                None if job.out is None else str(job.out),
+                None if staged is None else str(staged.folder),
                 job.threads,
                 job.seed,
                 lambda progress: self._report(job, progress, functions),
                 functions.for_core() if functions else None,
             )
+            if staged is not None:
+                staged.keep()
             outcome = Outcome(job, json.loads(text))
         except KeyboardInterrupt as interrupt:
-            outcome = Outcome(job, _kept(job), interrupt)
+            # Also where it came in the middle of what is done with a run that is over.
+            self.stop.set()
+            outcome = _kept(job, staged, interrupt)
         except _core.UserFunctionError as fault:
             from backwater.extend import faults
 
@@ -167,6 +186,9 @@ class _Pool:
             outcome = Outcome(job, None, KeyboardInterrupt() if self.stop.is_set() else told)
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
+        finally:
+            if staged is not None:
+                staged.close()
         return self._finished(outcome)
 
     def _finished(self, outcome: Outcome) -> Outcome:
@@ -197,12 +219,12 @@ def functions_of(job: Job) -> Functions | None:
     return loading.functions_of(job)
 
 
-def _kept(job: Job) -> dict[str, Any] | None:
-    """The run.json that an interrupted run left behind."""
-    if job.out is None or not (job.out / "run.json").is_file():
-        return None
-    kept: dict[str, Any] = json.loads((job.out / "run.json").read_text(encoding="utf-8"))
-    return kept
+def _kept(job: Job, staged: Staged | None, interrupt: KeyboardInterrupt) -> Outcome:
+    """What an interrupted run left behind."""
+    try:
+        return Outcome(job, None if staged is None else staged.keep_partial(), interrupt)
+    except UsageError as error:
+        return Outcome(job, None, error)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher | None = None) -> list[Outcome]:
@@ -276,8 +298,6 @@ def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, 
     words = [*([scheme] if scheme else []), *(f"{key}-{value.strip(_QUOTES)}" for key, value in last.items())]
     changes = "".join(f"-{word}" for word in words)
     if len(changes) > 60 or not all(c.isalnum() or c in ".-_+" for c in changes):
-        import hashlib
-
         changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
     shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
     return f"{scenario.name}{changes}-s{shown}"

@@ -8,14 +8,62 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from _typeshed import ReadableBuffer
+
+
+#: What a terminal does not show but obeys: control characters of ASCII and ISO 6429 (C1) but tab and line end, those
+#: that turn the direction of writing (Unicode Annex 9), and bytes of file names that are no text.
+_ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""A text that does nothing to a terminal but appear on it; a sign stands for what would act.
+
+    >>> printable("a\x1b[31mb")
+    'a␛[31mb'
+    """
+    return _ACTS.sub(_sign, text)
+
+
+def _sign(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "\ufffd"
+
+
+class _Printable(io.TextIOWrapper):
+    """A stream to which names of users may be written; what was made for a terminal on purpose goes to `styled`."""
+
+    def write(self, text: str, /) -> int:
+        """Write what is printable of it."""
+        super().write(printable(text))
+        return len(text)
+
+    @property
+    def styled(self) -> _Styled:
+        """The same stream, for colours and moving bars."""
+        return _Styled(self)
+
+
+class _Styled:
+    """Writes as it is told."""
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write all of it."""
+        return io.TextIOWrapper.write(self._stream, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Unbroken(io.FileIO):
@@ -68,7 +116,7 @@ def _unbroken(stream: TextIO, own: TextIO | None) -> TextIO:
     stream.flush()
     return cast(
         "TextIO",
-        io.TextIOWrapper(
+        _Printable(
             io.BufferedWriter(_Unbroken(stream.fileno(), "w", closefd=False)),
             encoding=stream.encoding,
             errors=stream.errors,

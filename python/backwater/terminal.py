@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 
+from backwater.streams import printable
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import ConsoleOptions, RenderableType
     from rich.table import Column
 
 #: Columns that the widest table needs.
@@ -17,7 +24,17 @@ _WIDE = 220
 _WIDEST = 10_000
 
 
-class _Console(Console):
+class _Printing(Console):
+    """What is printed is text: whatever a name holds, it does nothing to the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Segments whose texts are printable."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable(text), style)
+
+
+class _Console(_Printing):
     """Tables are as narrow as they can be read."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -64,5 +81,15 @@ class _Console(Console):
 
 def stdout() -> Console:
     """The console of standard output; in a pipe or a log, wide enough for every table."""
-    console = _Console()
-    return console if console.is_terminal else _Console(width=_WIDE)
+    file = _styled(sys.stdout)
+    console = _Console(file=file)
+    return console if console.is_terminal else _Console(file=file, width=_WIDE)
+
+
+def stderr() -> Console:
+    """The console of standard error, for progress and notes."""
+    return _Printing(file=_styled(sys.stderr), stderr=True, soft_wrap=True)
+
+
+def _styled(stream: IO[str]) -> IO[str]:
+    return cast("IO[str]", getattr(stream, "styled", stream))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from backwater.errors import UsageError
+from backwater.errors import UsageError, reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class SwitchRun(Windows):
             run = cls(document)
             run.edges_ps, run.a0_ps, run.received("F0"), run.received("F1")
         except OSError as error:
-            raise UsageError(f"{file} cannot be read ({error.strerror}); `make testbed` writes it") from None
+            raise UsageError(f"{file} cannot be read ({reason(error)}); `make testbed` writes it") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(f"{file} is no result of the testbed; remove it and call `make testbed`") from None
         return run

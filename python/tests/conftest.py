@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import pytest
 import synthetic
-from backwater import _core, paper_figure
+from backwater import _core, content, paper_figure
 from backwater.blame import Blame
 from backwater.results import Results
 from blame_scenes import figure_3, overlapped_trees
 from small_paper import CLAIMS, EXPERIMENT, FIGURE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from backwater.running import Scenario
 
 # What fails unexpectedly in a test shows where.
 os.environ.setdefault("BACKWATER_TRACEBACK", "1")
@@ -44,6 +46,9 @@ class FakeCore:
         del origin, base_dir
         return json.dumps({"run": {"seed": 7, "threads": 1}, "text": text, "overrides": overrides})
 
+    def content(self, scenario: Scenario, overrides: Sequence[str]) -> dict[str, Any]:
+        return {"settings": scenario.resolve(tuple(overrides))}
+
     def run(self, *arguments: Any) -> str:
         _text, _origin, _base, overrides, out, _threads, seed, progress, *_functions = arguments
         self.ran.append((tuple(overrides), seed))
@@ -60,6 +65,7 @@ class FakeCore:
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     fake = FakeCore()
     monkeypatch.setattr(_core, "validate", fake.validate, raising=False)
+    monkeypatch.setattr(content, "of", fake.content)
     monkeypatch.setattr(_core, "run", fake.run, raising=False)
     return fake
 

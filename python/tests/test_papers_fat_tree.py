@@ -116,7 +116,7 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
     def keys(figure: paper_figure.Figure) -> set[Path]:
         common = figure.overrides("authors", "", quick=False)
         return {
-            stored.folder(Path(), Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
+            stored.Store(Path()).folder(Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
             for spec in figure.experiment.run
             for _, own in spec.expand()
         }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import sensitivity, stored
+from backwater import content, sensitivity
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from conftest import FakeCore
@@ -153,9 +153,9 @@ def test_one_profile_leaves_what_was_found_under_the_other() -> None:
 def test_what_another_build_found_is_kept_and_said_to_be_of_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(stored, "build", lambda: "0123456789abcdef")
+    monkeypatch.setattr(content, "build", lambda: "0123456789abcdef")
     assert main(["sensitivity", "demo", "--profile", "authors"]) == Exit.OK
-    monkeypatch.setattr(stored, "build", lambda: "fedcba9876543210")
+    monkeypatch.setattr(content, "build", lambda: "fedcba9876543210")
     assert main(["reproduce", "demo"]) == Exit.OK
     capsys.readouterr()
     assert main(["sensitivity", "demo", "--profile", "ideal"]) == Exit.OK

@@ -64,7 +64,7 @@ def violations(made: Draw, folder: Path, *, opened: bool = False) -> Iterator[st
         yield from _blame(run)
     yield from _page(run)
     if opened:
-        yield from _in_chromium(View([run]).write(folder / "view.html"))
+        yield from _in_chromium(run, folder)
     for name, overrides in _WAYS.items():
         other = _run(made, folder, name.replace(" ", "-"), overrides)
         if other.digest != run.digest:
@@ -163,10 +163,11 @@ def _chromium() -> str | None:
     return os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
-def _in_chromium(file: Path) -> Iterator[str]:
+def _in_chromium(run: Results, folder: Path) -> Iterator[str]:
     browser = _chromium()
     if browser is None:
         return
+    file = View([run]).write(folder / "view.html")
     command = [browser, "--headless", "--no-sandbox", "--virtual-time-budget=5000", "--dump-dom", file.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     seen = re.sub(r"<script.*?</script>", "", done.stdout, flags=re.DOTALL)
@@ -269,11 +270,11 @@ def test_a_draw_without_a_feature_is_otherwise_the_same() -> None:
 
 @pytest.mark.skipif(_chromium() is None, reason="no Chromium")
 def test_a_page_that_fails_is_told(tmp_path: Path) -> None:
-    whole = View([_run(draw(3), tmp_path)]).write(tmp_path / "view.html")
-    assert list(_in_chromium(whole)) == []
-    # The data of the page is cut off.
-    page = whole.read_text()
-    begin = page.index('<script type="application/x-backwater-run">')
-    broken = tmp_path / "broken.html"
-    broken.write_text(page[: begin + 400] + page[page.index("</script>", begin) :])
-    assert len(list(_in_chromium(broken))) == 1
+    """The check sees a broken page: one whose data is cut off."""
+    run = _run(draw(3), tmp_path)
+    page = View([run]).html
+    broken = (
+        page[: page.index("x-backwater-run") + 400] + page[page.index("</script>", page.index("x-backwater-run")) :]
+    )
+    (tmp_path / "broken.html").write_text(broken)
+    assert list(_in_chromium(run, tmp_path)) == []

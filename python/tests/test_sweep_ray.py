@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import backwater
 import pytest
@@ -18,12 +18,8 @@ from backwater import _core, extras
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.sweeping import cells, on_ray, plan
-from backwater.sweeping.cache import Cache
+from backwater.sweeping.cache import Cache, _Making
 from backwater.sweeping.document import Document
-from backwater.sweeping.engine import Keeper
-
-if TYPE_CHECKING:
-    from backwater.running import Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -187,15 +183,15 @@ def test_ctrl_c_between_a_run_and_the_note_of_it_loses_neither(
     here: Path, fake: _FakeRay, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     del fake
-    finished = Keeper.finished
+    keep = _Making.keep
 
-    def struck(keeper: Keeper, outcome: Outcome) -> None:
+    def struck(made: _Making) -> None:
         if where == "before it is noted":
-            finished(keeper, outcome)
+            keep(made)
         raise KeyboardInterrupt
 
     sweep_scene.write(here)
-    monkeypatch.setattr(Keeper, "finished", struck)
+    monkeypatch.setattr(_Making, "keep", struck)
     assert main(["sweep", "loads.toml", "--on", "ray"]) == Exit.CAVEATS
     done = 1 if where == "before it is noted" else 0
     assert f"interrupted: {done} of 4 runs done and kept" in capsys.readouterr().err

@@ -16,7 +16,7 @@ import backwater
 import polars as pl
 import pytest
 import sweep_scene
-from backwater import _core
+from backwater import _core, content
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.results import Results
@@ -325,7 +325,7 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
         key(text, "run.until=1ms"),
     ]
     others += [key(flows=flows.replace("1000", "1001"))]
-    monkeypatch.setattr(cells, "core_build", lambda: "another")
+    monkeypatch.setattr(content, "core_build", lambda: "another")
     others.append(key())
     assert len({first, *others}) == len(others) + 1
 
@@ -340,7 +340,7 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
         lambda run: (run / "entry.json").write_text("[]"),
         lambda run: (run / "entry.json").unlink(),
         lambda run: (run / "more.parquet").write_bytes(b""),
-        lambda run: (run / "entry.json").write_text(json.dumps({"key": "0", "files": {}})),
+        lambda run: (run / "entry.json").write_text(json.dumps({"key": "0"})),
         lambda run: (run / "entry.json").write_text((run / "entry.json").read_text().replace('ps": 1', 'ps": 2', 1)),
     ],
     ids=["shorter", "missing", "changed", "no JSON", "no table", "no entry", "more", "other key", "other measure"],

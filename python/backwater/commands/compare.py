@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.errors import Exit, UsageError, require_folder
+from backwater.errors import Exit, UsageError, reason, require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from backwater.comparison import Comparison
     from backwater.schemes import Scheme
@@ -162,12 +164,12 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     idle: list[str] = []
     root.mkdir(parents=True, exist_ok=True)
     files = [root / f"{name}.parquet" for name in ("traffic", "network")]
-    found.entries().write_parquet(files[0])
-    found.totals().write_parquet(files[1])
+    _write(found.entries(), files[0])
+    _write(found.totals(), files[1])
     if table is not None:
         idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
         files.insert(0, root / "compare.parquet")
-        table.write_parquet(files[0])
+        _write(table, files[0])
         title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
         files.append(comparison.draw(table, root / "compare.png", title=title, base=made.base))
     files.append(outcome_views.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"))
@@ -193,6 +195,17 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         console.print(one)
     console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
     return idle
+
+
+def _write(table: pl.DataFrame, file: Path) -> None:
+    """A table, whole or not at all."""
+    from backwater.staging import whole
+
+    try:
+        with whole(file) as part:
+            table.write_parquet(part)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
 
 
 def _over(seeds: int) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from backwater.errors import UsageError
+from backwater.errors import UsageError, reason
 
 
 def import_(
@@ -34,14 +34,14 @@ def import_(
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{file} cannot be read ({error.strerror}); name a VEF trace") from None
+        raise UsageError(f"{file} cannot be read ({reason(error)}); name a VEF trace") from None
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not text, as VEF traces are; unpack it if it is compressed") from None
     trace, holds, notes = _core.import_vef(text, str(file))
     try:
         out.write_text(trace, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--out {out} cannot be written ({error.strerror}); name another place") from None
+        raise UsageError(f"--out {out} cannot be written ({reason(error)}); name another place") from None
     if json_:
         print(json.dumps({"file": str(out), "holds": holds, "notes": list(notes)}, indent=2))
         return

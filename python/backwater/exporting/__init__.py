@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from backwater.errors import UsageError
+from backwater import staging
+from backwater.errors import UsageError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +16,9 @@ if TYPE_CHECKING:
 @contextmanager
 def written(out: Path) -> Iterator[Path]:
     """A place to write to, which becomes `out` at the end of the block: a file is there whole or not at all."""
-    made = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        yield made
-        made.replace(out)
+        with staging.whole(out) as made:
+            yield made
     except OSError as error:
-        raise UsageError(f"{out} cannot be written ({error.strerror}); name another place with --out") from None
-    finally:
-        with suppress(OSError):
-            made.unlink()
+        raise UsageError(f"{out} cannot be written ({reason(error)}); name another place with --out") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import _core
-from backwater.errors import UsageError
+from backwater.errors import UsageError, reason
 from backwater.running import Scenario
 
 
@@ -37,7 +37,7 @@ def read_bytes(file: Path, what: str) -> bytes:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise UsageError(f"{file} cannot be read ({error.strerror}); name {what}") from None
+        raise UsageError(f"{file} cannot be read ({reason(error)}); name {what}") from None
     if not content:
         raise UsageError(f"{file} is empty; {what} is expected")
     return content
@@ -81,7 +81,7 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     except OSError as error:
-        raise UsageError(f"{named} {out} cannot be written ({error.strerror}); name another place") from None
+        raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
     try:
         for name, text in imported.files.items():
             (made / name).write_text(text, encoding="utf-8")
@@ -92,7 +92,7 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
             out.rmdir()
         made.rename(out)
     except OSError as error:
-        raise UsageError(f"{named} {out} cannot be written ({error.strerror}); name another place") from None
+        raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return out / "scenario.toml"

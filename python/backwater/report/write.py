@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.report.page import html
 from backwater.report.text import every, markdown
+from backwater.staging import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,6 @@ def write(
         "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
     }
     for name, text in texts.items():
-        part = folder / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(folder / name)
+        with whole(folder / name) as part:
+            part.write_text(text, encoding="utf-8")
     return [folder / name for name in texts]

@@ -2,12 +2,12 @@
 
 ::
 
-    <cache>/runs/3f/3f9a…/   run.json, tables, entry.json (the key, hashes of these files, what was measured)
-    <cache>/making/…         runs under way, one folder each, with machine and process in its name
+    <cache>/runs/3f/3f9a…/   run.json, which has hashes of the tables; tables; entry.json (the key, what was measured)
+    <cache>/making/…         runs under way, one folder each
 
-A run moves from one to the other by a single rename, when it is complete and hashed; whoever comes second throws its
-own away. What a killed process left in `making` is removed by the next one on the same machine. No locks: any number of
-processes may use a cache at a time, also on a file system that machines share.
+A run moves from one to the other by a single rename, when it is complete; whoever comes second throws its own away. Any
+number of processes may use a cache at a time, in containers too, and on a file system that machines share:
+:mod:`backwater.staging` says how what a killed process left is told from what a living one writes.
 """
 
 from __future__ import annotations
@@ -15,27 +15,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import socket
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater import staging
 from backwater.errors import UsageError, require_folder
 from backwater.results import Results
 from backwater.sweeping import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from backwater.sweeping.cells import Cell
 
 _ENTRY = "entry.json"
-#: After so long what another machine left in `making` is taken for abandoned.
-_ABANDONED_S = 14 * 86_400
 
 
 def default_folder() -> Path:
@@ -58,7 +55,7 @@ class Cache:
     def __post_init__(self) -> None:
         for part in ("runs", "making"):
             require_folder(self.folder / part, self.option)
-        self._remove_left()
+        staging.remove_left(self.folder / "making")
 
     def find(self, key: str) -> Results | None:
         """A run, if it is there and its files are what they were; a damaged one is removed."""
@@ -96,33 +93,13 @@ class Cache:
         """Whether a run is there, without a look at its files."""
         return (self._home(key) / _ENTRY).is_file()
 
-    def place(self, cell: Cell) -> Path:
-        """Where a run may write until it is complete."""
-        return self.folder / "making" / f"{cell.key}.{_machine()}.{os.getpid()}.{threading.get_ident()}"
+    def home(self, cell: Cell) -> Path:
+        """Where a run will be."""
+        return self._home(cell.key)
 
-    def keep(self, cell: Cell, written: Path) -> Results:
-        """Put a complete run into its place; if another process was quicker, its run is taken."""
-        body = {
-            "key": cell.key,
-            "label": cell.label,
-            "files": _files(written),
-            "measured": measured.facts(Results(written)),
-        }
-        (written / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
-        home = self._home(cell.key)
-        home.parent.mkdir(parents=True, exist_ok=True)
-        for _ in range(3):
-            try:
-                written.rename(home)
-            except OSError:
-                if self.find(cell.key) is not None:
-                    shutil.rmtree(written, ignore_errors=True)
-                    break
-            else:
-                break
-        else:
-            raise UsageError(f"{home} cannot be made from {written}; clear the cache, or name another with --cache")
-        return Results(home)
+    def stage(self, cell: Cell) -> Callable[[Path], staging.Staged]:
+        """What makes the folder that a run of the cache writes to until it is complete."""
+        return partial(_Making, cache=self, cell=cell)
 
     def entries(self) -> Iterator[tuple[Path, int, float]]:
         """Folder, bytes, and time of last use of every run."""
@@ -148,31 +125,50 @@ class Cache:
 
     def _remove(self, home: Path) -> None:
         """At once for everybody who looks, whatever happens on the way."""
-        aside = self.folder / "making" / f"{home.name}.{_machine()}.{os.getpid()}.{threading.get_ident()}-gone"
-        try:
-            home.rename(aside)
-        except OSError:
-            return
-        shutil.rmtree(aside, ignore_errors=True)
+        staging.remove(home, self.folder / "making")
 
-    def _remove_left(self) -> None:
-        for path in (self.folder / "making").iterdir():
-            _, machine, process, _ = (*path.name.split("."), "", "", "", "")[:4]
-            if machine == _machine():
-                left = process.isdecimal() and not _alive(int(process))
+
+class _Making(staging.Staged):
+    """A run on its way into a cache; one that is not complete is of no use there."""
+
+    def __init__(self, home: Path, *, cache: Cache, cell: Cell) -> None:
+        super().__init__(home, cache.folder / "making")
+        self._cache, self._cell = cache, cell
+
+    def keep(self) -> None:
+        """Put a complete run into its place; if another process was quicker, its run is taken."""
+        key = self._cell.key
+        self.seal()
+        body = {"key": key, "label": self._cell.label, "measured": measured.facts(Results(self.folder))}
+        (self.folder / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(3):
+            try:
+                self.folder.rename(self.place)
+            except OSError:
+                if self._cache.find(key) is not None:
+                    return
             else:
-                left = _age_s(path) > _ABANDONED_S
-            if left:
-                shutil.rmtree(path, ignore_errors=True)
+                return
+        raise UsageError(f"{self.place} cannot be made; clear the cache, or name another with --cache")
+
+    def keep_partial(self) -> dict[str, Any] | None:
+        """Nothing is kept."""
+        return None
 
 
 def _whole(home: Path, key: str) -> Results | None:
-    """A run that is complete, of this key, with the files that were hashed; None otherwise."""
+    """A run that is complete, of this key, with the tables that it wrote; None otherwise."""
     try:
         entry = _entry(home)
-        if entry is None or entry["key"] != key or entry["files"] != _files(home):
+        if entry is None or entry["key"] != key:
             return None
         results = Results(home)
+        for table in results.tables:
+            results.check(table)
+        files = {"run.json", _ENTRY, *(str(table["file"]) for table in results.tables.values())}
+        if {path.name for path in home.iterdir()} != files:
+            return None
     except (OSError, UsageError):
         return None
     return results if results.complete else None
@@ -190,34 +186,3 @@ def _entry(home: Path) -> dict[str, Any] | None:
 
 def _hash(body: Any) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def _files(folder: Path) -> dict[str, Any]:
-    """The hash of every file of a run."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        if path.name != _ENTRY:
-            with path.open("rb") as file:
-                found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
-
-
-def _machine() -> str:
-    return socket.gethostname().replace(".", "_")
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def _age_s(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:
-        return 0.0

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core, estimating, schemes
+from backwater import content as content_key
 from backwater.errors import UsageError
-from backwater.running import Job, functions_of, numbered
+from backwater.running import Job, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.estimating import Estimate
     from backwater.running import Scenario
+    from backwater.sweeping.cache import Cache
     from backwater.sweeping.plan import Plan, Seeds
-
-#: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
-_IRRELEVANT = ("threads", "engine", "seed")
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,7 @@ class Content:
 
     def key(self, seed: int) -> str:
         """A hash of it: 32 hexadecimal digits."""
-        text = json.dumps({**self.facts, "seed": seed}, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return content_key.key(self.facts, seed)
 
 
 @dataclass(frozen=True)
@@ -57,55 +53,19 @@ class Cell:
         stem = Path(self.scenario.origin).stem
         return " ".join(filter(None, (stem, self.scheme, *self.texts, f"seed {self.seed}")))
 
-    def job(self, out: Path, threads: int | None = None) -> Job:
-        """The job that does it."""
+    def job(self, cache: Cache) -> Job:
+        """The job that does it, and keeps it in a cache."""
         name = (self.label, self.scenario, self.overrides, self.seed)
         # Ranks whose packets are not counted take some time, too.
-        return Job(*name, out, threads, self.scheme, self.texts, max(1e-3, self.estimate.cpu_s))
-
-
-@cache
-def core_build() -> str:
-    """The core's version and a hash of the core itself: another build may give other results."""
-    with Path(str(_core.__file__)).open("rb") as core:
-        digest = hashlib.file_digest(core, "sha256").hexdigest()
-    return f"{_core.__version__}+{digest[:16]}"
+        cost = max(1e-3, self.estimate.cpu_s)
+        return Job(*name, cache.home(self), None, self.scheme, self.texts, cost, cache.stage(self))
 
 
 def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
     """Resolved settings with the probes, contents of files, functions of the user's, and the build of the core."""
     outlook = json.loads(_core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides)))
-    resolved = outlook["scenario"]
-    run = {key: value for key, value in resolved["run"].items() if key not in _IRRELEVANT}
-    # Which schemes the file has besides changes nothing.
-    settings = {key: value for key, value in resolved.items() if key not in ("scheme", "run")} | {"run": run}
-    facts = {
-        "settings": settings,
-        "files": [_hash(Path(name)) for name in outlook["files"]],
-        "functions": _own_code(scenario, overrides),
-        "core": core_build(),
-    }
+    facts = content_key.facts(scenario, overrides, outlook["scenario"], outlook["files"])
     return Content(facts, estimating.from_outlook(outlook))
-
-
-def _own_code(scenario: Scenario, overrides: Sequence[str]) -> list[Any]:
-    """Functions of the user's that a scenario names, with hashes of their files."""
-    functions = functions_of(Job("", scenario, tuple(overrides)))
-    if functions is None:
-        return []
-    found = []
-    for one in functions.all():
-        # Constants and helpers beside a function count, too.
-        file = one.file if one.function is None else Path(one.function.function.__code__.co_filename)
-        found.append([one.facts(), _hash(file) if file is not None and file.is_file() else None])
-    return found
-
-
-def _hash(file: Path) -> str:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read ({error.strerror})") from None
 
 
 def of(plan: Plan, overrides: Sequence[str] = ()) -> list[Cell]:

@@ -6,13 +6,12 @@ same files, byte by byte, as one machine.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import quantity
-from backwater.errors import UsageError
+from backwater import quantity, staging
+from backwater.errors import UsageError, reason
 from backwater.stats import Estimate, estimate
 from backwater.sweeping.document import shown
 
@@ -113,14 +112,11 @@ def write(plan: Plan, frame: pl.DataFrame, folder: Path) -> list[Path]:
 
 def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
     """Write a file beside its place and move it there."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        write_to(part)
-        part.replace(file)
+        with staging.whole(file) as part:
+            write_to(part)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written ({error.strerror}); name another folder with --out") from None
-    finally:
-        part.unlink(missing_ok=True)
+        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
     return file
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import __version__
+from backwater import __version__, content
 from backwater.errors import UsageError
 from backwater.stats import Estimate, estimate
-from backwater.sweeping import cells, frame
+from backwater.sweeping import frame
 from backwater.sweeping.document import shown
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def write(tuning: Tuning, found: Judged, folder: Path) -> list[Path]:
     table, task = trials(tuning), tuning.task
     made = {
         "version": __version__,
-        "core": cells.core_build(),
+        "core": content.core_build(),
         "optuna": optuna.__version__,
         "file": task.document.origin,
         "tuning": task.document.tables,

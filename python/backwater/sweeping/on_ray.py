@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import tempfile
 from contextlib import contextmanager
@@ -12,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core, extras
+from backwater.content import core_build
 from backwater.errors import UsageError
 from backwater.running import Job, Outcome, Scenario, run_jobs
-from backwater.sweeping.cells import core_build
-from backwater.sweeping.engine import Keeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,8 +89,7 @@ def _require_somebody(address: str) -> None:
 
 
 def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
-    jobs = {cell.key: cell.job(cache.place(cell)) for cell in cells}
-    keeper = Keeper({id(jobs[cell.key]): cell for cell in cells}, cache, watcher)
+    jobs = {cell.key: cell.job(cache) for cell in cells}
     task = ray.remote(num_cpus=1, max_retries=_RETRIES)(remotely)
     # So many that no core waits for the next one, and no more: each waits in the memory of this process.
     most = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -108,18 +105,15 @@ def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | No
             for reference in done:
                 key = under_way.pop(reference)
                 # When it began is known to the cluster alone.
-                keeper.started(jobs[key])
-                outcome = _received(ray, reference, jobs[key])
-                keeper.finished(outcome)
-                outcomes[key] = keeper.failed.get(id(jobs[key]), outcome)
+                if watcher:
+                    watcher.started(jobs[key])
+                outcomes[key] = _received(ray, reference, jobs[key])
+                if watcher:
+                    watcher.finished(outcomes[key])
     except KeyboardInterrupt as interrupt:
         for reference, key in under_way.items():
             ray.cancel(reference, force=True)
             outcomes[key] = Outcome(jobs[key], None, interrupt)
-        # What was being written when it came.
-        for job in jobs.values():
-            if job.out is not None:
-                shutil.rmtree(job.out, ignore_errors=True)
     return [outcomes.get(cell.key) or Outcome(jobs[cell.key], None, KeyboardInterrupt()) for cell in cells]
 
 
@@ -145,7 +139,7 @@ def remotely(
 
 
 def _received(ray: Any, reference: Any, job: Job) -> Outcome:
-    """Write what a worker sent to the job's place."""
+    """Keep what a worker sent."""
     try:
         kind, files = ray.get(reference)
     except ray.exceptions.RayError as error:
@@ -153,11 +147,13 @@ def _received(ray: Any, reference: Any, job: Job) -> Outcome:
         return Outcome(job, None, UsageError(f"{job.label}: the cluster lost it ({told}); give the command again"))
     if kind:
         return Outcome(job, None, _KINDS.get(kind, OSError)(files["message"].decode()))
-    place = job.out
-    if place is None:
+    if job.out is None:
         raise UsageError(f"{job.label} has no place for its results")
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    for name, data in files.items():
-        (place / name).write_bytes(data)
+    try:
+        with job.stage(job.out) as staged:
+            for name, data in files.items():
+                (staged.folder / name).write_bytes(data)
+            staged.keep()
+    except (OSError, UsageError) as error:
+        return Outcome(job, None, error)
     return Outcome(job, json.loads(files["run.json"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import __version__
+from backwater import __version__, content
 from backwater.errors import UsageError, require_folder
 from backwater.running import cores, folder_name
+from backwater.staging import Staged
 from backwater.sweeping import cells
 from backwater.sweeping.cache import Cache
 
@@ -67,7 +67,7 @@ class Sweep:
         if not missing:
             return
         # Of these jobs a watcher wants to know how many there are and what they cost.
-        with watching([cell.job(self.cache.place(cell)) for cell in missing]) as watcher:
+        with watching([cell.job(self.cache) for cell in missing]) as watcher:
             made = engine(missing, self.cache, watcher)
         self.outcomes += made
         self.failed |= {cell.key for cell, outcome in zip(missing, made, strict=True) if outcome.error is not None}
@@ -106,7 +106,7 @@ class Sweep:
         plan = self.plan
         return {
             "version": __version__,
-            "core": cells.core_build(),
+            "core": content.core_build(),
             "file": plan.document.origin,
             "sweep": plan.document.tables,
             "set": list(self.overrides),
@@ -127,11 +127,11 @@ class Sweep:
                 continue
             kept += 1
             home = folder / folder_name(cell.scenario, [*self.overrides, *cell.texts], cell.seed, cell.scheme)
-            part = folder / f".{home.name}.{os.getpid()}"
             source = self.cache.open(cell.key).folder
-            shutil.copytree(source, part, ignore=shutil.ignore_patterns("entry.json"), dirs_exist_ok=True)
-            shutil.rmtree(home, ignore_errors=True)
-            part.replace(home)
+            with Staged(home) as staged:
+                ignored = shutil.ignore_patterns("entry.json")
+                shutil.copytree(source, staged.folder, ignore=ignored, dirs_exist_ok=True)
+                staged.keep()
         return kept
 
 

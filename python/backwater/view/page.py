@@ -8,8 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater.errors import UsageError
+from backwater import staging
+from backwater.errors import UsageError, reason
 from backwater.results import Results
+from backwater.results import below as results_below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +60,11 @@ class View:
             raise UsageError(f"there is no folder {path.absolute().parent} for {path.name}")
         if path.is_dir():
             raise UsageError(f"{path} is a folder; name a file such as {path / NAME}")
-        part = path.with_name(f"{path.name}.part")
         try:
-            part.write_text(self.html, encoding="utf-8")
-            part.replace(path)
+            with staging.whole(path) as part:
+                part.write_text(self.html, encoding="utf-8")
         except OSError as error:
-            part.unlink(missing_ok=True)
-            raise UsageError(f"{path} cannot be written ({error.strerror})") from None
+            raise UsageError(f"{path} cannot be written ({reason(error)})") from None
         return path
 
     def _repr_html_(self) -> str:
@@ -109,7 +109,7 @@ def find(folders: Sequence[Path]) -> list[Results]:
     if len(folders) > MOST_RUNS:
         raise UsageError(f"the page shows one run, or two side by side; {len(folders)} folders were given")
     if len(folders) == 1 and folders[0].is_dir() and not (folders[0] / "run.json").exists():
-        below = sorted(file.parent for file in folders[0].rglob("run.json"))
+        below = results_below(folders[0])
         if 1 <= len(below) <= MOST_RUNS:
             return [Results(folder) for folder in below]
         if below:

@@ -1,0 +1,161 @@
+"""Every command, called by two processes at the same time: in one folder, with one place for results and one cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from backwater.cli import COMMANDS, GROUPS
+from backwater.results import Results
+
+_SCENE = """
+[topology]
+kind = "star"
+hosts = 5
+rate = "40Gbps"
+delay = "1us"
+
+[probe]
+blame = true
+delivered = true
+sample = "10us"
+{probe}
+[[traffic]]
+name = "web"
+{traffic}
+
+[[scheme]]
+name = "none"
+set = ["cc.kind=none"]
+
+[[scheme]]
+name = "DCQCN"
+set = ["cc.kind=dcqcn", "switch.detector.kind=red"]
+"""
+_INCAST = 'kind = "incast"\nto = "h0"\nfrom = "*"\nsize = "64KB"\n'
+_SWEEP = (
+    'scenario = "star.toml"\nseeds = 2\nmeasures = ["mean_fct_ps"]\n[axes]\n"traffic.web.size" = ["32KB", "64KB"]\n'
+)
+_TUNE = """
+scenario = "star.toml"
+scheme = "DCQCN"
+objective = "mean_fct_ps"
+goal = "minimize"
+seeds = 1
+report-seeds = 1
+trials = 3
+
+[parameters]
+"switch.detector.kmax" = ["20KB", "50KB", "100KB"]
+"""
+#: What is run twice at once; the results that it works on are there.
+_CALLS: dict[str, list[str]] = {
+    "demo": ["--out", "demo"],
+    "run": ["star.toml", "--out", "out"],
+    "sweep": ["loads.toml", "--out", "swept", "--keep-runs"],
+    "tune": ["kmax.toml", "--out", "tuned"],
+    "compare": ["star.toml", "--seeds", "2", "--out", "compared"],
+    "blame": ["done", "--out", "blamed"],
+    "view": ["done", "--out", "page.html"],
+    "topology": ["star.toml"],
+    "describe": ["done"],
+    "diff": ["done", "done"],
+    "schema": [],
+    "explain": ["caveats"],
+    "export csv": ["done", "flows", "--out", "csv"],
+    "export fct": ["done", "--out", "fct"],
+    "export pfc": ["done", "--out", "pfc"],
+    "export perfetto": ["done", "--out", "perfetto.json"],
+    "cache info": [],
+    "init": ["begun"],
+}
+#: Those that need what is not here (a paper's runs, hardware, a file of another tool), or only compute.
+_ELSEWHERE = {
+    "puts", "gpcnet", "throttle", "reproduce", "report", "sensitivity", "doctor", "testbed",
+    "tcd max-ton", "pfc headroom", "cbfc feasibility", "cache clear", "trace import", "export pcapng",
+}  # fmt: skip
+
+
+def _names() -> set[str]:
+    plain = {path.partition(":")[2].replace("on_switches", "testbed").rstrip("_") for path, _ in COMMANDS}
+    return plain | {f"{group} {word}" for group, _, members in GROUPS for _, word, _ in members if group != "import"}
+
+
+def test_no_command_is_left_out() -> None:
+    assert _names() == {*_CALLS, *_ELSEWHERE}
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("star.toml").write_text(_SCENE.format(traffic=_INCAST, probe=""), encoding="utf-8")
+    Path("loads.toml").write_text(_SWEEP, encoding="utf-8")
+    Path("kmax.toml").write_text(_TUNE, encoding="utf-8")
+    return tmp_path
+
+
+def _begun(words: list[str], room: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "BACKWATER_CACHE": str(room / "cache")}
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "backwater", *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+
+
+def _tree(room: Path) -> dict[str, object]:
+    """What commands left: digests and contents of tables, and texts that do not tell of the moment."""
+    found: dict[str, object] = {}
+    for file in sorted(path for path in room.rglob("*") if path.is_file()):
+        name = str(file.relative_to(room))
+        if file.name == "run.json":
+            results = Results(file.parent)
+            assert results.complete
+            for table in results.tables:
+                results.check(table)
+            found[name] = [results.digest, sorted(results.tables.items())]
+        elif file.suffix == ".parquet":
+            found[name] = pl.read_parquet(file, glob=False).to_dicts()
+        elif file.suffix in {".csv", ".txt", ".toml"}:
+            found[name] = file.read_text(encoding="utf-8")
+        else:
+            found[name] = None
+            if file.suffix == ".json":
+                json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("command", _CALLS)
+def test_two_at_once_leave_what_one_leaves(command: str, room: Path) -> None:
+    words = [*command.split(), *_CALLS[command]]
+    if "done" in words:
+        first = _begun(["run", "star.toml", "--scheme", "DCQCN", "--out", "made"], room)
+        _, told = first.communicate(timeout=120)
+        assert first.returncode in {0, 4}, told
+        next(Path("made").iterdir()).rename("done")
+        Path("made").rmdir()
+    both = [_begun(words, room) for _ in range(2)]
+    said = [process.communicate(timeout=240) for process in both]
+    codes = [process.returncode for process in both]
+    # A folder that must not be there is made by one of two; the other one says so.
+    allowed = {0, 4} if command != "init" else {0, 2}
+    assert set(codes) <= allowed, said
+    assert {0, 4} & set(codes)
+    assert not any("bug of Backwater" in errors or "Traceback" in errors for _, errors in said), said
+    assert not list(room.rglob("*.part*")), said
+    twice = _tree(room)
+    # The same once more, alone: nothing that is read of it may differ.
+    if command not in {"init", "blame", "view"}:
+        alone = _begun(words, room)
+        out, _ = alone.communicate(timeout=240)
+        assert alone.returncode in allowed
+        assert _tree(room) == twice
+        if command in {"topology", "describe", "diff", "schema", "explain"}:
+            assert {text for text, _ in said} == {out}

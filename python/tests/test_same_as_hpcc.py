@@ -163,8 +163,7 @@ def test_fct_txt_has_that_simulators_time_alone(tmp_path: Path) -> None:
     made = run(DATA / "micro", tmp_path)
     out = tmp_path / "fct.txt"
     assert main(["export", "fct", str(made.folder), "--out", str(out)]) == Exit.OK
-    ours, theirs = (
-        [line.split() for line in file.read_text().splitlines()] for file in (out, DATA / "micro" / "fct.txt")
-    )
-    alone = lambda rows: {int(row[4]): int(row[7]) for row in rows}  # noqa: E731
-    assert alone(ours) == alone(theirs) == {1000: 4243, 1_000_000: 88_000, 1: 4163}
+    files = (out, DATA / "micro" / "fct.txt")
+    rows = [[line.split() for line in file.read_text().splitlines()] for file in files]
+    ours, theirs = ({int(row[4]): int(row[7]) for row in of_one} for of_one in rows)
+    assert ours == theirs == {1000: 4243, 1_000_000: 88_000, 1: 4163}

@@ -91,20 +91,23 @@ impl Due {
 
     #[inline(never)]
     fn next_of_several(&mut self, mut ready: u8, at: u64) -> Option<(u8, u64, u32)> {
-        let mut first: Option<((bool, u64), (u8, u64, u32))> = None;
+        let mut next = None;
+        let mut earliest = (true, u64::MAX);
         while ready != 0 {
             let class = ready.trailing_zeros() as u8;
             ready &= ready - 1;
             let entry = self.next_of(class, at)?;
-            let place = match self.in_turn && entry.due <= at {
-                true => (false, u64::from(entry.number.wrapping_sub(self.from))),
-                false => (self.in_turn, entry.due),
+            let place = if self.in_turn && entry.due <= at {
+                (false, u64::from(entry.number.wrapping_sub(self.from)))
+            } else {
+                (self.in_turn, entry.due)
             };
-            if first.is_none_or(|(earliest, _)| place < earliest) {
-                first = Some((place, (class, entry.due, entry.pair)));
+            if next.is_none() || place < earliest {
+                earliest = place;
+                next = Some((class, entry.due, entry.pair));
             }
         }
-        first.map(|(_, next)| next)
+        next
     }
 
     #[inline]
@@ -536,7 +539,8 @@ mod tests {
         };
         for (scheduler, left, moved) in [
             (NicScheduler::LongestDue, vec![7, 5, 3, 1], vec![8, 6, 9, 4, 2, 0]),
-            (NicScheduler::RoundRobin, vec![1, 3, 5, 7], vec![0, 2, 4, 6, 8, 9]),
+            // After 7, the last of the others, it is 8's turn.
+            (NicScheduler::RoundRobin, vec![1, 3, 5, 7], vec![8, 9, 0, 2, 4, 6]),
         ] {
             let mut due = due(scheduler, 2, 10);
             (0..9).for_each(|pair| due.push(0, 100 - u64::from(pair), pair, pair));

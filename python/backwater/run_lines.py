@@ -34,7 +34,6 @@ def of(results: Results) -> list[str]:
     lines += _throttles(results)
     lines += put_lines.of(results)
     lines += _cut_short(results)
-    lines += _no_truth(meta["scenario"])
     return lines + _never_off(results)
 
 
@@ -177,17 +176,6 @@ def _cut_short(results: Results) -> list[str]:
     if done == finite:
         return []
     return [f"note: {finite - done} of {finite} finite flows had not finished when the run ended"]
-
-
-def _no_truth(scenario: Mapping[str, Any]) -> list[str]:
-    """Why the ground truth that profiles record is not there."""
-    kind = scenario.get("switch", {}).get("load-balancing", "ecmp")
-    if kind == "ecmp" or scenario.get("probe", {}).get("blame"):
-        return []
-    return [
-        f"note: no ground truth (backwater blame, precision of marks): it follows each flow along one way, and with "
-        f'switch.load-balancing = "{kind}" it has many'
-    ]
 
 
 def _never_off(results: Results) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from backwater.blame import score_of
+from backwater.blame import score_of, threshold
 from backwater.quantity import three_digits
 from backwater.stats import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from backwater.blame import Score
     from backwater.results import Results
@@ -25,10 +25,15 @@ COLUMNS = (
 )
 #: The name of the row that they stand in.
 ROW = "all"
-NOTE = (
-    f"{ROW}: the marks of the whole run against the ground truth; recall: packets from roots that left with CE; "
-    "- where there was nothing to take a share of"
-)
+
+
+def note(runs: Iterable[Results]) -> str:
+    """What the row says, and the K that it was judged with."""
+    known = threshold.of_all(run for run in runs if of(run) is not None)
+    return (
+        f"{ROW}: the marks of the whole run against the ground truth; recall: packets from roots that left with CE; "
+        f"- where there was nothing to take a share of{f'; {known}' if known else ''}"
+    )
 
 
 @lru_cache(maxsize=4096)

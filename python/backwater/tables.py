@@ -287,7 +287,11 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     unfinished = _of_the_finished([row for rows in frames for row in rows])
     _footnote(
         table,
-        [_THROUGHPUT, f"{unfinished}, all seeds together" if unfinished else "", scores.NOTE if scored else ""],
+        [
+            _THROUGHPUT,
+            f"{unfinished}, all seeds together" if unfinished else "",
+            scores.note(complete) if scored else "",
+        ],
     )
     return table
 

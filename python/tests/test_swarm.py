@@ -21,7 +21,7 @@ import backwater as bw
 import polars as pl
 import pytest
 from backwater import _core, measures
-from backwater.blame.losses import SOURCE, WAITS
+from backwater.blame.losses import PARTS, SOURCE
 from backwater.view.collect import packed
 from backwater.view.page import View
 from backwater.written import toml
@@ -137,7 +137,7 @@ def _blame(run: Results) -> Iterator[str]:
     if wrong.height:
         yield f"the shares of {wrong.height} of {weights.height} OFF intervals do not sum to 1: {wrong.row(0)}"
     puts = {entry["name"] for entry in run.meta["scenario"]["traffic"] if entry.get("transport") == "put"}
-    parts = pl.sum_horizontal(*SOURCE, *WAITS, "rest_ps") - pl.col("ideal_wait_ps")
+    parts = pl.sum_horizontal(*PARTS, "rest_ps") - pl.col("ideal_wait_ps")
     finished = blame.flows.filter(pl.col("lost_ps").is_not_null())
     if (unequal := finished.filter(parts != pl.col("lost_ps"))).height:
         yield f"the parts of {unequal.height} flows are not what they lost: {unequal.row(0, named=True)}"

@@ -3,6 +3,7 @@ mod credits;
 mod crowds;
 mod drains;
 mod holds;
+mod spread;
 mod waits;
 
 use backwater_fabric::Spec;

@@ -1,6 +1,6 @@
 //! Everything that a run says, to be compared with what another one says.
 use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
-use backwater_fabric::{Balancing, End, Kind, Records, Spec};
+use backwater_fabric::{End, Kind, Records, Spec};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
 use scene::try_run;
@@ -35,8 +35,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     (spec.probe.puts, spec.probe.streams) = (vec![true; 2], true);
     (spec.probe.endpoints, spec.probe.drops) = (true, true);
     (spec.probe.throttle, spec.probe.throttle_states) = (true, true);
-    let one_way = spec.switch.balancing == Balancing::Ecmp;
-    spec.probe.blame = one_way.then(|| scene::per_port(&spec.network, |_| Bytes::new(20_000)));
+    spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
 
 /// Turns all probes off.

@@ -83,6 +83,10 @@ impl Simulation {
             dropped_packets: u64::from(receiver.refused),
             early_packets: u64::from(reordered.early),
             early_most: u64::from(reordered.most),
+            reorder_wait: Span::from_ps(match receiver.finish {
+                u64::MAX => 0,
+                finish => reordered.last_waited(receiver.packets, finish),
+            }),
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
             behind: Span::from_ps(lateness.behind),
             paced: Span::from_ps(lateness.paced),

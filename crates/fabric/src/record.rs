@@ -228,6 +228,8 @@ pub struct FlowRecord {
     pub early_packets: u64,
     /// The most of them that waited at a time for such a packet.
     pub early_most: u64,
+    /// From the arrival of its last packet until all that were sent before it had come. 0 unless switches spread packets.
+    pub reorder_wait: Span,
     /// Its connection, if it shares a queue pair with other flows.
     pub connection: Option<u32>,
     /// Time at the source, waiting for earlier messages of the connection to leave.

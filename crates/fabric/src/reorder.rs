@@ -28,6 +28,16 @@ pub(crate) struct Counts {
     /// The most that waited for such a packet at a time.
     pub(crate) most: u32,
     waiting: u32,
+    /// Number of the latest packet of the flow that came early, and when it did.
+    latest: (u32, u64),
+}
+
+impl Counts {
+    /// How long the last packet of a flow of so many, which was complete at `finish`, waited for others.
+    pub(crate) fn last_waited(&self, packets: u32, finish: u64) -> u64 {
+        let (number, came) = self.latest;
+        if self.early > 0 && number + 1 == packets { finish.saturating_sub(came) } else { 0 }
+    }
 }
 
 impl Reorder {
@@ -44,6 +54,7 @@ impl Reorder {
         counts.early += 1;
         counts.waiting += 1;
         counts.most = counts.most.max(counts.waiting);
+        counts.latest = counts.latest.max((packet.number(), packet.time));
         self.early.insert((slot, packet.number()), *packet);
     }
 
@@ -129,5 +140,17 @@ mod tests {
         reorder.keep(1, &packet(9));
         let counts = reorder.counts(1);
         assert_eq!((counts.early, counts.most, counts.waiting), (4, 3, 1));
+    }
+
+    #[test]
+    fn the_last_packet_waits_until_the_flow_is_complete_if_it_came_early() {
+        let mut reorder = Reorder::new(1);
+        for (seq, time) in [(3, 700), (2, 800), (1, 900)] {
+            reorder.keep(0, &Packet { seq, time, ..Packet::NONE });
+        }
+        // Number 0 comes at 1000; of five packets the last one is number 4, which came in its turn.
+        assert_eq!(reorder.counts(0).last_waited(4, 1000), 300);
+        assert_eq!(reorder.counts(0).last_waited(5, 1000), 0);
+        assert_eq!(Counts::default().last_waited(1, 1000), 0);
     }
 }

@@ -325,6 +325,7 @@ fn facts(request: &Request<'_>, scenario: &ValidScenario) -> Map<String, Value> 
         "overrides": request.overrides,
         "seed": scenario.settings().run.seed,
         "caveats": scenario.caveats(),
+        "ground_truth": scenario.long_queues(),
         "network": crate::network::columns(scenario),
     }))
 }

@@ -17,4 +17,4 @@ pub use backwater_document::quantity;
 pub use backwater_document::{DocumentError as ScenarioError, Problem};
 pub use scenario::Scenario;
 pub use schema::schema;
-pub use valid::{Function, Functions, ValidScenario};
+pub use valid::{Function, Functions, LongQueues, ValidScenario};

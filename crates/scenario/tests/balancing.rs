@@ -33,10 +33,7 @@ fn balancing(overrides: &[&str]) -> Balancing {
 fn the_word_says_how_packets_are_spread() {
     assert_eq!(balancing(&[]), Balancing::Ecmp);
     assert_eq!(balancing(&[SPRAY]), Balancing::Spray);
-    assert!(
-        validate(CLOS, &[SPRAY]).unwrap().build().probe.blame.is_none(),
-        "what profiles have is for one way"
-    );
+    assert!(validate(CLOS, &[SPRAY]).unwrap().build().probe.blame.is_some());
     assert_eq!(balancing(&["switch.load-balancing=adaptive"]), Balancing::Adaptive);
     let flowlet = "switch.load-balancing=flowlet";
     assert_eq!(balancing(&[flowlet]), Balancing::Flowlet { gap: Span::from_us(500) });
@@ -47,7 +44,7 @@ fn the_word_says_how_packets_are_spread() {
 
 #[test]
 fn what_needs_one_way_or_order_is_refused() {
-    let refused: [(&[&str], &[&str]); 5] = [
+    let refused: [(&[&str], &[&str]); 4] = [
         (
             &["topology.routing=d-mod-k"],
             &["chooses among the ways of ecmp", "topology.routing = \"d-mod-k\""],
@@ -56,7 +53,6 @@ fn what_needs_one_way_or_order_is_refused() {
             &["switch.queueing=combined"],
             &["switch.load-balancing = \"spray\" does not work with switch.queueing = \"combined\""],
         ),
-        (&["probe.blame=true", "probe.pauses=true"], &["probe.blame = true follows each flow along one way"]),
         (&["cc.kind=hpcc"], &["cc.kind = \"hpcc\" compares two packets link by link"]),
         (
             &["traffic.across.transport=put"],

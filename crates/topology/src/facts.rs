@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use backwater_units::Rate;
 
 use crate::routes::{distances, hosts_by_attachment};
-use crate::{Network, Structure};
+use crate::{Network, Port, Routes, Structure};
 
 /// Links between the two hosts that are furthest apart, whatever the routes: the diameter of the graph between hosts. 0 with
 /// one host.
@@ -23,6 +23,46 @@ pub fn diameter(net: &Network) -> u32 {
         return 1;
     }
     attachments.iter().map(of).max().unwrap_or(0)
+}
+
+/// The most that the links of a way between two hosts cost together, of all ways that the routes allow; 0 with one host.
+pub fn farthest(net: &Network, routes: &Routes, cost: impl Fn(&Port) -> u64) -> u64 {
+    let attachments = hosts_by_attachment(net);
+    let nic = |host: u32| cost(&net.ports(net.hosts()[host as usize])[0]);
+    let mut most = 0;
+    for hosts in attachments.values() {
+        // Of the hosts at one switch the one with the longest link is farthest from all others.
+        let Some(&destination) = hosts.iter().max_by_key(|host| nic(**host)) else { continue };
+        let mut known = vec![None; net.nodes().len()];
+        known[net.hosts()[destination as usize] as usize] = Some(0);
+        for (from, sources) in &attachments {
+            let sources = sources.iter().filter(|host| **host != destination);
+            if let Some(longest) = sources.map(|host| nic(*host)).max() {
+                most = most.max(longest + longest_way(net, routes, (*from, destination), &mut known, &cost));
+            }
+        }
+    }
+    most
+}
+
+/// What the costliest way from a node to a host costs; `known` by node.
+fn longest_way(
+    net: &Network,
+    routes: &Routes,
+    (node, destination): (u32, u32),
+    known: &mut [Option<u64>],
+    cost: &impl Fn(&Port) -> u64,
+) -> u64 {
+    if let Some(known) = known[node as usize] {
+        return known;
+    }
+    let mut most = 0;
+    for &number in routes.next_ports(node, destination) {
+        let port = &net.ports(node)[usize::from(number)];
+        most = most.max(cost(port) + longest_way(net, routes, (port.peer, destination), known, cost));
+    }
+    known[node as usize] = Some(most);
+    most
 }
 
 /// How much of a network's capacity lies between its halves.

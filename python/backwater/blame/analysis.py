@@ -35,8 +35,11 @@ class Blame:
         """Check that the tables are there; raises UsageError with how to get them."""
         absent = tables.missing(self.results, NEEDED)
         if absent:
-            raise UsageError("; ".join(absent))
-        self.notes += [*tables.cut(self.results), *tables.missing(self.results, ["marks"])]
+            raise UsageError(absent)
+        self.notes += tables.cut(self.results)
+        unmarked = tables.missing(self.results, ["marks"])
+        if unmarked:
+            self.notes.append(unmarked)
 
     @cached_property
     def queues(self) -> pl.DataFrame:

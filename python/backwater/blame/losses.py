@@ -18,6 +18,10 @@ FOLLOWED = 64
 WAITS = ("gate_ps", "backlog_ps", "queue_ps", "drain_ps")
 #: Where the time of a flow went at its source.
 SOURCE = ("connection_wait_ps", "paced_ps", "nic_held_ps", "nic_queue_ps")
+#: And where it went at its end: its last packet was there, but others came later, by other ways.
+END = ("reorder_wait_ps",)
+#: All of it.
+PARTS = (*SOURCE, *WAITS, *END)
 
 
 def split_waits(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.DataFrame:
@@ -42,13 +46,13 @@ def split_waits(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.Data
 def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
     """One row per flow: what it was, `lost_ps` (FCT less that of the flow alone) and where that went.
 
-    Of a finished flow: the waits of its last packet, and at the source `connection_wait_ps`, `paced_ps`, `nic_held_ps`
-    and `nic_queue_ps`; less `ideal_wait_ps`, for which it would wait alone, too, they are `lost_ps`. `rest_ps` is what
-    is not explained. Of another flow: the waits of a followed packet on average, and no `lost_ps`. `waited_ps` is how
-    long its followed packets waited for held ports, all together.
+    Of a finished flow: the waits of its last packet, at the source `connection_wait_ps`, `paced_ps`, `nic_held_ps` and
+    `nic_queue_ps`, and at its end `reorder_wait_ps`; less `ideal_wait_ps`, for which it would wait alone, too, they
+    are `lost_ps`. `rest_ps` is what is not explained. Of another flow: the waits of a followed packet in the mean, no
+    `lost_ps`. `waited_ps` is how long its followed packets waited for held ports, all together.
     """
     what = ["flow", "traffic", "src", "dst", "size_bytes", "packets", "ce_packets"]
-    columns = [*what, "fct_ps", "ideal_fct_ps", "ideal_wait_ps", *SOURCE]
+    columns = [*what, "fct_ps", "ideal_fct_ps", "ideal_wait_ps", *SOURCE, *END]
     known = read(results, "flows", columns)
     sums = [pl.col(name).sum() for name in WAITS]
     held = pl.col("gate_ps") + pl.col("backlog_ps")
@@ -62,7 +66,7 @@ def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
     together = pl.concat([finished, others], how="diagonal").with_columns(
         pl.col(*WAITS, "waited_ps").fill_null(0), lost_ps=pl.col("fct_ps") - pl.col("ideal_fct_ps")
     )
-    parts = pl.sum_horizontal(*SOURCE, *WAITS)
+    parts = pl.sum_horizontal(PARTS)
     return together.with_columns(rest_ps=pl.col("lost_ps") + pl.col("ideal_wait_ps") - parts).sort("flow")
 
 

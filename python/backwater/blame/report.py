@@ -9,7 +9,7 @@ import polars as pl
 from rich.table import Table
 
 from backwater import quantity
-from backwater.blame.losses import SOURCE, WAITS
+from backwater.blame import losses, threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,15 +31,19 @@ _PARTS = {
     "backlog_ps": "held ports' queues",
     "queue_ps": "other queues",
     "drain_ps": "receive queue",
+    "reorder_wait_ps": "reordered",
 }
 #: Parts that most runs do not have.
-_RARE = ("connection_wait_ps", "drain_ps")
+_RARE = ("connection_wait_ps", "drain_ps", "reorder_wait_ps")
 
 
 def report(blame: Blame, limit: int) -> Iterator[Table | str]:
     """Everything there is to say, `limit` rows for each root or list."""
     yield from (f"caveat: {note}" for note in blame.notes)
     worthy = shown_roots(blame)
+    long = threshold.line(blame.results)
+    if long:
+        yield long
     roots = worthy.head(limit)
     if not worthy.height:
         yield "no root: no queue was above K while its port was not held, and no port held another back"
@@ -53,7 +57,7 @@ def report(blame: Blame, limit: int) -> Iterator[Table | str]:
         yield _feeding(blame.feeding, roots, limit)
     yield from _victims(blame, limit)
     if blame.brief is not None:
-        yield score_line(blame.brief)
+        yield score_line(blame.brief, threshold.text(blame.results))
         if blame.port_scores is not None and blame.port_scores.height:
             yield _port_scores(blame.port_scores, limit)
 
@@ -256,15 +260,15 @@ def _port_scores(scores: pl.DataFrame, limit: int) -> Table:
     return table
 
 
-def score_line(score: Score) -> str:
-    """One line for a run, such as ``blame: precision 94.6 % of 40 858 CE marks; recall: 100.0 % of ...``."""
+def score_line(score: Score, long: str) -> str:
+    """One line for a run, such as ``blame: precision 94.6 % of 40 858 CE marks; recall: ...; K = 56.1 KB``."""
     ce, packets = quantity.count(score.ce_marks - score.early_marks), quantity.count(score.root_packets)
     early = f" and {quantity.count(score.early_marks)} early" if score.early_marks else ""
     marks = f"precision {percent(score.precision)} of {ce} CE marks{early}"
     roots = f"recall: {percent(score.recall)} of {packets} packets from roots left with CE"
     flows = f"flows: precision {percent(score.flow_precision)}, recall {percent(score.flow_recall)}"
     undetermined = f"; UE right {percent(score.ue_precision)} of {quantity.count(score.ue_marks)}"
-    return f"blame: {marks}; {roots}; {flows}{undetermined if score.ue_marks else ''}"
+    return f"blame: {marks}; {roots}; {flows}{undetermined if score.ue_marks else ''}{f'; {long}' if long else ''}"
 
 
 def percent(share: float | None) -> str:
@@ -304,13 +308,14 @@ def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
     made["feeding"] = by_traffic(blame.feeding).drop("root")
     flows = made.pop("flows")
     made["victims"] = flows.filter(pl.col("verdict") == "victim").select(
-        "flow", "traffic", "src", "dst", "lost_ps", *SOURCE, *WAITS, "ideal_wait_ps", "rest_ps"
+        "flow", "traffic", "src", "dst", "lost_ps", *losses.PARTS, "ideal_wait_ps", "rest_ps"
     )
     later = flows.filter((pl.col("verdict") == "culprit") & (pl.col("held_before_ps") > 0))
     made["later_culprits"] = later.select("flow", "traffic", "src", "dst", "culprit_from_ps", "held_before_ps")
     return {
         "results": str(blame.results.folder),
         "notes": blame.notes,
+        "threshold": threshold.values(blame.results),
         "flows": dict(flows.group_by("verdict").len().sort("verdict").iter_rows()),
         "score": None if blame.score is None else blame.score.values(),
         "unexplained_ps": blame.unexplained_ps,

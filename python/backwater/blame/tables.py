@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from backwater.errors import UsageError
+from backwater.results import RECORDED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
 
-#: Which flag of [probe] turns a table on.
-_FLAGS = {"pauses": "pauses", "marks": "marks", "holds": "blame", "crowds": "blame", "waits": "blame"}
+#: What blame and its score read.
+_READ = ("pauses", "holds", "crowds", "waits", "marks")
 
 
 def queue_of(node: str = "node_index", port: str = "port_index", priority: str = "priority") -> pl.Expr:
@@ -26,27 +27,23 @@ def queue_of(node: str = "node_index", port: str = "port_index", priority: str =
     return number * 8 + pl.col(priority).cast(pl.Int64)
 
 
-def setting(results: Results, flag: str) -> str:
-    """What records the tables of a flag: the ground truth is not for flows that have many ways."""
-    spread = results.meta["scenario"].get("switch", {}).get("load-balancing", "ecmp") != "ecmp"
-    return "switch.load-balancing=ecmp" if spread and flag == "blame" else f"probe.{flag}=true"
-
-
-def missing(results: Results, names: Sequence[str]) -> list[str]:
-    """Why tables are not there and how to get them, one sentence for each flag that is off."""
+def missing(results: Results, names: Sequence[str]) -> str:
+    """Why tables are not there and how to get all that blame reads at once; empty if they are there."""
     absent = [name for name in names if not results.has(name)]
-    flags = dict.fromkeys(_FLAGS[name] for name in absent if name in _FLAGS)
-    return [
-        f"{results.folder} has no table {', '.join(name for name in absent if _FLAGS.get(name) == flag)}: "
-        f"run the scenario again with --set {setting(results, flag)}"
-        for flag in flags
-    ]
+    if not absent:
+        return ""
+    keys = dict.fromkeys(RECORDED_BY[name] for name in _READ if not results.has(name))
+    settings = " ".join(f"--set {key}" for key in keys)
+    return (
+        f"{results.folder} has no table {', '.join(absent)}: run it again with {settings} and another --out "
+        f"(it was made by: {results.meta.get('command', 'backwater run')})"
+    )
 
 
 def cut(results: Results) -> list[str]:
     """What is known to be incomplete: an interrupted run, tables for which probe.budget was too small."""
     notes = [] if results.complete else ["the run was interrupted: this is blame until then"]
-    for name in ("pauses", "marks", "holds", "crowds", "waits"):
+    for name in _READ:
         notes += [
             f"{caveat}; blame is wrong from there on: raise probe.budget"
             for caveat in results.meta["caveats"]

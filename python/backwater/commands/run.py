@@ -221,6 +221,7 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
     scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
     sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
     score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
+    # K itself is in run.json: `ground_truth`.
     blame = {} if score is None else {"blame": score.values()}
     return scheme | sweep | (outcome.summary or {}) | blame
 
@@ -252,7 +253,7 @@ def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
 
 def _print_tables(runs: Sequence[Results], scheme: str) -> None:
     from backwater import isolation, run_lines, scores, tables, terminal
-    from backwater.blame import report
+    from backwater.blame import report, threshold
 
     console = terminal.stdout()
     if scheme:
@@ -263,7 +264,7 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
             console.print(line, highlight=False, markup=False)
         score = scores.of(run)
         if score is not None:
-            console.print(report.score_line(score), highlight=False, markup=False)
+            console.print(report.score_line(score, threshold.text(run)), highlight=False, markup=False)
     if len(runs) > 1:
         console.print(tables.seeds_table(runs))
     else:

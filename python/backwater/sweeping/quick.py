@@ -82,5 +82,6 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
             made.add_row(escape(name), "no complete run")
         made.add_section()
     if scored:
-        made.caption, made.caption_justify = scores.NOTE, "left"
+        made.caption = scores.note(run for runs in groups.values() for run in runs if run.complete)
+        made.caption_justify = "left"
     return made

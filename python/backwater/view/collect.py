@@ -11,7 +11,6 @@ import polars as pl
 import backwater
 from backwater.blame import NEEDED, Blame
 from backwater.blame.tables import cut, read
-from backwater.blame.tables import setting as setting_of
 from backwater.results import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
@@ -119,11 +118,7 @@ def _blame(run: _Run) -> Blame | None:
 def _missing(results: Results) -> list[dict[str, str]]:
     """What is not there, and what to set to have it."""
     return [
-        {
-            "table": table,
-            "setting": setting_of(results, "blame") if table == "holds" else RECORDED_BY[table],
-            "lost": lost,
-        }
+        {"table": table, "setting": RECORDED_BY[table], "lost": lost}
         for table, lost in _MISSING
         if not results.has(table)
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from backwater.blame.losses import SOURCE, WAITS
+from backwater.blame import losses
 from backwater.blame.report import left_out, shown_roots
 from backwater.blame.tables import latest
 from backwater.view.spans import merged
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.05
 VERDICTS = ("unseen", "unaffected", "victim", "culprit")
 #: Where a flow's time went, in the order of docs/ground-truth.md; the last is taken off.
-PARTS = (*SOURCE, *WAITS, "rest_ps", "ideal_wait_ps")
+PARTS = (*losses.PARTS, "rest_ps", "ideal_wait_ps")
 
 
 def trees(blame: Blame, network: Network) -> pl.DataFrame:

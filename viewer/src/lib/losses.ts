@@ -17,6 +17,7 @@ const PARTS: [string, string, string][] = [
   ["backlog", "in queues of held ports", "#E69F00"],
   ["queue", "in other queues", "#D55E00"],
   ["drain", "in a slow host's receive queue", "#882255"],
+  ["reorder_wait", "waited for packets that came by other ways", "#44AA99"],
   ["rest", "not explained", "#000000"],
 ];
 

@@ -5,7 +5,7 @@ use backwater_units::Span;
 ///
 /// With any but the first, packets of a flow overtake each other: receivers then sort them ([`crate::record::FlowRecord::early_packets`]).
 /// The flows are those of queue pairs ([`super::SwitchSpec`] with output or virtual output queues), not PUTs, and not
-/// [`backwater_traffic::Pacing::Messages`]; the ground truth ([`super::ProbeSpec::blame`]) must not be recorded.
+/// [`backwater_traffic::Pacing::Messages`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
     /// That of its flow's hash.

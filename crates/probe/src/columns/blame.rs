@@ -63,8 +63,8 @@ impl Table for HoldRecord {
     }
 }
 
-const START: &str = "When the first packet left more than K bytes behind. K is the detector's kmax with its guaranteed \
-     bytes, and FECN's threshold; of a slow host's drain Xon, under credits what leaves enough for line rate.";
+const START: &str = "When the first packet left more than K bytes behind. K follows from the network, or is \
+     probe.blame-threshold (run.json: ground_truth); of a slow host's drain Xon, under credits what leaves enough for line rate.";
 const END: &str = "When a packet left K or less, the gate closed, a new period of 100 us or the run ended.";
 const QUEUE: &str = "The queue at the end of the interval. K or less if it fell to that, otherwise the interval was only \
                      cut.";

@@ -135,6 +135,12 @@ impl Table for FlowRecord {
             Take::U64(|r| r.early_most),
         ),
         column(
+            "reorder_wait_ps",
+            "ps",
+            "Time from the arrival of its last packet until all sent before it had come; 0 with switch.load-balancing = \"ecmp\".",
+            Take::U64(|r| r.reorder_wait.as_ps()),
+        ),
+        column(
             "connection_wait_ps",
             "ps",
             "Time at the source that it waited for earlier messages of its connection to leave.",

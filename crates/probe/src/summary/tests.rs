@@ -29,6 +29,7 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         dropped_packets: 0,
         early_packets: 0,
         early_most: 0,
+        reorder_wait: Span::ZERO,
         connection: None,
         behind: Span::ZERO,
         paced: Span::ZERO,

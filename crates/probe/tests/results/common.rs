@@ -47,6 +47,7 @@ pub(crate) fn flow() -> FlowRecord {
         dropped_packets: 0,
         early_packets: 0,
         early_most: 0,
+        reorder_wait: Span::ZERO,
         connection: None,
         behind: Span::ZERO,
         paced: Span::from_us(1),

@@ -3,6 +3,7 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::AutoOr;
 use crate::quantity::Quantity;
 
 /// What is recorded. It never changes the run.
@@ -56,8 +57,12 @@ pub struct Probe {
     /// Whether every packet that a switch drops is recorded. Default true.
     pub drops: bool,
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave long queues,
-    /// where packets wait. It needs `pauses` and `marks`, too, and a `switch.load-balancing` of ecmp. Default true.
+    /// where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,
+    /// K, in bytes: above it the ground truth calls the queue of a switch's egress port long. No detector has a part in it. auto: what
+    /// the port sends in the longest base round trip of the network, and a packet from each port of its switch; at most half of what may
+    /// wait for it from one link (ours: docs/ground-truth.md). A size is for all ports, whatever their rates. All profiles: auto.
+    pub blame_threshold: AutoOr<Bytes>,
     /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.
     #[schemars(extend("x-maximum" = "1000TB"))]
     pub budget: Quantity<Bytes>,

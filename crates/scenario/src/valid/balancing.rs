@@ -7,16 +7,8 @@ use backwater_traffic::{Flow, Pacing};
 
 use super::idle::is;
 use super::{Context, is_put};
-use crate::document::{Node, at};
-use crate::settings::{CcKind, LoadBalancing, Queueing, Routing, Settings};
-
-/// Writes out what follows from other values: a profile's ground truth is for flows that have one way each.
-pub(super) fn fill(settings: &mut Settings, written: &Node) {
-    let said = written.get("probe").is_some_and(|probe| probe.get("blame").is_some());
-    if !said && settings.switch.load_balancing != LoadBalancing::Ecmp {
-        settings.probe.blame = false;
-    }
-}
+use crate::document::at;
+use crate::settings::{CcKind, LoadBalancing, Queueing, Routing};
 
 /// How they do it. What does not go together with it is reported.
 pub(super) fn balancing(
@@ -67,11 +59,6 @@ fn switches(context: &mut Context<'_>, what: &str) {
         );
         let help = "write switch.queueing = \"output\" or \"voq\" (and switch.isolation.kind = \"none\")";
         context.report(&at!["switch", "load-balancing"], message, "needs other queues", help);
-    }
-    if settings.probe.blame {
-        let message = format!("probe.blame = true follows each flow along one way, and {what} has many");
-        let help = "drop probe.blame, or write switch.load-balancing = \"ecmp\"";
-        context.report(&at!["probe", "blame"], message, "needs one way for each flow", help);
     }
 }
 

@@ -35,6 +35,17 @@ fn below(priority: u8, control: u8) -> u8 {
     (0..priority).rev().find(free).or_else(|| (priority + 1..8).find(free)).unwrap_or(0)
 }
 
+/// What the NFQ and the CFQ may have of an egress region, in 64ths (the ICI paper's network).
+const NFQ_CAP: u64 = 36;
+const CFQ_CAP: u64 = 28;
+
+/// What the smaller of the two queues may have of an egress region, whether isolation is on or not.
+pub(super) fn least_cap(settings: &Settings) -> Bytes {
+    let (isolation, egress) = (&settings.switch.isolation, settings.switch.combined.egress.0);
+    let cap = |class: &QueueClass, share| class.cap.map_or_else(|| part(egress, share, 64), |cap| cap.0);
+    cap(&isolation.nfq, NFQ_CAP).min(cap(&isolation.cfq, CFQ_CAP))
+}
+
 /// Writes out the defaults that depend on regions, packets and traffic.
 pub(super) fn fill(settings: &mut Settings) {
     if !is_on(settings) {
@@ -49,8 +60,8 @@ pub(super) fn fill(settings: &mut Settings) {
     let egress = combined.egress.0;
     let stop = combined.stop.map_or(Bytes::ZERO, |stop| stop.0);
     // The numbers of packets of the ICI paper's network: 50 of stop, 64 of an egress region.
-    class(&mut isolation.nfq, (stop, 22, 20), (egress, 36), 22);
-    class(&mut isolation.cfq, (stop, 17, 15), (egress, 28), 17);
+    class(&mut isolation.nfq, (stop, 22, 20), (egress, NFQ_CAP), 22);
+    class(&mut isolation.cfq, (stop, 17, 15), (egress, CFQ_CAP), 17);
     isolation.detect.get_or_insert(Quantity(part(egress, 12, 64)));
     isolation.cim.level.get_or_insert(Quantity(part(stop, 8, 50)));
     isolation.ici.quorum.get_or_insert(Quantity(mtu * 2));

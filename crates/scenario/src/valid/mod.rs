@@ -30,11 +30,13 @@ use std::path::PathBuf;
 
 use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
-use backwater_topology::{Network, Routes};
+use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Time};
 
 use self::lanes::Lanes;
+pub use self::probe::LongQueues;
+use self::probe::Memory;
 use self::put::{Puts, is_put};
 use crate::document::{DocumentError as ScenarioError, Problem};
 use crate::document::{Node, Step, at};
@@ -48,6 +50,7 @@ pub struct ValidScenario {
     spec: Spec,
     functions: Functions,
     caveats: Vec<String>,
+    long: Option<LongQueues>,
     files: Vec<PathBuf>,
 }
 
@@ -57,6 +60,8 @@ struct Context<'a> {
     settings: &'a Settings,
     problems: Vec<Problem>,
     caveats: Vec<String>,
+    /// What the ground truth calls a long queue, if it is recorded.
+    long: Option<LongQueues>,
     /// Files that were read, absolute.
     files: Vec<PathBuf>,
     /// What starts the flows that depend on others.
@@ -94,6 +99,7 @@ impl Scenario {
             settings: &settings,
             problems: Vec::new(),
             caveats: Vec::new(),
+            long: None,
             files: Vec::new(),
             steps: Vec::new(),
             programs: backwater_traffic::program::Programs::default(),
@@ -103,10 +109,10 @@ impl Scenario {
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
         }
-        let Context { problems, caveats, files, functions, .. } = context;
+        let Context { problems, caveats, long, files, functions, .. } = context;
         match spec {
             Some(spec) if problems.is_empty() => {
-                Ok(ValidScenario { settings, spec, functions, caveats, files })
+                Ok(ValidScenario { settings, spec, functions, caveats, long, files })
             }
             _ => Err(ScenarioError::new(self.sources, problems)),
         }
@@ -118,7 +124,6 @@ fn fill(settings: &mut Settings, written: &Node) {
     settings.topology.routing = Some(settings.topology.routes_by());
     put::fill(settings);
     overflow::fill(settings, written);
-    balancing::fill(settings, written);
     combined::fill(settings, written);
     detector::fill(settings, written);
     cc::fill(settings);
@@ -189,7 +194,8 @@ fn spec(context: &mut Context<'_>) -> Option<Spec> {
     }
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
-    let probe = probe::probe(context, &network, &flows, &lanes);
+    let memory = Memory { lanes: &lanes, pfc: pfc.as_ref(), credits: credits.as_ref() };
+    let probe = probe::probe(context, (&network, &routes), &flows, &memory);
     let switch = SwitchSpec {
         queueing: queueing?,
         switching,
@@ -261,6 +267,13 @@ fn mtu(settings: &Settings) -> Bytes {
     settings.packet.payload.0 + settings.packet.header.0
 }
 
+/// The part that a link has in the round trip of a full packet and its ACK in an empty network, if each switch stores what it
+/// forwards: there and back on the wire, and the times to send both. In picoseconds.
+fn round_trip(settings: &Settings, link: &Port) -> u64 {
+    let bytes = |size| link.rate.serialize(size).as_ps();
+    2 * link.delay.as_ps() + bytes(mtu(settings)) + bytes(settings.ack.size.0)
+}
+
 impl ValidScenario {
     /// The functions of the user's that it needs. Until they are in [`Spec::user`], of which there is one for each, every call fails.
     pub fn functions(&self) -> &Functions {
@@ -285,6 +298,11 @@ impl ValidScenario {
     /// What the user should know about the results.
     pub fn caveats(&self) -> &[String] {
         &self.caveats
+    }
+
+    /// What the ground truth calls a long queue, if it is recorded.
+    pub fn long_queues(&self) -> Option<&LongQueues> {
+        self.long.as_ref()
     }
 
     /// The files that the scenario names, absolute, in the order in which they were read: what a run depends on besides its text.

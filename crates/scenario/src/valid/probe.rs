@@ -3,11 +3,12 @@ mod long;
 mod puts;
 
 use backwater_fabric::ProbeSpec;
-use backwater_topology::{Network, Port};
+use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
 
+pub use self::long::LongQueues;
+pub(super) use self::long::Memory;
 pub(super) use self::puts::fill;
-use super::lanes::Lanes;
 use super::pattern::Pattern;
 use super::{Context, is_put};
 use crate::document::at;
@@ -16,9 +17,9 @@ use crate::document::nearest;
 /// What the fabric records.
 pub(super) fn probe(
     context: &mut Context<'_>,
-    network: &Network,
+    (network, routes): (&Network, &Routes),
     flows: &[Flow],
-    lanes: &Lanes,
+    memory: &Memory<'_>,
 ) -> ProbeSpec {
     let probe = &context.settings.probe;
     if probe.blame && !probe.pauses {
@@ -26,7 +27,7 @@ pub(super) fn probe(
                       or neither";
         context.caveats.push(caveat.to_owned());
     }
-    let blame = probe.blame.then(|| long::thresholds(context, network, lanes));
+    let blame = probe.blame.then(|| long::thresholds(context, (network, routes), memory));
     ProbeSpec {
         sample: probe.sample.map(|period| period.0),
         ports: match &probe.ports {

@@ -31,17 +31,11 @@ struct Unloaded {
 
 impl Unloaded {
     fn new(fabric: &Fabric<'_>, settings: &Settings) -> Self {
-        let (packet, ack) = (super::mtu(settings), settings.ack.size.0);
         let ends: BTreeSet<(u32, u32)> = fabric.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
         let trip = |(src, dst)| {
             let path = fabric.routes.path(fabric.network, src, dst, |_| 0);
             let ports = path.iter().map(|&(node, port)| &fabric.network.ports(node)[usize::from(port)]);
-            let both = ports.map(|port| {
-                2 * port.delay.as_ps()
-                    + port.rate.serialize(packet).as_ps()
-                    + port.rate.serialize(ack).as_ps()
-            });
-            (both.sum::<u64>(), path.len() as u64)
+            (ports.map(|port| super::round_trip(settings, port)).sum::<u64>(), path.len() as u64)
         };
         let trips: Vec<(u64, u64)> = ends.iter().copied().map(trip).collect();
         let (rtt, links) = trips.iter().copied().max().unwrap_or((1, 1));

@@ -171,6 +171,35 @@ def test_what_is_no_answer_ends_the_run_with_the_function_and_its_line(folder: P
     assert "us, " in said
 
 
+@pytest.mark.parametrize("value", [2**70, -(2**63) - 1])
+@pytest.mark.parametrize("field", ["timer_ps", "n"])
+def test_an_integer_that_does_not_fit_its_field_is_refused(folder: Path, field: str, value: int) -> None:
+    # ctypes keeps the lower 64 bits: 2**70 would be a timer at 0 ps.
+    file = write(
+        folder,
+        f"flow.{field} = {value}",
+        "@bw.congestion_control(on=['cnp'], state={'n': int}, compiled=False)",
+    )
+    with pytest.warns(bw.PlainPythonWarning), pytest.raises(bw.UserCodeError) as error:
+        bw.run(file, out="out")
+    assert f"it raised OverflowError: {field} = {value} does not fit 64 bits" in str(error.value)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_packet_due_after_the_longest_run_is_no_deadlock(folder: Path, compiled: bool) -> None:
+    # At 1 bit/s a packet of 1 KB takes more than two hours of the five that a run can last.
+    file = write(folder, "pass", f"@bw.congestion_control(on=['cnp'], initial_rate_bps=1.0, compiled={compiled})")
+    (folder / "star.toml").write_text(STAR.replace('kind = "incast"', 'kind = "flow"\nfrom = "h1"'))
+    warns = pytest.warns(bw.PlainPythonWarning) if not compiled else _nothing()
+    with warns, pytest.raises(bw.InvariantError, match=r"18014.* the longest simulated time is reached, 1 flow"):
+        bw.run(file, out="out")
+    warns = pytest.warns(bw.PlainPythonWarning) if not compiled else _nothing()
+    with warns:
+        ended = bw.run(file, out="out", overrides=["run.until=18000s"])
+    assert (ended.meta["status"], ended.meta["sim_time_ps"]) == ("complete", 18_000 * 10**12)
+    assert ended.flows.collect()["finish_ps"].to_list() == [None]
+
+
 @pytest.mark.parametrize(
     ("body", "raised"),
     [("sys.exit(0)", SystemExit), ("raise KeyboardInterrupt", KeyboardInterrupt), ("return 3", TypeError)],

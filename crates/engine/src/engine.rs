@@ -11,7 +11,7 @@ use crate::{Node, Place, Trajectory};
 /// Which engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Node windows on `threads` threads.
+    /// Node windows on `threads` threads, or on one of them where windows hold too little to share.
     Windows {
         /// Threads, at least 1; more than nodes are not used.
         threads: usize,
@@ -73,6 +73,8 @@ pub enum Stop {
 pub struct Stats {
     /// Windows run (0 for the heap).
     pub windows: u64,
+    /// Of them those that several threads ran together: the others held too little for that to pay.
+    pub shared: u64,
     /// Length of a window.
     pub window: Span,
     /// Bytes held for messages under way.
@@ -132,6 +134,11 @@ impl<N: Node> Engine<N> {
             _ => self.now.max(shown.load(Relaxed)),
         };
         stop
+    }
+
+    /// Lets time pass to `time` when nothing is pending ([`Stop::Idle`]).
+    pub fn pass_to(&mut self, time: u64) {
+        self.now = self.now.max(time);
     }
 
     /// Keeps a copy of every message that takes effect at `from` (picoseconds) or later. Only the reference engine does
@@ -194,11 +201,15 @@ impl<N: Node> Engine<N> {
     /// Figures about the engine.
     pub fn stats(&self) -> Stats {
         match &self.inner {
-            Inner::Heap(heap) => {
-                Stats { windows: 0, window: Span::from_ps(heap.width), message_bytes: heap.message_bytes() }
-            }
+            Inner::Heap(heap) => Stats {
+                windows: 0,
+                shared: 0,
+                window: Span::from_ps(heap.width),
+                message_bytes: heap.message_bytes(),
+            },
             Inner::Windows(windows) => Stats {
                 windows: windows.count,
+                shared: windows.shared,
                 window: Span::from_ps(windows.width),
                 message_bytes: windows.shards.iter().map(|shard| shard.inbox.memory()).sum(),
             },

@@ -1,6 +1,9 @@
-//! The fast engine: shards in step, window by window.
+//! The fast engine: shards in step, window by window, on as many threads as pay.
+use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use crate::barrier::Barrier;
 use crate::engine::{Limits, Stop};
@@ -33,13 +36,19 @@ pub(crate) struct Windows<N: Node> {
     window: u64,
     recorded: u64,
     pub(crate) count: u64,
+    /// Of them those that were run on several threads.
+    pub(crate) shared: u64,
+    ways: Ways,
+    /// Those that this process may use; asked once, as the system reads files for the answer.
+    cores: usize,
 }
 
 impl<N: Node> Windows<N> {
     pub(crate) fn new(shards: Vec<Shard<N>>, places: Vec<Place>, width: u64) -> Self {
         let first = shards.iter().flat_map(|shard| &shard.next).copied().min().unwrap_or(u64::MAX);
         let window = if first == u64::MAX { u64::MAX } else { first / width };
-        Self { shards, places, width, window, recorded: 0, count: 0 }
+        let cores = if shards.len() > 1 { available_parallelism().map_or(1, NonZero::get) } else { 1 };
+        Self { shards, places, width, window, recorded: 0, count: 0, shared: 0, ways: Ways::default(), cores }
     }
 
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
@@ -49,33 +58,92 @@ impl<N: Node> Windows<N> {
             notices: (0..shards).map(|_| Notice::default()).collect(),
             mail: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
         });
-        let barrier = Barrier::new(shards);
-        let step = Step {
-            boards: &boards,
-            barrier: &barrier,
-            width: self.width,
-            first: self.window,
-            recorded_before: self.recorded,
-            world,
-            limits,
-        };
-        let (first, rest) = self.shards.split_first_mut().expect("at least one shard");
-        let outcome = std::thread::scope(|scope| {
-            let step = &step;
-            for (i, shard) in rest.iter_mut().enumerate() {
-                scope.spawn(move || step.run(i + 1, shard));
+        loop {
+            let barrier = Barrier::new(shards, self.cores);
+            let step = Step {
+                boards: &boards,
+                barrier: &barrier,
+                width: self.width,
+                first: self.window,
+                most: if shards == 1 { u64::MAX } else { self.ways.turn() },
+                recorded_before: self.recorded,
+                world,
+                limits,
+            };
+            let way = self.ways.best(shards);
+            let started = Instant::now();
+            let outcome = match way {
+                Way::Alone => step.alone(&mut self.shards),
+                Way::Shared => step.shared(&mut self.shards),
+            };
+            self.ways.took(way, started.elapsed(), outcome.windows);
+            self.window = outcome.window;
+            self.count += outcome.windows;
+            if matches!(way, Way::Shared) {
+                self.shared += outcome.windows;
             }
-            step.run(0, first)
-        });
-        self.window = outcome.window;
-        self.count += outcome.windows;
-        self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
-        outcome.stop
+            if let Some(stop) = outcome.stop {
+                self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
+                return stop;
+            }
+        }
+    }
+}
+
+/// Who runs the shards through a window: the calling thread one after the other, or each a thread of its own. The trajectory is the
+/// same, so the quicker one may do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Alone,
+    Shared,
+}
+
+/// What the ways took when they were tried last. Windows of a few events are over before threads have met.
+#[derive(Debug, Default)]
+struct Ways {
+    /// Nanoseconds per window; 0 if never tried.
+    alone: f64,
+    shared: f64,
+    turns: u64,
+}
+
+impl Ways {
+    /// So many windows are run in one way before the next is chosen; the first turns are short ones to try.
+    const TURN: u64 = 4096;
+    const TRY: u64 = 256;
+    /// What was slower is tried again after so many turns.
+    const AGAIN: u64 = 64;
+
+    fn is_trial(&self) -> bool {
+        self.turns % Self::AGAIN < 2
+    }
+
+    fn turn(&self) -> u64 {
+        if self.is_trial() { Self::TRY } else { Self::TURN }
+    }
+
+    fn best(&self, shards: usize) -> Way {
+        let shared = if self.is_trial() { self.turns % Self::AGAIN == 1 } else { self.shared < self.alone };
+        if shards > 1 && shared { Way::Shared } else { Way::Alone }
+    }
+
+    /// A turn that a limit cut short says little.
+    fn took(&mut self, way: Way, time: Duration, windows: u64) {
+        if windows < Self::TRY {
+            return;
+        }
+        let each = time.as_nanos() as f64 / windows as f64;
+        match way {
+            Way::Alone => self.alone = each,
+            Way::Shared => self.shared = each,
+        }
+        self.turns += 1;
     }
 }
 
 struct Outcome {
-    stop: Stop,
+    /// None: the windows of this turn have been run.
+    stop: Option<Stop>,
     window: u64,
     windows: u64,
 }
@@ -85,57 +153,100 @@ struct Step<'a, N: Node> {
     barrier: &'a Barrier,
     width: u64,
     first: u64,
+    /// Windows to run at most.
+    most: u64,
     recorded_before: u64,
     world: &'a N::World,
     limits: &'a Limits<'a>,
 }
 
 impl<N: Node> Step<'_, N> {
+    /// Each shard on a thread of its own.
+    fn shared(&self, shards: &mut [Shard<N>]) -> Outcome {
+        let (first, rest) = shards.split_first_mut().expect("at least one shard");
+        std::thread::scope(|scope| {
+            for (i, shard) in rest.iter_mut().enumerate() {
+                scope.spawn(move || self.life(i + 1, shard));
+            }
+            self.life(0, first)
+        })
+    }
+
     /// The life of one shard between two stops. Every shard comes to the same decision from the same board.
-    fn run(&self, me: usize, shard: &mut Shard<N>) -> Outcome {
-        let mut window = self.first;
-        let mut windows = 0;
-        loop {
-            if window == u64::MAX {
-                return Outcome { stop: Stop::Idle, window, windows };
-            }
-            let start = window * self.width;
-            if start >= self.limits.until {
-                return Outcome { stop: Stop::Until, window, windows };
-            }
-            let grid_end = start + self.width;
-            let end = grid_end.min(self.limits.until);
-            shard.run(Window { index: window, start, grid_end, end }, self.world);
-            windows += 1;
-            let board = &self.boards[(windows & 1) as usize];
-            self.publish(me, shard, board, window);
+    fn life(&self, me: usize, shard: &mut Shard<N>) -> Outcome {
+        let mut outcome = Outcome { stop: None, window: self.first, windows: 0 };
+        while let Some(window) = self.next(&mut outcome) {
+            shard.run(window, self.world);
+            outcome.windows += 1;
+            let board = &self.boards[(outcome.windows & 1) as usize];
+            self.publish(me, shard, board, window.index);
             self.barrier.wait();
-            Self::collect(me, shard, board, window);
-            if me == 0 {
-                self.limits.report(end);
-            }
-            let sum =
-                |f: fn(&Notice) -> &AtomicU64| board.notices.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
-            let any = |f: fn(&Notice) -> &AtomicBool| board.notices.iter().any(|n| f(n).load(Relaxed));
-            let next = board.notices.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
-            let stop = if any(|n| &n.failed) {
-                Some(Stop::Failed)
-            } else if sum(|n| &n.completed) >= self.limits.goal {
-                Some(Stop::Goal)
-            } else if end < grid_end {
-                Some(Stop::Until)
-            } else if any(|n| &n.stop) {
-                Some(Stop::Interrupted)
-            } else if sum(|n| &n.recorded) - self.recorded_before >= self.limits.records {
-                Some(Stop::Records)
-            } else {
-                None
-            };
-            window = next;
-            if let Some(stop) = stop {
-                return Outcome { stop, window, windows };
-            }
+            Self::collect(me, shard, board, window.index);
+            self.decide(me, board, window, &mut outcome);
         }
+        outcome
+    }
+
+    /// All shards in turn on this thread.
+    fn alone(&self, shards: &mut [Shard<N>]) -> Outcome {
+        let mut outcome = Outcome { stop: None, window: self.first, windows: 0 };
+        while let Some(window) = self.next(&mut outcome) {
+            outcome.windows += 1;
+            let board = &self.boards[(outcome.windows & 1) as usize];
+            for (me, shard) in shards.iter_mut().enumerate() {
+                shard.run(window, self.world);
+                self.publish(me, shard, board, window.index);
+            }
+            for (me, shard) in shards.iter_mut().enumerate() {
+                Self::collect(me, shard, board, window.index);
+            }
+            self.decide(0, board, window, &mut outcome);
+        }
+        outcome
+    }
+
+    /// The window to run now, unless this is the end of the stretch or of the turn.
+    fn next(&self, outcome: &mut Outcome) -> Option<Window> {
+        if outcome.stop.is_some() {
+            return None;
+        }
+        let index = outcome.window;
+        if index == u64::MAX {
+            outcome.stop = Some(Stop::Idle);
+            return None;
+        }
+        let start = index * self.width;
+        if start >= self.limits.until {
+            outcome.stop = Some(Stop::Until);
+            return None;
+        }
+        let grid_end = start + self.width;
+        let end = grid_end.min(self.limits.until);
+        (outcome.windows < self.most).then_some(Window { index, start, grid_end, end })
+    }
+
+    /// What follows from the notices of all shards.
+    fn decide(&self, me: usize, board: &Board<N::Message>, window: Window, outcome: &mut Outcome) {
+        if me == 0 {
+            self.limits.report(window.end);
+        }
+        let sum =
+            |f: fn(&Notice) -> &AtomicU64| board.notices.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
+        let any = |f: fn(&Notice) -> &AtomicBool| board.notices.iter().any(|n| f(n).load(Relaxed));
+        outcome.window = board.notices.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
+        outcome.stop = if any(|n| &n.failed) {
+            Some(Stop::Failed)
+        } else if sum(|n| &n.completed) >= self.limits.goal {
+            Some(Stop::Goal)
+        } else if !window.is_whole() {
+            Some(Stop::Until)
+        } else if any(|n| &n.stop) {
+            Some(Stop::Interrupted)
+        } else if sum(|n| &n.recorded) - self.recorded_before >= self.limits.records {
+            Some(Stop::Records)
+        } else {
+            None
+        };
     }
 
     fn publish(&self, me: usize, shard: &mut Shard<N>, board: &Board<N::Message>, window: u64) {

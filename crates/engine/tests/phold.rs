@@ -159,3 +159,16 @@ fn every_ball_that_is_thrown_arrives() {
     assert!((8 * 3..=8 * 3 + 2 * 8 * 50).contains(&events));
     assert_eq!((events - 24) % 2, 0);
 }
+
+#[test]
+fn threads_do_not_wait_for_each_other_where_windows_hold_next_to_nothing() {
+    // One ball per node, thrown a few times in thousands of windows: a window is over before threads have met.
+    let nodes = || jugglers(7, 4, 1, 20_000);
+    let whole = outcome(Kind::Windows { threads: 1 }, nodes(), &Limits::default());
+    let mut several = engine(Kind::Windows { threads: 4 }, nodes());
+    assert_eq!(several.run(&(), &Limits::default()), whole.0);
+    assert_eq!((several.digest(), several.events()), (whole.1, whole.2));
+    let stats = several.stats();
+    assert!(stats.windows > 20_000, "{}", stats.windows);
+    assert!(stats.shared < stats.windows / 10, "{} of {} windows", stats.shared, stats.windows);
+}

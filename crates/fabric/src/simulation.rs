@@ -59,6 +59,8 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Windows of the engine.
     pub windows: u64,
+    /// Of them those that several threads ran together.
+    pub shared: u64,
     /// Length of a window.
     pub window: Span,
     /// Bytes of hot and cold state per port, averaged over all ports.
@@ -140,9 +142,15 @@ impl Simulation {
         let mut batch = Records::default();
         let (mut hops, mut quiet) = (0, Quiet::default());
         let end = loop {
-            let stop = self.engine.run(&self.world, &limits);
+            let mut stop = self.engine.run(&self.world, &limits);
             if let Some(fault) = self.world.user.fault() {
                 return Err(Violation::User(fault));
+            }
+            if stop == Stop::Idle && self.waits_beyond_the_longest_run() {
+                // Nothing is left but to let the time pass; what is observed is still looked at stretch by stretch.
+                limits.until = if stretch < self.stall { limits.until } else { until };
+                self.engine.pass_to(limits.until);
+                stop = Stop::Until;
             }
             let end = match stop {
                 Stop::Records => None,
@@ -214,6 +222,7 @@ impl Simulation {
             events: self.engine.events(),
             packet_hops: self.packet_hops(),
             windows: stats.windows,
+            shared: stats.shared,
             window: stats.window,
             port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
             packets: nodes.iter().map(|node| node.slots().0 as u64).sum(),

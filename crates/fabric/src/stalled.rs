@@ -45,6 +45,22 @@ impl Simulation {
         self.look_for_throttled(now)
     }
 
+    /// Whether nothing is pending because the next packet of a host is due after the longest run: then time is what is missing. A
+    /// closed gate is another reason.
+    pub(crate) fn waits_beyond_the_longest_run(&mut self) -> bool {
+        if !self.paused_ports().is_empty() {
+            return false;
+        }
+        let (now, world) = (self.engine.now().as_ps(), &self.world);
+        let mut waits = false;
+        self.engine.each_node(|_, node| {
+            if let FabricNode::Host(host) = node {
+                waits |= host.next_due(now, world) < u64::MAX;
+            }
+        });
+        waits
+    }
+
     /// The throttles of hosts, with their hosts.
     fn throttles(&self) -> impl Iterator<Item = (&Host, &Throttle)> {
         self.engine.nodes().into_iter().filter_map(|node| match node {

@@ -137,9 +137,18 @@ def _bits(value: float | int) -> int:
 
 
 def structure(name: str, fields: Fields) -> type[ctypes.Structure]:
-    """A ctypes struct of 8-byte fields that refuses names which it does not have."""
+    """A ctypes struct of 8-byte fields that refuses names which it does not have, and integers that do not fit."""
     kinds = [(field, ctypes.c_double if kind is float else ctypes.c_int64) for field, kind in fields]
-    return type(name, (ctypes.Structure,), {"_fields_": kinds, "__slots__": ()})
+    whole = frozenset(field for field, kind in fields if kind is int)
+    store = ctypes.Structure.__setattr__
+
+    def checked(self: ctypes.Structure, field: str, value: object) -> None:
+        # ctypes itself keeps the lower 64 bits, without a word.
+        if field in whole and isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{field} = {value} does not fit 64 bits; the largest is 2**63 - 1 = {NEVER}")
+        store(self, field, value)
+
+    return type(name, (ctypes.Structure,), {"_fields_": kinds, "__slots__": (), "__setattr__": checked})
 
 
 def filled(made: type[ctypes.Structure], words: list[int]) -> ctypes.Structure:

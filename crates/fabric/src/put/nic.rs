@@ -150,12 +150,16 @@ impl Host {
     /// Sets the wake, of a port that is free from `free` on, to when a stream or a queue pair has something to send.
     #[inline(never)]
     pub(crate) fn rearm_with_puts(&mut self, free: u64, now: u64, world: &World) {
-        let open = !self.ports.egress[usize::from(NIC)].paused;
-        let put = self.next_put(open, now, world).map_or_else(|again| again, |_| free);
-        let pair = self.due.earliest(open).unwrap_or(u64::MAX);
-        match put.min(pair) {
+        match self.next_due(now, world) {
             u64::MAX => self.ports.clear_wake(NIC),
             due => self.ports.set_wake(NIC, due.max(free)),
         }
+    }
+
+    /// When a stream or a queue pair with an open gate has something to send; `u64::MAX` if none has.
+    pub(crate) fn next_due(&mut self, now: u64, world: &World) -> u64 {
+        let open = !self.ports.egress[usize::from(NIC)].paused;
+        let put = self.next_put(open, now, world).map_or_else(|again| again, |_| now);
+        put.min(self.due.earliest(open).unwrap_or(u64::MAX))
     }
 }

@@ -1,7 +1,11 @@
 from collections.abc import Callable
+from os import PathLike
 from typing import TypedDict
 
 __version__: str
+#: Most bytes of a text that people write, and of a file of data.
+MOST_WRITTEN: int
+MOST_DATA: int
 
 class ScenarioError(ValueError):
     """A scenario that cannot run; str() is the whole diagnostic with file, line, value, range and fix."""
@@ -28,6 +32,8 @@ _Functions = tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]
 def validate(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
 def topology(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
 def user_functions(text: str, origin: str, base_dir: str, overrides: list[str]) -> str: ...
+def read_input(path: str | PathLike[str], most: int) -> bytes: ...
+def free_memory() -> tuple[int, str] | None: ...
 def abi() -> tuple[int, int, int, int, int, int]: ...
 def run(
     text: str,

@@ -37,17 +37,15 @@ _FLOW_S = 5e-6
 _ROW_S = 0.5e-6
 #: What the self-check of `backwater doctor` takes there.
 _SELF_CHECK_S = 8.5e-3
-#: Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link;
-#: of a flow with its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written.
-#: Rows are written away in groups, so that no more than so many wait.
-_EMPTY_BYTES = 9e6
-_PORT_BYTES = 6e3
-_FLOW_BYTES = 350.0
-_STREAM_BYTES = 25e3
+#: Of rows of marks that wait to be written: bytes each, and how many wait at most; marks of fewer bytes than the last
+#: are not worth a word.
 _ROW_BYTES = 100.0
 _MOST_ROWS = 2e6
-#: Rows that isolation writes for each flow, if it writes any.
-_ENTRY_ROWS = 5
+_FEW_BYTES = 9e6
+#: For starting a run, writing its tables and reading them for its line of results: 15 ms in a sweep, 95 ms in `run`.
+_RUN_S = 40e-3
+#: For starting Python with its libraries, once for a command.
+START_S = 0.8
 #: Of so many seconds a run is worth a word before it starts.
 LONG_S = 30.0
 
@@ -117,10 +115,6 @@ def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
     probe = looked["scenario"]["probe"]
     hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0) * _growth(looked["ports"], blame=probe["blame"])
     hop_s += _MARKS_HOP_S if probe["marks"] else 0.0
-    streams = min(flows, looked["hosts"] * (looked["hosts"] - 1)) if puts else 0
-    isolated = looked["scenario"]["switch"]["isolation"]["kind"] != "none"
-    entries = flows * _ENTRY_ROWS if isolated and probe.get("isolation") else 0
-    waiting = min(rows + flows + entries, _MOST_ROWS)
     marks_bytes = min(hops * _MOST_MARKS, _MOST_ROWS) * _ROW_BYTES if probe["marks"] else 0.0
     return Estimate(
         hosts=looked["hosts"],
@@ -131,13 +125,8 @@ def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
         packets=looked["packets"],
         packet_hops=hops,
         sampled_rows=rows,
-        cpu_s=(hops * hop_s + flows * _FLOW_S + rows * _ROW_S) * slower,
-        memory_bytes=_EMPTY_BYTES
-        + looked["ports"] * _PORT_BYTES
-        + flows * _FLOW_BYTES
-        + streams * _STREAM_BYTES
-        + looked["routes_bytes"]
-        + waiting * _ROW_BYTES,
+        cpu_s=(_RUN_S + hops * hop_s + flows * _FLOW_S + rows * _ROW_S) * slower,
+        memory_bytes=looked["memory_bytes"],
         notes=tuple(_notes(looked, marks_bytes)),
         marks_bytes=marks_bytes,
     )
@@ -156,7 +145,7 @@ def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
     from backwater import quantity
 
     notes = []
-    if marks_bytes > _EMPTY_BYTES:
+    if marks_bytes > _FEW_BYTES:
         most = quantity.size(marks_bytes)
         notes.append(
             f"marks take up to {most} more of memory where ports stay congested; probe.marks = false does without"
@@ -170,8 +159,8 @@ def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
     return notes
 
 
-def together(each: Sequence[Estimate], workers: int) -> Work:
-    """What runs take together, so many at the same time."""
+def together(each: Sequence[Estimate], workers: int, start_s: float = 0.0) -> Work:
+    """What runs take together, so many at the same time, after a start of so many seconds."""
     at_once = max(1, min(workers, len(each)))
     cpu_s = sum(one.cpu_s for one in each)
     largest = sorted((one.memory_bytes for one in each), reverse=True)
@@ -180,7 +169,7 @@ def together(each: Sequence[Estimate], workers: int) -> Work:
         known=all(one.known for one in each),
         at_once=at_once,
         cpu_s=cpu_s,
-        wall_s=max([cpu_s / at_once, *(one.cpu_s for one in each)]),
+        wall_s=start_s + max([cpu_s / at_once, *(one.cpu_s for one in each)]),
         memory_bytes=sum(largest[:at_once]),
     )
 

@@ -33,6 +33,7 @@ def of(results: Results) -> list[str]:
     lines += _impacts(results)
     lines += _throttles(results)
     lines += put_lines.of(results)
+    lines += _threads(meta)
     lines += _cut_short(results)
     return lines + _never_off(results)
 
@@ -74,6 +75,27 @@ def _collectives(results: Results) -> list[str]:
             times = f"{times} on average, {spread}, {row['done']} of {row['len']} iterations"
         lines.append(f"{told}: {times}")
     return lines
+
+
+#: A run of fewer windows is too short for a word about them.
+_MANY_WINDOWS = 10_000
+
+
+def _threads(meta: Mapping[str, Any]) -> list[str]:
+    """Threads that were asked for and had nothing to do; the trajectory is the same on any number."""
+    asked, windows = meta["scenario"]["run"].get("threads", 1), meta.get("windows")
+    if asked < 2 or windows is None or meta["engine"] != "windows":
+        return []
+    used = meta["threads"]
+    if used < asked:
+        cores = f"{used} core{'s' if used > 1 else ''}"
+        return [
+            f"note: {used} of {asked} threads were used, as this process has {cores}: more would wait for each other"
+        ]
+    if windows["run"] > _MANY_WINDOWS and windows["shared"] < windows["run"] / 2:
+        part = f"{1 - windows['shared'] / windows['run']:.0%}"
+        return [f"note: one thread did {part} of the windows, which hold too little for {used}"]
+    return []
 
 
 def _unreceived(results: Results) -> list[str]:

@@ -49,6 +49,8 @@ class Scenario:
             raise UsageError(f"{path.absolute()} is a folder, not a scenario file") from None
         except PermissionError:
             raise UsageError(f"{path.absolute()} may not be read") from None
+        except OSError as error:
+            raise UsageError(f"{path.absolute()} cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError as error:
             raise UsageError(
                 f"{path} is not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x}); save it as UTF-8"
@@ -77,13 +79,18 @@ class Scenario:
 def _read(path: Path) -> bytes:
     """The bytes of a file; of a named pipe too, unless nobody writes to it, which would mean waiting for ever."""
     if not path.is_fifo():
-        return path.read_bytes()
+        return _core.read_input(path, _core.MOST_WRITTEN)
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         first = pipe.read(1 << 16)
         if first == b"":
             raise UsageError(f"{path} is a pipe that nobody writes to")
         os.set_blocking(pipe.fileno(), True)
-        return (first or b"") + pipe.readall()
+        read = [first or b""]
+        while (more := pipe.read(1 << 20)) and sum(map(len, read)) <= _core.MOST_WRITTEN:
+            read.append(more)
+        if sum(map(len, read)) > _core.MOST_WRITTEN:
+            raise UsageError(f"{path} gives more than {_core.MOST_WRITTEN} bytes: is it a scenario?")
+        return b"".join(read)
 
 
 @dataclass(frozen=True)

@@ -133,12 +133,18 @@ fn visible(text: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> 
     start..line.max(start)
 }
 
+/// So many problems are shown in full. Each is laid out against the whole text, and nobody reads more before mending some.
+const SHOWN: usize = 20;
+
 impl fmt::Display for DocumentError {
-    /// The full report, one snippet per problem, without colours.
+    /// The report, one snippet for each of the first [`SHOWN`] problems, without colours.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let renderer = Renderer::plain();
-        for problem in &self.problems {
+        for problem in self.problems.iter().take(SHOWN) {
             writeln!(f, "{}\n", renderer.render(&[self.group(problem)]))?;
+        }
+        if let Some(more) = self.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            writeln!(f, "and {more} more; these are the first {SHOWN} in the order of the text\n")?;
         }
         match self.problems.len() {
             1 => f.write_str("1 problem; nothing was run"),

@@ -6,6 +6,7 @@
 mod check;
 mod diagnostic;
 mod hints;
+pub mod input;
 mod nearest;
 mod node;
 pub mod quantity;

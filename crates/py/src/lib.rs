@@ -15,7 +15,8 @@ mod trace;
 
 use errors::bad_input;
 use pyo3::prelude::*;
-use std::path::Path;
+use pyo3::types::PyBytes;
+use std::path::{Path, PathBuf};
 
 /// Checks a scenario and returns it as JSON with every default filled in. `origin` names the text in messages,
 /// paths in it count from `base_dir`, `overrides` are texts such as `traffic.load=0.6`.
@@ -82,6 +83,20 @@ fn dictionary() -> String {
     backwater_probe::dictionary_json()
 }
 
+/// The bytes of a regular file of at most `most` bytes; raises `OSError` for what is none, without opening it.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+fn read_input(py: Python<'_>, path: PathBuf, most: u64) -> PyResult<Bound<'_, PyBytes>> {
+    let bytes = py.detach(|| backwater_scenario::input::read(&path, most))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// How many bytes of memory may still be taken, and what says so; None if that is not known.
+#[pyfunction]
+fn free_memory() -> Option<(u64, &'static str)> {
+    backwater_scenario::memory::free().map(|free| (free.bytes, free.source))
+}
+
 /// The Rust core of Backwater.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -90,6 +105,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
     module.add("UserFunctionError", python.get_type::<errors::UserFunctionError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MOST_WRITTEN", backwater_scenario::input::MOST_WRITTEN)?;
+    module.add("MOST_DATA", backwater_scenario::input::MOST_DATA)?;
+    module.add_function(wrap_pyfunction!(read_input, module)?)?;
+    module.add_function(wrap_pyfunction!(free_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;

@@ -15,9 +15,20 @@ const SAMPLED: usize = 4096;
 /// Picoseconds of a second, and bits of a byte.
 const SECOND_PS: f64 = 1e12;
 const BITS: f64 = 8.0;
+/// Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link; of a flow with
+/// its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Measured; rows are written away
+/// in groups, so that no more than so many wait.
+const EMPTY_BYTES: f64 = 9e6;
+const PORT_BYTES: f64 = 6e3;
+const FLOW_BYTES: f64 = 350.0;
+const STREAM_BYTES: f64 = 25e3;
+const ROW_BYTES: f64 = 100.0;
+const MOST_ROWS: f64 = 2e6;
+/// Rows that isolation writes for each flow, if it writes any.
+const ENTRY_ROWS: f64 = 5.0;
 
 /// What a scenario holds and will take, as JSON: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`,
-/// `hosts`, `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `routes_bytes`, `packets` and
+/// `hosts`, `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
 /// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
 /// (rows of sampled tables) and `limit` (of the results, a sentence).
 #[pyfunction]
@@ -53,12 +64,28 @@ fn of(scenario: ValidScenario) -> Value {
         "flows": spec.flows.len(),
         "ranks": spec.programs.ranks.len(),
         "until_ps": until.map(Time::as_ps),
-        "routes_bytes": spec.routes.memory(),
+        "memory_bytes": memory(&spec, until),
         "packets": packets.round(),
         "packet_hops": hops.round(),
         "sampled": sampled(&spec, end),
         "limit": session::plan(&spec, until, &collectives, budget).ok().map(|plan| plan.to_string()),
     })
+}
+
+/// Bytes that the run will hold at its worst, besides rows of tables of events.
+pub(crate) fn memory(spec: &Spec, until: Option<Time>) -> f64 {
+    let end = until.map_or_else(|| last_end(spec), |until| until.as_ps() as f64);
+    let (hosts, flows) = (spec.network.hosts().len() as f64, spec.flows.len() as f64);
+    let puts = spec.put_of.iter().any(Option::is_some);
+    let streams = if puts { flows.min(hosts * (hosts - 1.0)) } else { 0.0 };
+    let entries = if spec.probe.isolation { flows * ENTRY_ROWS } else { 0.0 };
+    let waiting = (sampled(spec, end) as f64 + flows + entries).min(MOST_ROWS);
+    EMPTY_BYTES
+        + spec.network.port_count() as f64 * PORT_BYTES
+        + flows * FLOW_BYTES
+        + streams * STREAM_BYTES
+        + spec.routes.memory() as f64
+        + waiting * ROW_BYTES
 }
 
 /// Rows of the tables that are written at sampling instants: each port has one for each priority with traffic, each flow one.

@@ -2,6 +2,7 @@
 use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::functions::{self, Loaded};
+use crate::outlook;
 use backwater_fabric::record::{PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{
     Control, End, Kind, Overflow, ProbeSpec, Queueing, Records, Simulation, Spec, Totals, Violation,
@@ -10,7 +11,7 @@ use backwater_probe::{
     Demand, IsolationSummary, NameError, Names, Plan, PlanError, RankSummary, Sink, SinkError, Summary,
     Summing, TableId, ThrottleSums, Written, run_json,
 };
-use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 use serde_json::{Map, Value, json};
@@ -87,7 +88,7 @@ pub(crate) fn run(
     ready: impl FnOnce(Outlook),
 ) -> Result<Value, Failure> {
     let scenario = valid(request.text, request.origin, request.base, request.overrides)?;
-    let (until, kind, budget) = (scenario.until(), scenario.engine(), scenario.budget());
+    let (until, kind, budget) = (scenario.until(), on_cores(scenario.engine()), scenario.budget());
     let mut facts = facts(request, &scenario);
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let traffic: Vec<String> = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
@@ -102,6 +103,7 @@ pub(crate) fn run(
     let names = names(&spec, traffic)?;
     let plan = plan(&spec, until, &collectives, budget)
         .map_err(|error| Failure::Input(format!("error: {error}")))?;
+    fits_memory(outlook::memory(&spec, until))?;
     let last_start = || {
         let starts = spec.flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX);
         starts.max().unwrap_or(Time::ZERO)
@@ -146,6 +148,31 @@ pub(crate) fn run(
         facts.insert("throttle".into(), serde_json::to_value(throttles.summary()).map_err(broken)?);
     }
     finish(request.out, sink, &totals_of, Value::Object(facts))
+}
+
+/// Who runs out of memory is killed, with the caller's Python: it is refused before anything is taken.
+fn fits_memory(needed: f64) -> Result<(), Failure> {
+    match memory::free() {
+        Some(free) if needed > free.bytes as f64 => {
+            let [needed, left] = [needed, free.bytes as f64].map(|bytes| bytes * 1e-9);
+            Err(Failure::Input(format!(
+                "error: this run takes about {needed:.2} GB of memory, and {left:.2} GB are left ({}). Send fewer flows, take a \
+                 smaller network or do fewer runs at a time; set {}=SIZE, such as 64GB, if you know that there is more",
+                free.source,
+                memory::VARIABLE
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// No more threads than this process has cores: the others would only wait for them. What happens is the same on any number.
+fn on_cores(kind: Kind) -> Kind {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    match kind {
+        Kind::Windows { threads } => Kind::Windows { threads: threads.min(cores) },
+        Kind::Heap => kind,
+    }
 }
 
 /// What a run leaves of its parts when it is over.
@@ -346,6 +373,7 @@ fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String, Value> {
         "packet_hops": totals.packet_hops,
         "engine": engine,
         "threads": threads,
+        "windows": {"run": totals.windows, "shared": totals.shared},
         "memory": {"bytes_per_port": totals.port_bytes, "packet_bytes": totals.packet_bytes},
     }))
 }

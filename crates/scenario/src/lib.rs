@@ -5,6 +5,7 @@
 //! once in a [`ScenarioError`], which shows each place with the allowed range and a fix.
 mod hints;
 mod layers;
+pub mod memory;
 mod overrides;
 mod scenario;
 mod schema;
@@ -13,8 +14,8 @@ pub mod settings;
 mod valid;
 
 pub(crate) use backwater_document as document;
-pub use backwater_document::quantity;
 pub use backwater_document::{DocumentError as ScenarioError, Problem};
+pub use backwater_document::{input, quantity};
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use valid::{Function, Functions, LongQueues, ValidScenario};

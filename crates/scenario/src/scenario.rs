@@ -2,7 +2,7 @@
 //! together is the business of [`Scenario::validate`].
 use std::path::{Path, PathBuf};
 
-use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, check};
+use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, check, input};
 use crate::layers;
 use crate::overrides;
 use crate::schema;
@@ -45,7 +45,7 @@ impl Scenario {
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let origin = path.display().to_string();
         let base = path.parent().unwrap_or(Path::new("."));
-        match std::fs::read(path).map(String::from_utf8) {
+        match input::read(path, input::MOST_WRITTEN).map(String::from_utf8) {
             Ok(Ok(text)) => Self::parse(&text, &origin, base, overrides),
             Ok(Err(error)) => {
                 let valid = error.utf8_error().valid_up_to();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use backwater_control::detector::Detector;
-use backwater_document::{DocumentError, Problem, Rules, Source, Words, read};
+use backwater_document::{DocumentError, Problem, Rules, Source, Words, input, read};
 use backwater_units::{Bytes, Rate, Span};
 use backwater_wire::MacAddress;
 
@@ -261,7 +261,8 @@ impl Testbed {
     /// The text for people: why the file cannot be read, or the report of [`Self::parse`].
     pub fn load(path: &Path) -> Result<Self, String> {
         let name = path.display();
-        let bytes = std::fs::read(path).map_err(|error| format!("{name} cannot be read: {error}"))?;
+        let bytes = input::read(path, input::MOST_WRITTEN)
+            .map_err(|error| format!("{name} cannot be read: {error}"))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to() + 1;
             format!("{name} is not UTF-8: byte {byte} begins no character; save the file as UTF-8")

@@ -101,7 +101,8 @@ def _estimates(
         " ".join([scheme.label, *values]): estimating.of(scheme.scenario, scheme.overrides, slower)
         for scheme, values in groups
     }
-    return each, estimating.together([one for one in each.values() for _ in range(seeds)], jobs or cores())
+    every = [one for one in each.values() for _ in range(seeds)]
+    return each, estimating.together(every, jobs or cores(), estimating.START_S * slower)
 
 
 def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, *, as_json: bool) -> int:

@@ -191,7 +191,7 @@ def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
     from backwater.running import cores
 
     each = [replace(cell.estimate, cpu_s=cell.estimate.cpu_s * slower) for cell in missing]
-    return estimating.together(each, jobs or cores())
+    return estimating.together(each, jobs or cores(), estimating.START_S * slower)
 
 
 def _interrupted(found: Sweep, missing: Sequence[Cell]) -> int:

@@ -35,7 +35,7 @@ class Imported:
 def read_bytes(file: Path, what: str) -> bytes:
     """A file's bytes."""
     try:
-        content = file.read_bytes()
+        content = _core.read_input(file, _core.MOST_DATA)
     except OSError as error:
         raise UsageError(f"{file} cannot be read ({reason(error)}); name {what}") from None
     if not content:

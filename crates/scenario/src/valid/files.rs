@@ -2,14 +2,14 @@
 use std::path::PathBuf;
 
 use super::Context;
-use crate::document::Step;
+use crate::document::{Step, input};
 
 impl Context<'_> {
     /// The bytes of a file whose name stands at `path`; what hinders reading is reported with the absolute path.
     pub(super) fn read(&mut self, path: &[Step], file: &str) -> Option<Vec<u8>> {
         let joined = self.scenario.base.join(file);
         let absolute: PathBuf = std::path::absolute(&joined).unwrap_or(joined);
-        match std::fs::read(&absolute) {
+        match input::read(&absolute, input::MOST_DATA) {
             Ok(bytes) => {
                 self.files.push(absolute);
                 Some(bytes)

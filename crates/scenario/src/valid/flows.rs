@@ -60,6 +60,9 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
     names(context);
     let (mut flows, mut steps) = (Vec::new(), Vec::new());
     let mut connections = 0;
+    if announces_too_many(context) {
+        return flows;
+    }
     for (index, entry) in settings.traffic.iter().enumerate() {
         let group = Group {
             id: index as u16,
@@ -90,12 +93,13 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
         } else {
             flows.extend(own);
         }
-        if flows.len() as u64 > MOST_FLOWS {
-            let message = format!("the traffic has more than {MOST_FLOWS} flows");
+        context.made = flows.len() as u64;
+        if context.made > MOST_FLOWS {
+            let message = format!("the traffic has {} flows up to here", context.made);
             context.report(
                 &at!["traffic", index],
                 message,
-                "too many here",
+                format!("at most {MOST_FLOWS} flows in a run"),
                 "choose fewer rounds or an earlier end",
             );
             break;
@@ -106,6 +110,27 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
     streams::connect(context, &mut flows, &puts.of_entry, connections);
     end(context, &flows);
     flows
+}
+
+/// Whether the entries say themselves that they have too many flows together, which is reported at the last of them.
+fn announces_too_many(context: &mut Context<'_>) -> bool {
+    let announced = |entry: &Traffic| match &entry.workload {
+        Workload::Poisson { flows: Some(flows), .. } | Workload::Synchronous { flows: Some(flows), .. } => {
+            u64::from(*flows)
+        }
+        _ => 0,
+    };
+    let each: Vec<u64> = context.settings.traffic.iter().map(announced).collect();
+    let sum: u64 = each.iter().sum();
+    // One entry alone is refused where its flows are counted.
+    let several = each.iter().filter(|flows| **flows > 0).count() > 1;
+    let Some(last) = each.iter().rposition(|flows| *flows > 0).filter(|_| several && sum > MOST_FLOWS) else {
+        return false;
+    };
+    let message = format!("the traffic entries have {sum} flows together");
+    let label = format!("at most {MOST_FLOWS} flows in a run");
+    context.report(&at!["traffic", last, "flows"], message, label, "choose fewer flows for some of them");
+    true
 }
 
 /// Whether the messages of an entry share connections; refused where there is but one for each.

@@ -68,6 +68,8 @@ struct Context<'a> {
     steps: Vec<backwater_traffic::trace::Step>,
     programs: backwater_traffic::program::Programs,
     functions: Functions,
+    /// Flows of the entries that have been made.
+    made: u64,
 }
 
 impl Context<'_> {
@@ -102,6 +104,7 @@ impl Scenario {
             long: None,
             files: Vec::new(),
             steps: Vec::new(),
+            made: 0,
             programs: backwater_traffic::program::Programs::default(),
             functions: Functions::default(),
         };

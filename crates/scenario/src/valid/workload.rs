@@ -17,10 +17,14 @@ use backwater_units::{Bytes, Rate, Span, Time};
 use super::Context;
 use super::flows::MOST_FLOWS;
 use crate::document::{Step, at};
+use crate::memory;
 use crate::quantity::Quantity;
 use crate::settings::{Names, SizeChoice, TableName, Workload};
 
 type Pairs = Vec<(u32, u32)>;
+
+/// What a flow takes while flows are listed: three times itself, as a vector that is full moves into one of twice its size.
+const FLOW_BYTES: f64 = 3.0 * size_of::<Flow>() as f64;
 
 /// The flows of entry `index`; `None` if something is wrong with it, which is reported.
 pub(super) fn flows(
@@ -149,16 +153,35 @@ impl Entry<'_, '_> {
 
     /// Refuses entries whose expected number of flows would fill the memory.
     fn count(&mut self, flows: f64, key: &'static str) -> Option<()> {
-        if flows <= MOST_FLOWS as f64 {
-            return Some(());
+        let before = self.context.made;
+        let together = flows + before as f64;
+        let sum =
+            if before == 0 { String::new() } else { format!(", {together:.0} with the entries before") };
+        let message = format!("this means {flows:.0} flows{sum}");
+        if together <= MOST_FLOWS as f64 {
+            return self.fits_memory(together * FLOW_BYTES, key, &message);
         }
-        let message = format!("this means {flows:.0} flows");
         self.report(
             key,
             message,
             format!("at most {MOST_FLOWS} flows"),
             "fewer hosts or rounds, a lower load or an earlier end",
         );
+        None
+    }
+
+    /// Refuses what would take more memory than there is, before it is taken: who runs out of it is killed.
+    fn fits_memory(&mut self, bytes: f64, key: &'static str, message: &str) -> Option<()> {
+        let Some(free) = memory::free().filter(|free| bytes > free.bytes as f64) else {
+            return Some(());
+        };
+        let [needed, there] = [bytes, free.bytes as f64].map(|bytes| format!("{:.1} GB", bytes * 1e-9));
+        let label = format!("{there} of memory are left ({})", free.source);
+        let help = format!(
+            "choose fewer flows, or set {}=SIZE (such as 64GB) if you know that there is more",
+            memory::VARIABLE
+        );
+        self.report(key, format!("{message}, and to list them takes {needed}"), label, help);
         None
     }
 

@@ -18,6 +18,7 @@ PLACES = {
     "fig4": ["P10"],
     "fig5": ["P11", "P12", "P13"],
     "micro": ["P5", "P15"],
+    "queueing": ["P12"],
     "readings": [f"I{number}" for number in range(1, 17)],
     "spread": ["P12", "P13"],
 }

@@ -26,6 +26,7 @@ def of(results: Results) -> list[str]:
     if not results.complete:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [codes.marked("caveat", caveat) for caveat in meta["caveats"]]
+    lines += [f"note: {note}" for note in meta.get("notes", ())]
     lines += _applications(results)
     lines += _collectives(results)
     lines += _series(results)

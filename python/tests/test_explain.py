@@ -106,6 +106,11 @@ _CAVEATS = [
     ("free-telemetry", ["cc.kind=hpcc", "ack.every=1"]),
     ("target-off", ["cc.kind=hpcc", "ack.every=1", "cc.hpcc.base-rtt=1ms"]),
     ("target-off", ["cc.kind=swift", "ack.every=1", "cc.swift.base-target=1us", "cc.swift.hop=1us"]),
+    ("other-line-rate", ["topology.rate=400Gbps"]),
+    (
+        "target-forgotten",
+        ["profile=hpcc-ns3", "cc.kind=dcqcn", "switch.detector.kind=tcd", "cc.on-ue=reset-hold"],
+    ),
     ("host-not-guarded", ["host.drain=50Gbps", "switch.flow-control=none"]),
 ]
 

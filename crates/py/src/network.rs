@@ -60,6 +60,7 @@ pub(crate) fn facts(scenario: &ValidScenario) -> Value {
         "oversubscription": over.iter().map(|(tier, ratio)| json!({"tier": tier, "ratio": ratio})).collect::<Vec<_>>(),
         "deadlock": deadlocks(net),
         "caveats": scenario.caveats(),
+        "notes": scenario.notes(),
         "network": columns(scenario),
     })
 }

@@ -353,6 +353,7 @@ fn facts(request: &Request<'_>, scenario: &ValidScenario) -> Map<String, Value> 
         "seed": scenario.settings().run.seed,
         "caveats": scenario.caveats(),
         "ground_truth": scenario.long_queues(),
+        "notes": scenario.notes(),
         "network": crate::network::columns(scenario),
     }))
 }

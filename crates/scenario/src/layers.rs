@@ -10,14 +10,14 @@ const ALTERNATIVES: [(&str, &[&str]); 4] = [
     ("traffic", &["cdf", "file", "size"]),
 ];
 
-/// Keys whose mention in a higher layer drops another of a lower one: `(table, keys, dropped)`. Thresholds that the
-/// user writes must not be masked by the profile's thresholds for single rates, nor
-/// what was chosen together with the profile's Xoff outlive it.
-const MASKS: [(&str, &[&str], &str); 3] = [
-    ("switch.detector", &["kmin", "kmax", "pmax"], "by-rate"),
-    ("switch.pfc", &["xoff"], "port-xoff"),
-    ("switch.pfc", &["xoff"], "port-xon"),
-];
+/// Keys whose mention in a higher layer drops another of a lower one: `(table, keys, dropped)`. What was chosen together with the
+/// profile's Xoff must not outlive it.
+const MASKS: [(&str, &[&str], &str); 2] =
+    [("switch.pfc", &["xoff"], "port-xoff"), ("switch.pfc", &["xoff"], "port-xon")];
+
+/// Keys whose mention in a higher layer takes the place of the same key in every row of a list of a lower one: `(table, keys, list)`. What
+/// the user writes holds at every rate; what he does not write keeps what the rows have.
+const ROWS: [(&str, &[&str], &str); 1] = [("switch.detector", &["kmin", "kmax", "pmax"], "by-rate")];
 
 /// Fills into `table` what it does not say from `below`, table by table. Lists are not merged.
 pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
@@ -31,11 +31,16 @@ pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
     let Value::Table(entries) = &mut table.value else {
         return;
     };
+    let higher = entries.clone();
     for entry in lower {
         match entries.iter_mut().find(|own| own.key == entry.key) {
             Some(own) => fill(&mut own.node, &entry.node, &join(name, &entry.key)),
             None if dropped.contains(&entry.key.as_str()) => {}
-            None => entries.push(entry.clone()),
+            None => {
+                let mut entry = entry.clone();
+                higher.iter().for_each(|said| into_rows(name, &mut entry, said));
+                entries.push(entry);
+            }
         }
     }
 }
@@ -70,9 +75,27 @@ pub(crate) fn set(table: &mut Node, name: &str, new: Entry) {
     };
     let said = |key: &str| key == new.key;
     entries.retain(|entry| entry.key == new.key || !is_dropped(name, &entry.key, said));
+    entries.iter_mut().for_each(|entry| into_rows(name, entry, &new));
     match entries.iter_mut().find(|entry| entry.key == new.key) {
         Some(entry) => *entry = new,
         None => entries.push(new),
+    }
+}
+
+/// Puts what a higher layer says of a key into every row of `list` that has it.
+fn into_rows(table: &str, list: &mut Entry, said: &Entry) {
+    let concerns = |(name, keys, rows): &(&str, &[&str], &str)| {
+        *name == table && *rows == list.key && keys.contains(&said.key.as_str())
+    };
+    let Value::List(rows) = &mut list.node.value else { return };
+    if !ROWS.iter().any(concerns) {
+        return;
+    }
+    for row in rows {
+        let Value::Table(entries) = &mut row.value else { continue };
+        if let Some(own) = entries.iter_mut().find(|own| own.key == said.key) {
+            own.node = said.node.clone();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! together is the business of [`Scenario::validate`].
 use std::path::{Path, PathBuf};
 
-use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, check, input};
+use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, Step, check, input};
 use crate::layers;
 use crate::overrides;
 use crate::schema;
@@ -18,6 +18,8 @@ pub struct Scenario {
     pub(crate) base: PathBuf,
     /// What the user wrote, before the profile.
     pub(crate) written: Node,
+    /// The profile's values.
+    defaults: Node,
 }
 
 impl Scenario {
@@ -31,8 +33,8 @@ impl Scenario {
         let overridden = |text: &String| Source { name: format!("--set {text}"), text: text.clone() };
         sources.extend(overrides.iter().map(overridden));
         match read(text, overrides, &mut sources) {
-            Ok((settings, root, written)) => {
-                Ok(Self { settings, root, sources, base: base.to_owned(), written })
+            Ok(Read { settings, root, written, defaults }) => {
+                Ok(Self { settings, root, sources, base: base.to_owned(), written, defaults })
             }
             Err(problems) => Err(ScenarioError::new(sources, problems)),
         }
@@ -67,13 +69,30 @@ impl Scenario {
         }
     }
 
+    /// Whether the value at the end of `path` is the profile's, and nobody wrote another.
+    pub(crate) fn of_profile(&self, path: &[Step]) -> bool {
+        self.root.place_of(path).source == self.defaults.place.source
+    }
+
+    /// What the profile has at the end of `path`, if it is a text; a traffic entry's tables are those of the scenario there.
+    pub(crate) fn default_of(&self, path: &[Step]) -> Option<&str> {
+        let path = if path.first().and_then(Step::key) == Some("traffic") { path.get(2..)? } else { path };
+        path.iter().try_fold(&self.defaults, |node, step| node.get(step.key()?)).and_then(Node::text)
+    }
+
     /// The values, defaults included.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 }
 
-type Read = (Settings, Node, Node);
+/// What was read, by layer.
+struct Read {
+    settings: Settings,
+    root: Node,
+    written: Node,
+    defaults: Node,
+}
 
 fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<Read, Vec<Problem>> {
     let rules = schema::rules();
@@ -95,7 +114,8 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let source = sources.len();
     let name = format!("profile {} (built in)", profile.name());
     sources.push(Source { name, text: profile.defaults().to_owned() });
-    layers::fill(&mut root, &Node::parse(profile.defaults(), source)?, "");
+    let defaults = Node::parse(profile.defaults(), source)?;
+    layers::fill(&mut root, &defaults, "");
     layers::fill_entries(&mut root);
     problems.extend(check(&root, rules));
     if problems.is_empty() {
@@ -106,7 +126,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
         return Err(problems);
     }
     match serde_json::from_value(root.json()) {
-        Ok(settings) => Ok((settings, root, written)),
+        Ok(settings) => Ok(Read { settings, root, written, defaults }),
         Err(error) => {
             Err(vec![Problem::new(root.place.clone(), error.to_string(), "in this scenario").code("file")])
         }

@@ -69,11 +69,34 @@ fn one_of_two_alternatives_displaces_the_other() {
 }
 
 #[test]
-fn thresholds_that_the_user_writes_are_not_masked_by_those_of_the_profile() {
-    let resolved = small(&["profile=hpcc-ns3", "switch.detector.kmin=100KB"]).unwrap().resolved();
-    assert_eq!(resolved["switch"]["detector"]["by-rate"], json!([]));
-    let resolved = small(&["profile=hpcc-ns3"]).unwrap().resolved();
-    assert_eq!(resolved["switch"]["detector"]["by-rate"][3]["kmin"], "400KB");
+fn a_threshold_that_the_user_writes_takes_no_other_along() {
+    let at_400g = |overrides: &[&str]| {
+        let all = [&["profile=hpcc-ns3", "topology.rate=400Gbps"], overrides].concat();
+        small(&all).unwrap_or_else(|error| panic!("{error}")).resolved()["switch"]["detector"].clone()
+    };
+    // run.py: 100 KB and 400 KB for each 25 Gbps.
+    let plain = at_400g(&[]);
+    assert_eq!((&plain["kmin"], &plain["kmax"]), (&json!("1.6MB"), &json!("6.4MB")));
+    let own = at_400g(&["switch.detector.kmin=50KB"]);
+    assert_eq!((&own["kmin"], &own["kmax"]), (&json!("50KB"), &json!("6.4MB")));
+    let error = report(SMALL, &["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.detector.kmin=7MB"]);
+    says(&error, &["kmin"]);
+}
+
+#[test]
+fn a_threshold_that_is_set_holds_for_every_rate_that_a_file_lists() {
+    let text = format!(
+        "{SMALL}\n[switch.detector]\nkind = \"red\"\nby-rate = [{{ rate = \"100Gbps\", kmin = \"10KB\", kmax = \"70KB\", pmax = 0.5 }}]"
+    );
+    let rows = |overrides: &[&str]| {
+        validate(&text, overrides).unwrap_or_else(|error| panic!("{error}")).resolved()["switch"]["detector"]
+            ["by-rate"]
+            .clone()
+    };
+    assert_eq!(
+        rows(&["switch.detector.kmin=20KB"]),
+        json!([{"rate": "100Gbps", "kmin": "20KB", "kmax": "70KB", "pmax": 0.5}])
+    );
 }
 
 #[test]

@@ -108,6 +108,46 @@ fn the_hpcc_thresholds_follow_the_rate_of_the_port() {
 }
 
 #[test]
+fn at_every_rate_the_hpcc_profile_is_run_py_for_that_rate() {
+    for gbps in [10, 25, 100, 400, 800] {
+        let rate = format!("topology.rate={gbps}Gbps");
+        let scenario = small(&["profile=hpcc-ns3", &rate]).unwrap_or_else(|error| panic!("{error}"));
+        let notes = scenario.notes().to_vec();
+        let spec = scenario.build();
+        let line = Rate::from_gbps(gbps);
+        assert_eq!(spec.pairs[0].reaction, ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(line)));
+        let switch = spec.network.find("s").unwrap() as usize;
+        assert_eq!(spec.switch.detectors[switch][0], Detector::Red(Red::hpcc(line)));
+        // BUFFER_SIZE: 16 MiB for each 50 Gbps.
+        assert_eq!(spec.switch.buffer.get(), gbps * (16 << 20) / 50);
+        assert_eq!(notes.len(), usize::from(gbps != 100), "{notes:?}");
+    }
+}
+
+#[test]
+fn what_is_given_does_not_follow_the_rate_and_is_said() {
+    let set = ["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.buffer=32MiB", "cc.rate-ai=20Mbps"];
+    let notes = small(&set).unwrap().notes().join("\n");
+    assert!(
+        notes.contains("switch.detector.kmin = 1.6MB, switch.detector.kmax = 6.4MB, cc.rate-hai = 800Mbps"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("switch.buffer = 33554432B (134217728B), cc.rate-ai = 20Mbps (80Mbps)"),
+        "{notes}"
+    );
+    let other = ["profile=hpcc-ns3", "topology.rate=400Gbps", "line-rate.scale=false"];
+    let scenario = small(&other).unwrap();
+    assert_eq!(scenario.resolved()["cc"]["rate-ai"], "20Mbps");
+    assert!(
+        scenario
+            .caveats()
+            .iter()
+            .any(|caveat| caveat.starts_with("most links have 400Gbps, and profile hpcc-ns3"))
+    );
+}
+
+#[test]
 fn every_mechanism_can_be_switched_off() {
     let spec = figure_2(&["cc.kind=none", "switch.flow-control=none", "switch.detector.kind=none"]);
     assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate);

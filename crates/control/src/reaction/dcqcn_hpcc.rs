@@ -22,7 +22,7 @@
 //! | RHAI | bit/s | 50 Mbps at 25G, in proportion | `RATE_HAI` |
 //! | Rmin | bit/s | 1 Gbps (100 Mbps in the example) | `MIN_RATE` |
 //! | clamp target | – | no | `CLAMP_TARGET_RATE` |
-//! | on UE | – | reset-hold | the simulator knows no UE; the TCD authors' rule for the other variant |
+//! | on UE | – | timer-hold | the simulator knows no UE; TCD §5.2: a sender keeps its rate, and does not update it |
 //!
 //! Known deviations: the mean of Rc and Rt is rounded up by a bit/s, so that Rc reaches line rate and the increase
 //! timer can rest. An increase due together with a check comes first, as it does in the simulator if the rate timer is
@@ -81,7 +81,7 @@ impl DcqcnHpccConfig {
             rate_hai: at_25g(50),
             min_rate: Rate::from_gbps(1),
             clamp_target: false,
-            on_ue: OnUe::ResetHold,
+            on_ue: OnUe::TimerHold,
         }
     }
 

@@ -55,9 +55,11 @@ pub enum Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnUe {
-    /// Everything a CNP does except the update of alpha and the cut (authors' release).
+    /// Everything a CNP does except the update of alpha and the cut (authors' release): the target falls to the present rate, so that
+    /// only additive and hyper increase lead back from a cut.
     ResetHold,
-    /// Restarts the rate timer and the byte counter: the rate holds (TCD paper, read literally).
+    /// Restarts the rate timer and the byte counter: the rate holds, and the target stays (TCD paper, §5.2: "keeping the flow rate until it
+    /// becomes uncongested or congested").
     TimerHold,
     /// Nothing.
     Ignore,
@@ -197,7 +199,8 @@ pub struct Cc {
     /// byte-counter: whether a target above ten times the rate is divided by 8 before the first increase. authors: true
     /// (authors' release, ns3-rdma); ideal, infiniband, isolation: false (DCQCN paper).
     pub eighth_rule: bool,
-    /// What a CNP that carries UE does. authors, hpcc-ns3: reset-hold (authors' release); ideal, infiniband, isolation: timer-hold.
+    /// What a CNP, or an ACK of decrease-check, that carries UE does. authors: reset-hold (authors' release); the other profiles: timer-hold (TCD
+    /// paper, §5.2: the sender keeps its rate and does not update it).
     pub on_ue: OnUe,
     /// Least time between CNPs of a flow. 50 µs (DCQCN paper; authors' release).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]

@@ -13,6 +13,7 @@ mod host;
 mod ib;
 mod isolation;
 mod kinds;
+mod line_rate;
 mod packet;
 mod parameter;
 mod pfc;
@@ -47,6 +48,7 @@ pub use ib::{Cct, Ib, IbOnUe};
 pub use isolation::{
     Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
 };
+pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
 pub use parameter::Parameter;
 pub use pfc::{Form, Pfc, ThresholdKind};
@@ -141,6 +143,8 @@ pub struct Settings {
     pub profile: Profile,
     /// The run itself: seed, end, engine.
     pub run: Run,
+    /// Which values follow the rate of the links.
+    pub line_rate: LineRate,
     /// Hosts, switches, links and routes.
     pub topology: Topology,
     /// Data packets.

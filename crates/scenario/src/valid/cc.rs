@@ -10,7 +10,7 @@ use backwater_control::reaction::{
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
-use backwater_units::Span;
+use backwater_units::{Bytes, Span};
 
 use super::{Context, is_put, user, windows};
 use crate::document::{Step, at};
@@ -133,6 +133,7 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         return None;
     }
     slowest(context, cc, place, fabric.network);
+    forgets(context, cc, place, fabric);
     let ack = settings.ack;
     if cc.kind == CcKind::Dcqcn && cc.variant == Variant::DecreaseCheck && ack.every == 0 {
         let name = name(place);
@@ -171,6 +172,40 @@ fn segment(cc: &Cc, settings: &Settings) -> SegmentSpec {
     SegmentSpec {
         packets: u32::try_from(packets.max(1)).unwrap_or(u32::MAX),
         burst: cc.timely.pacing == Pacing::Burst,
+    }
+}
+
+/// A target that falls to the rate at each UE, and increments that do not lead back while the flows last. Of the profile's own words, which
+/// are the authors' release, nothing is said.
+fn forgets(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) {
+    let settings = context.settings;
+    let chosen = !context.scenario.of_profile(&below(place, "on-ue"));
+    let acts = cc.kind == CcKind::Dcqcn && settings.switch.detector.kind == DetectorKind::Tcd;
+    let rates =
+        fabric.network.hosts().iter().flat_map(|&host| fabric.network.ports(host)).map(|port| port.rate);
+    let Some(line) = rates.min().filter(|_| chosen && acts && cc.on_ue == settings::OnUe::ResetHold) else {
+        return;
+    };
+    let sizes = fabric.flows.iter().map(|flow| flow.size).filter(|&size| size < Bytes::MAX);
+    let Some(largest) = sizes.max() else { return };
+    // From half of the line rate, as after a cut by alpha = 1.
+    let half = u128::from(line.as_bps() / 2);
+    let (add, stages) = match cc.variant {
+        Variant::ByteCounter => (cc.rate_ai, cc.fast_recovery),
+        Variant::DecreaseCheck => (cc.rate_hai, cc.fast_recovery + 1),
+    };
+    let steps = u128::from(stages) + half / u128::from(add.0.as_bps().max(1));
+    let back = u64::try_from(steps * u128::from(cc.rate_timer.0.as_ps())).unwrap_or(u64::MAX);
+    let takes = u128::from(largest.get()) * 8 * 1_000_000_000_000 / half.max(1);
+    if u128::from(back) > takes {
+        let (name, back) = (name(place), Span::from_ps(back));
+        let takes = Span::from_ps(u64::try_from(takes).unwrap_or(u64::MAX));
+        context.caveats.push(format!(
+            "{name}.on-ue = \"reset-hold\": a flow that meets UE after a cut has nothing to recover to but what {name}.rate-ai = {}, \
+             rate-hai = {} and rate-timer = {} add: from half of {line} back to it that takes {back}, and the largest flow lasts {takes} \
+             at that half. The TCD paper (section 5.2) keeps the rate: {name}.on-ue = \"timer-hold\"",
+            cc.rate_ai, cc.rate_hai, cc.rate_timer,
+        ));
     }
 }
 

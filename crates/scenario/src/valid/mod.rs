@@ -14,6 +14,7 @@ mod host;
 mod idle;
 mod isolation;
 mod lanes;
+mod line_rate;
 mod names;
 mod overflow;
 mod pattern;
@@ -51,6 +52,7 @@ pub struct ValidScenario {
     functions: Functions,
     caveats: Vec<String>,
     long: Option<LongQueues>,
+    notes: Vec<String>,
     files: Vec<PathBuf>,
 }
 
@@ -70,6 +72,23 @@ struct Context<'a> {
     functions: Functions,
     /// Flows of the entries that have been made.
     made: u64,
+}
+
+impl<'a> Context<'a> {
+    fn new(scenario: &'a Scenario, settings: &'a Settings) -> Self {
+        Self {
+            scenario,
+            settings,
+            problems: Vec::new(),
+            caveats: Vec::new(),
+            long: None,
+            files: Vec::new(),
+            steps: Vec::new(),
+            made: 0,
+            programs: backwater_traffic::program::Programs::default(),
+            functions: Functions::default(),
+        }
+    }
 }
 
 impl Context<'_> {
@@ -96,26 +115,22 @@ impl Scenario {
     pub fn validate(self) -> Result<ValidScenario, ScenarioError> {
         let mut settings = self.settings.clone();
         fill(&mut settings, &self.written);
-        let mut context = Context {
-            scenario: &self,
-            settings: &settings,
-            problems: Vec::new(),
-            caveats: Vec::new(),
-            long: None,
-            files: Vec::new(),
-            steps: Vec::new(),
-            made: 0,
-            programs: backwater_traffic::program::Programs::default(),
-            functions: Functions::default(),
-        };
-        let spec = spec(&mut context);
+        // The network first: some values follow from the rates of its links.
+        let mut context = Context::new(&self, &settings);
+        let network = topology::network(&mut context);
+        let Context { problems, mut caveats, files, .. } = context;
+        let said = network.as_ref().map(|network| line_rate::follow(&self, &mut settings, network));
+        let line_rate::Said { notes, caveats: of_rates } = said.unwrap_or_default();
+        caveats.extend(of_rates);
+        let mut context = Context { problems, caveats, files, ..Context::new(&self, &settings) };
+        let spec = spec(&mut context, network);
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
         }
         let Context { problems, caveats, long, files, functions, .. } = context;
         match spec {
             Some(spec) if problems.is_empty() => {
-                Ok(ValidScenario { settings, spec, functions, caveats, long, files })
+                Ok(ValidScenario { settings, spec, functions, caveats, long, notes, files })
             }
             _ => Err(ScenarioError::new(self.sources, problems)),
         }
@@ -145,9 +160,8 @@ fn fill(settings: &mut Settings, written: &Node) {
 }
 
 /// Everything the fabric needs, as far as it can be made; what cannot has been reported.
-fn spec(context: &mut Context<'_>) -> Option<Spec> {
+fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let settings = context.settings;
-    let network = topology::network(context);
     let routes = network.as_ref().and_then(|network| topology::routes(context, network));
     let puts = Puts::new(settings);
     let flows = network.as_ref().map(|network| flows::flows(context, network, &puts));
@@ -306,6 +320,11 @@ impl ValidScenario {
     /// What the ground truth calls a long queue, if it is recorded.
     pub fn long_queues(&self) -> Option<&LongQueues> {
         self.long.as_ref()
+    }
+
+    /// What follows from the rates of the links, and what was given instead.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The files that the scenario names, absolute, in the order in which they were read: what a run depends on besides its text.

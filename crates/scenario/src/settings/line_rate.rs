@@ -1,0 +1,22 @@
+//! `[line-rate]`
+use backwater_units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// What the profile's values follow: those that fit links of one rate fit no others. What the scenario gives never follows: it stands as
+/// written, for links of every rate, and the others of its group still follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LineRate {
+    /// The rate of links for which the profile's values are meant. authors, ideal: 40 Gbps (TCD paper §5); infiniband: 32 Gbps (the data
+    /// rate of the TCD paper's 40 Gbps); hpcc-ns3: 100 Gbps (`run.py`); isolation: 100 Gbps (ICI paper, section 4.1); endpoint: 102.4 Gbps
+    /// (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV).
+    #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+    pub meant_for: Quantity<Rate>,
+    /// Whether the profile's `switch.detector.kmin` and `kmax` grow with the rate of the egress port, and its `switch.buffer`,
+    /// `cc.rate-ai` and `cc.rate-hai` with that of the slowest link of a host. hpcc-ns3: true (`run.py`, commit 08d4ba0: 100 and 400 KB, 5
+    /// and 50 Mbps for each 25 Gbps, 16 MiB for each 50 Gbps); the other profiles: false (their sources have one rate and no such rule).
+    pub scale: bool,
+}

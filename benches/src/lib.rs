@@ -49,6 +49,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     Spec {
         seed,
         flows: flows(workload, &hosts, seed),
+        numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },

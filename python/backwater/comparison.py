@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import plot, quantity, same_traffic, slowdown, stored
+from backwater import enough, plot, quantity, same_traffic, slowdown, stats, stored
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.running import Job, run_jobs
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from backwater.schemes import Scheme
     from backwater.slowdown import Base
+    from backwater.stats import Estimate
 
 #: Cuts between size bins where the traffic is not of one of the two tables.
 _CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -39,12 +43,15 @@ class Comparison:
     edges: Sequence[int]
     base: Base = "alone"
     traffic: str | None = None
+    #: Whether the bins are what the user wants, and not to be merged where they have too few flows.
+    given: bool = False
 
     def table(self) -> pl.DataFrame | None:
         """One row per size bin and scheme, and one per scheme for all sizes; None if no flow has an end.
 
-        The columns of :func:`backwater.slowdown.by_size` after ``scheme`` and ``bin`` (the bin in words), then those of
-        :func:`backwater.slowdown.ratios` against the first scheme.
+        The columns of :func:`backwater.slowdown.by_size` after ``scheme``, ``bin`` (the bin in words) and ``entries``
+        (the traffic entries of its flows), then those of :func:`backwater.slowdown.ratios` against the first scheme.
+        Bins with too few flows for the percentiles are merged, unless they are given or each is one size.
         """
         frames = {
             name: [slowdown.flows(run, base=self.base, traffic=self.traffic) for run in runs]
@@ -52,10 +59,15 @@ class Comparison:
         }
         if not any(len(frame) for seeds in frames.values() for frame in seeds):
             return None
-        parts = [_rows(frames, edges) for edges in (self.edges, ())]
+        parts = [_rows(frames, edges) for edges in (self._bins(frames), ())]
         order = {name: index for index, name in enumerate(self.runs)}
         bins, whole = (part.sort("low_bytes", pl.col("scheme").replace_strict(order)) for part in parts)
         return pl.concat([bins, whole.with_columns(bin=pl.lit("all sizes"))])
+
+    def _bins(self, frames: Mapping[str, Sequence[pl.DataFrame]]) -> Sequence[int]:
+        if self.given or _exact(frames, self.edges):
+            return self.edges
+        return slowdown.merged([frame for seeds in frames.values() for frame in seeds], self.edges)
 
 
 def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> pl.DataFrame:
@@ -65,9 +77,21 @@ def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) ->
     for name, seeds in frames.items():
         bins = slowdown.by_size(seeds, edges)
         words = [exact.get(low) or _words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
-        named = bins.select(pl.lit(name).alias("scheme"), pl.Series("bin", words, pl.String), pl.all())
+        entries = pl.Series(
+            "entries", [_entries(seeds, *ends) for ends in bins.select("low_bytes", "high_bytes").rows()]
+        )
+        named = bins.select(pl.lit(name).alias("scheme"), pl.Series("bin", words, pl.String), entries, pl.all())
         parts.append(named.join(slowdown.ratios(first, seeds, edges), on="low_bytes", how="left"))
     return pl.concat(parts)
+
+
+def _entries(seeds: Sequence[pl.DataFrame], low: int, high: int | None) -> str:
+    """The traffic entries of the flows of a bin."""
+    inside = pl.col("size_bytes") >= low
+    if high is not None:
+        inside &= pl.col("size_bytes") < high
+    names = {str(name) for frame in seeds for name in frame.filter(inside)["traffic"].unique()}
+    return ", ".join(sorted(names))
 
 
 def _exact(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> dict[int, str]:
@@ -191,7 +215,12 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     bases = {"alone": "FCT of the same flow alone in the empty network", "analytic": "(size / line rate + propagation)"}
     lines = [f"slowdown: FCT / {bases[base]}"]
     if seeds > 1:
-        lines.append(f"flows: how many finished, all {seeds} seeds together")
+        lines.append(
+            f"flows: how many finished, all {seeds} seeds together; percentiles are of each seed, then averaged"
+        )
+    few = [percent for name, (percent, _) in enough.INSTEAD.items() if name in table.columns and _too_few(table, name)]
+    if few:
+        lines.append(enough.note(*few))
     unfinished = table.filter(pl.col("bin") == "all sizes").select("scheme", "unfinished").rows()
     if any(count for _, count in unfinished):
         counts = ", ".join(f"{name} {quantity.count(count)}" for name, count in unfinished)
@@ -201,31 +230,39 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     return made
 
 
+def _too_few(table: pl.DataFrame, name: str) -> bool:
+    return table.filter(pl.col(name).is_null(), pl.col("flows") > 0).height > 0
+
+
 def _cells(row: Mapping[str, Any], first: str) -> list[str]:
     cells = [quantity.count(row["flows"])]
-    cells += [_interval(row, name, quantity.three_digits) for name in ("median", "p95", "p99", "mean")]
-    cells.append(_interval(row, "mean_fct_ps", quantity.time))
-    ratios = [_interval(row, f"{name}_ratio", quantity.three_digits) for name in _RATIOS]
-    return cells + (["1"] * len(ratios) if row["scheme"] == first and row["flows"] else ratios)
+    known = {name: value for name in slowdown.STATISTICS if (value := _estimate(row, name)) is not None}
+    counts = (row["least_flows"], row["most_flows"])
+    show = partial(_interval, show=quantity.three_digits)
+    cells += [enough.cell(name, known, counts, show) or "-" for name in ("median", "p95", "p99", "mean")]
+    cells.append(_interval(known["mean_fct_ps"], quantity.time) if "mean_fct_ps" in known else "-")
+    ratios = [_estimate(row, f"{name}_ratio") for name in _RATIOS]
+    if row["scheme"] == first and row["flows"]:
+        return cells + ["1"] * len(ratios)
+    return cells + ["-" if one is None else _interval(one, quantity.three_digits) for one in ratios]
 
 
-def _interval(row: Mapping[str, Any], name: str, show: Any) -> str:
-    """A mean and half of its interval: ``45.4 ± 4.6 µs``, the width with the decimals of the mean."""
-    mean = row[name]
+def _estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
+    """A mean over seeds again, of the columns of a table."""
+    mean, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if mean is None:
-        return "-"
-    number, _, unit = str(show(mean)).partition(" ")
-    if row["seeds"] < 2:
-        return f"{number} {unit}".rstrip()
-    width = (row[f"{name}_high"] - mean) * (float(number) / mean if mean else 1)
-    if width <= 1e-9 * abs(float(number)):
-        width = 0.0  # equal seeds, but for the rounding of their sum
-    rounded = f"{width:.{len(number.partition('.')[2])}f}"
-    if width == 0:
-        rounded = "0"
-    elif float(rounded) == 0:
-        rounded = f"{width:.1g}"
-    return f"{number} ± {rounded} {unit}".rstrip()
+        return None
+    # The interval was even before it was cut at a bound: the end that is further away tells its width.
+    width = max(mean - low, high - mean) if row["seeds"] > 1 else None
+    if width is None or low == high:
+        return stats.Estimate(mean, width, (mean,))
+    cut = (1 - 1e-9) * width
+    least, most = (low if mean - low < cut else -math.inf), (high if high - mean < cut else math.inf)
+    return stats.Estimate(mean, width, (low, high), least, most)
+
+
+def _interval(value: Estimate, show: Any) -> str:
+    return stats.with_interval(value, show)
 
 
 def title(schemes: Sequence[str], traffic: str | None) -> str:
@@ -246,7 +283,7 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
     with plot.style():
         made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
         panels: Any = made.subplots(1, 2)
-        for axes, name, heading in zip(panels, _RATIOS, _HEADINGS, strict=True):
+        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             _panel(axes, bins, labels, name)
             axes.set_title(heading)
             axes.set_ylabel(_slowdown(base))
@@ -265,16 +302,16 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
     with plot.style():
         made = plot.figure(7.4, 1.5 + 0.28 * len(names))
         panels: Any = made.subplots(1, 2, sharey=True)
-        for axes, name, heading in zip(panels, _RATIOS, _HEADINGS, strict=True):
+        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
                 mean, scheme = row[name], row["scheme"]
-                low = max(row[f"{name}_low"], 0.1 * mean)  # a logarithmic axis has no zero
-                width = ([mean - low], [row[f"{name}_high"] - mean])
+                width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
                 place = names.index(scheme)
                 axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=plot.marker(place), capsize=2)
             axes.set_title(f"{heading}, flows of {bins['bin'][0]}")
             axes.set_xlabel(_slowdown(base))
             axes.set_xscale("log")
+            axes.set_xlim(left=_LEAST)
             _plain_numbers(axes.xaxis)
             axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
@@ -282,8 +319,19 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
         return plot.save(made, file)
 
 
-#: The titles of the panels of _RATIOS.
-_HEADINGS = ("median", "99th percentile")
+#: Where a logarithmic axis of slowdowns begins: nothing is below 1.
+_LEAST = 0.95
+
+
+def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
+    """The column and the title of each panel: of a percentile of too few flows the slowest flow takes its place."""
+    whole = f"99th percentile (of {enough.least(99)} flows or more in each run)"
+    if not _too_few(bins, "p99"):
+        return [("median", "median"), ("p99", "99th percentile")]
+    if bins["p99"].null_count() < bins.height:
+        return [("median", "median"), ("p99", whole)]
+    counts = bins.select(pl.col("least_flows").min(), pl.col("most_flows").max()).row(0)
+    return [("median", "median"), ("max", "slowest flow (of {} to {} in each run: too few for a p99)".format(*counts))]
 
 
 def _slowdown(base: Base) -> str:
@@ -307,18 +355,23 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
         # A little apart, so that intervals do not cover each other.
         place = [labels.index(word) + (number - (len(names) - 1) / 2) * 0.08 for word in rows["bin"]]
         mean, low, high = (rows[f"{name}{end}"].to_numpy() for end in ("", "_low", "_high"))
-        low = low.clip(mean * 0.1)  # a logarithmic axis has no zero
+        colour = colours[scheme]
         axes.errorbar(
             place,
             mean,
             yerr=(mean - low, high - mean),
             label=plot.label(scheme),
-            color=colours[scheme],
-            ls=plot.dashes(scheme),
+            color=colour,
+            ls="",
             marker=plot.marker(number),
             ms=4,
             capsize=2,
         )
+        for (left, right), (one, other) in zip(pairwise(range(rows.height)), pairwise(rows["entries"]), strict=True):
+            # What has no traffic in common is no curve.
+            if set(one.split(", ")) & set(other.split(", ")):
+                axes.plot([place[left], place[right]], [mean[left], mean[right]], color=colour, ls=plot.dashes(scheme))
     axes.set_yscale("log")
+    axes.set_ylim(bottom=_LEAST)
     _plain_numbers(axes.yaxis)
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

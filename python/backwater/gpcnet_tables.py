@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from backwater import gpcnet, quantity
-from backwater.stats import estimate
+from backwater.stats import estimate, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from backwater.gpcnet import Measured, Metrics, Phase, Test
-    from backwater.stats import Estimate
 
 #: The width of GPCNeT's first column, of a number, and of the two factors.
 _NAME, _NUMBER, _FACTORS = 31, 12, (20, 19)
@@ -222,12 +221,8 @@ def _moved(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: s
 def _cell(values: Sequence[float] | None, show: Callable[[float], str]) -> str:
     if values is None:
         return "-"
-    found: Estimate = estimate(list(values))
-    if found.half_width is None or found.identical:
-        return show(found.mean)
-    number, _, unit = show(found.mean).partition(" ")
-    width = found.half_width * float(number) / found.mean if found.mean else 0.0
-    return f"{number} ± {width:.{len(number.partition('.')[2])}f} {unit}".rstrip()
+    found = estimate(list(values), "bps")
+    return show(found.mean) if found.identical else with_interval(found, show)
 
 
 def rows(name: str, seed: int, measured: Measured) -> list[dict[str, object]]:

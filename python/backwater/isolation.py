@@ -162,8 +162,7 @@ def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and is
     from rich.markup import escape
     from rich.table import Table
 
-    from backwater.stats import estimate
-    from backwater.tables import with_interval
+    from backwater.stats import estimate, with_interval
 
     made = Table(title=title, title_justify="left", header_style="bold")
     named = len(runs) > 1
@@ -178,7 +177,7 @@ def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and is
         cells = []
         for key in known:
             values = [value for one in of_name if (value := one[key]) is not None]
-            cells.append(with_interval(estimate(values), quantity.count) if values else "-")
+            cells.append(with_interval(estimate(values, key), quantity.count) if values else "-")
         made.add_row(*([escape(name)] if named else []), *cells)
     made.caption, made.caption_justify = _words(runs), "left"
     return made

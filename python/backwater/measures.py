@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from backwater import enough, quantity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -71,25 +73,30 @@ def applications(scenario: Mapping[str, Any]) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in _APPLICATIONS]
 
 
+def application_starts(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """When each traffic entry of a resolved scenario begins, in picoseconds."""
+    return {entry["name"]: quantity.parse_time(str(entry.get("start", "0s"))) for entry in scenario.get("traffic", [])}
+
+
 def application_times(results: Results) -> dict[str, int | None]:
     """By traffic entry how long its application took, in picoseconds; None if the run ended before it did.
 
-    Of messages that depend on each other it is the time from the first start to the last finish; of ranks that of the
-    last one that came to its end.
+    From the start of the traffic entry, so that what is computed before the first message counts: to the last finish of
+    messages that depend on each other; of ranks to that of the last one that came to its end.
     """
     times: dict[str, int | None] = {}
+    starts = application_starts(results.meta["scenario"])
     for name in applications(results.meta["scenario"]):
         flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
-        begin, end = pl.col("start_ps").min().cast(pl.Int64), pl.col("finish_ps").max().cast(pl.Int64)
-        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), took=end - begin)
-        messages, done, took = row.collect().row(0)
-        times[name] = int(took) if messages == done > 0 else None
+        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), end=pl.col("finish_ps").max().cast(pl.Int64))
+        messages, done, end = row.collect().row(0)
+        times[name] = int(end) - starts[name] if messages == done > 0 else None
     for name in programs(results.meta["scenario"]):
         if results.has("ranks"):
             mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
             ends = pl.col("finished_ps")
             last, running = mine.select(last=ends.max(), running=ends.null_count()).collect().row(0)
-            times[name] = int(last) if last is not None and running == 0 else None
+            times[name] = int(last) - starts[name] if last is not None and running == 0 else None
     return times
 
 
@@ -105,7 +112,8 @@ def by_traffic(results: Results) -> pl.DataFrame:
     `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
     finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
     sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor have
-    channels between ranks, which count from the start of the run. Computed once for each `Results`. Of a run with PUTs
+    channels between ranks, which count from the start of the run. `p99_slowdown` is null of too few `slowdowns`
+    (:mod:`backwater.enough`); `max_slowdown` is not. Computed once for each `Results`. Of a run with PUTs
     there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """
     end = end_ps(results)
@@ -132,6 +140,8 @@ def by_traffic(results: Results) -> pl.DataFrame:
             throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
             mean_fct_ps=pl.when(sized).then(pl.col("fct_ps").mean()),
             p99_slowdown=nearest_rank(slowdown, 99),
+            max_slowdown=slowdown.max(),
+            slowdowns=slowdown.len(),
             **{name: pl.col(name).sum() for name in of_puts},
         )
         .sort("traffic_index")
@@ -140,11 +150,12 @@ def by_traffic(results: Results) -> pl.DataFrame:
 
 
 def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
-    """A percentile as in run.json: the smallest value that at least `percent` % of them do not exceed; null of none.
+    """A percentile as in run.json: the smallest value that at least `percent` % of them do not exceed.
 
-    `values` has no nulls.
+    Null of too few (:mod:`backwater.enough`). `values` has no nulls.
     """
-    return values.sort().get((values.len() * percent + 99) // 100 - 1, null_on_oob=True)
+    rank = values.sort().get((values.len() * percent + 99) // 100 - 1, null_on_oob=True)
+    return pl.when(values.len() >= enough.least(percent)).then(rank)
 
 
 def busiest_priority(results: Results) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from backwater import quantity
+from backwater import enough, quantity
 from backwater.outcomes import OF_TRAFFIC
+from backwater.stats import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +47,7 @@ def tables(found: Outcomes) -> list[Table]:
     ]
     made: list[Table] = []
     for title, rows, quantities, notes in parts:
-        known = [one for one in quantities if any(one.name in values for _, values in rows)]
+        known = [one for one in quantities if any(_has(one, values) for _, values in rows)]
         zero = [one.heading for one in known if one.name not in _ALWAYS and _is_zero(one, rows)]
         shown = [one for one in known if one.heading not in zero]
         if shown or not made:
@@ -55,6 +57,8 @@ def tables(found: Outcomes) -> list[Table]:
             zeros = f"{title}: 0 under all: {', '.join(zero)}"
         if zero:
             _note(made[-1], zeros)
+    if any(name.startswith("p99") and name not in of for _, of in parts[0][1] for name in _instead(of)):
+        _note(made[0], enough.note(99))
     names = {one.name for one in found.puts}
     if "target_drops" in names and "goodput_bps" not in names:
         _note(made[-1], "goodput, ACKs and fairness of PUTs need sums: --set probe.sample=10us")
@@ -86,7 +90,7 @@ def _table(
         made.add_column(one.heading, justify="right")
     before = ""
     for (*entry, scheme), values in rows:
-        if not any(one.name in values for one in known):
+        if not any(_has(one, values) for one in known):
             continue
         name = entry[0] if entry else ""
         if before and name != before:
@@ -98,9 +102,18 @@ def _table(
     return made
 
 
+def _instead(values: Means) -> list[str]:
+    """The percentiles that a largest value stands for, if they are missing."""
+    return [name for name, (_, largest) in enough.INSTEAD.items() if largest in values]
+
+
+def _has(one: Quantity, values: Means) -> bool:
+    return one.name in values or one.name in _instead(values)
+
+
 def _is_zero(one: Quantity, rows: Sequence[Row]) -> bool:
-    found = (values[one.name] for _, values in rows if one.name in values)
-    return all(value.mean == 0 and not value.half_width for value in found)
+    found = [values[one.name] for _, values in rows if one.name in values]
+    return bool(found) and all(value.mean == 0 and not value.half_width for value in found)
 
 
 def _note(table: Table, line: str) -> None:
@@ -114,7 +127,7 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
     fct = "FCT: of the flows that finished"
     marks = "CE, UE: share of the packets that arrived with it"
     return {
-        "application_ps": "application: done after, from the first start of its messages to the last finish",
+        "application_ps": "application: done after, from the start of its traffic entry to its last message",
         "throughput_bps": f"throughput: payload {_span(found)}",
         "median_fct_ps": fct,
         "p99_fct_ps": fct,
@@ -184,21 +197,10 @@ def _span(found: Outcomes) -> str:
     return f"that arrived from {start} to {end}"
 
 
-def _cells(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> list[str]:
-    return [_cell(values.get(one.name), one.show) for one in quantities]
+def _cells(quantities: Sequence[Quantity], values: Means) -> list[str]:
+    counts = [round(count) for count in values["timed"].values] if "timed" in values else []
+    return [enough.cell(one.name, values, counts, partial(_cell, show=one.show)) or "-" for one in quantities]
 
 
-def _cell(value: Estimate | None, show: Callable[[float], str]) -> str:
-    """A mean and half of its interval, the unit once: ``45.4 ± 4.6 µs``."""
-    if value is None:
-        return "-"
-    mean = show(value.mean)
-    if value.half_width is None or value.identical:
-        return mean
-    number, _, unit = mean.rpartition(" ") if not mean[-1].isdigit() else (mean, "", "")
-    if not unit and "." not in number:  # a count, whose thousands are apart
-        show = quantity.count if value.half_width >= 10 else quantity.three_digits
-        return f"{mean} ± {show(value.half_width)}"
-    width = value.half_width * float(number) / value.mean
-    rounded = f"{width:.{len(number.partition('.')[2])}f}"
-    return f"{number} ± {rounded if float(rounded) else f'{width:.1g}'} {unit}".rstrip()
+def _cell(value: Estimate, show: Callable[[float], str]) -> str:
+    return show(value.mean) if value.identical else with_interval(value, show)

@@ -49,6 +49,12 @@ OF_TRAFFIC = (
     Quantity("ue_percent", "UE", _percent),
     Quantity("becns", "BECNs", quantity.count),
 )
+#: What takes the place of a percentile of too few flows (:mod:`backwater.enough`), and of how many it is.
+EXTREMES = (
+    Quantity("max_fct_ps", "longest FCT", quantity.time),
+    Quantity("max_slowdown", "greatest slowdown", quantity.three_digits),
+    Quantity("timed", "flows", quantity.count),
+)
 #: Of the whole network, beside the PAUSEs of each priority.
 OF_NETWORK = (
     Quantity("ce_marks", "CE marks", quantity.count),
@@ -108,9 +114,12 @@ class Outcomes:
     guided: Sequence[str] = ()
 
     def entries(self) -> pl.DataFrame:
-        """One row per traffic entry and scheme: each of OF_TRAFFIC with the ends of its 95 % interval."""
+        """One row per traffic entry and scheme: each of OF_TRAFFIC and EXTREMES with the ends of its 95 % interval.
+
+        Percentiles of too few flows are null.
+        """
         rows = [
-            {"traffic": name, "scheme": scheme} | _columns(OF_TRAFFIC, values)
+            {"traffic": name, "scheme": scheme} | _columns((*OF_TRAFFIC, *EXTREMES), values)
             for name, by_scheme in self.traffic.items()
             for scheme, values in by_scheme.items()
         ]
@@ -164,7 +173,7 @@ def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
     """The mean of what every seed has."""
     columns = {name: [seed[name] for seed in seeds] for name in seeds[0]}
     return {
-        name: estimate([float(value) for value in values if value is not None])
+        name: estimate([float(value) for value in values if value is not None], name)
         for name, values in columns.items()
         if None not in values
     }
@@ -183,6 +192,9 @@ def _entries(run: Results, window: Window | None) -> dict[str, Values]:
             median_fct_ps=measures.nearest_rank(fct, 50),
             p99_fct_ps=measures.nearest_rank(fct, 99),
             p99_slowdown=measures.nearest_rank(slowdown, 99),
+            max_fct_ps=fct.max(),
+            max_slowdown=slowdown.max(),
+            timed=fct.len(),
             ce_percent=pl.when(packets > 0).then(100 * pl.col("ce_packets").sum() / packets),
             ue_percent=pl.when(packets > 0).then(100 * pl.col("ue_packets").sum() / packets),
             becns=(pl.col("cnps_ce") + pl.col("cnps_ue")).sum(),

@@ -5,6 +5,36 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+#: How much one of each unit is: of picoseconds, bytes and bit/s; a percent and what has no unit are themselves.
+UNITS = {
+    "s": 1e12,
+    "ms": 1e9,
+    "µs": 1e6,
+    "ns": 1e3,
+    "ps": 1.0,
+    "GB": 1e9,
+    "MB": 1e6,
+    "KB": 1e3,
+    "B": 1.0,
+    "Tbps": 1e12,
+    "Gbps": 1e9,
+    "Mbps": 1e6,
+    "kbps": 1e3,
+    "bps": 1.0,
+    "%": 1.0,
+    "": 1.0,
+}
+
+
+def parted(text: str) -> tuple[str, str]:
+    """The number and the unit of a quantity as it is printed.
+
+    >>> parted("9.5 µs"), parted("14 800")
+    (('9.5', 'µs'), ('14800', ''))
+    """
+    number, _, unit = text.rpartition(" ") if not text[-1].isdigit() else (text, "", "")
+    return number.replace(" ", ""), unit
+
 
 def _scaled(value: float, steps: list[tuple[float, str]], like: float | None) -> str:
     if like:

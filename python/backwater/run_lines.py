@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import measures, put_lines, quantity, tables, throttle
+from backwater import collectives, measures, put_lines, quantity, tables, throttle
+from backwater.alone import has_others
 from backwater.errors import UsageError
 from backwater.explaining import codes
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from backwater.results import Results
 
 
-def of(results: Results) -> list[str]:
-    """One line each."""
+def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:
+    """One line each; `alone` are runs in which one application sent alone."""
     meta = results.meta
     wall = meta["wall_s"]
     speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
@@ -27,8 +28,8 @@ def of(results: Results) -> list[str]:
         lines.append("partial: the run was interrupted; these are the results until then")
     lines += [codes.marked("caveat", caveat) for caveat in meta["caveats"]]
     lines += [f"note: {note}" for note in meta.get("notes", ())]
-    lines += _applications(results)
-    lines += _collectives(results)
+    lines += _applications(results, alone or {})
+    lines += collectives.lines(collectives.of(results, alone), has_others(results))
     lines += _series(results)
     lines += _unreceived(results)
     lines += _impacts(results)
@@ -39,42 +40,24 @@ def of(results: Results) -> list[str]:
     return lines + _never_off(results)
 
 
-def _applications(results: Results) -> list[str]:
+def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:
     """How long each trace or kernel took, if it came to its end."""
     lines = []
     programs = measures.programs(results.meta["scenario"])
+    starts = measures.application_starts(results.meta["scenario"])
     for name, took in measures.application_times(results).items():
         if name in programs:
             lines.append(_ranks(results, name, took))
         elif took is not None:
             messages = quantity.count(_messages(results, name))
-            lines.append(f"{name}: the application is done after {quantity.time(took)}, {messages} messages")
-    return lines
-
-
-def _collectives(results: Results) -> list[str]:
-    """How long the iterations of each collective took, from the start of its first message to the end of its last."""
-    if not results.has("collectives"):
-        return []
-    took = pl.col("elapsed_ps")
-    found = (
-        results.collectives.group_by(pl.col("traffic").cast(pl.String), maintain_order=True)
-        .agg(pl.len(), done=took.count(), mean=took.mean(), least=took.min(), most=took.max())
-        .collect()
-    )
-    entries = {entry["name"]: entry for entry in results.meta["scenario"]["traffic"]}
-    lines = []
-    for row in found.to_dicts():
-        entry = entries[row["traffic"]]
-        told = f"{row['traffic']}: {entry['op']} of {entry['size']}"
-        if not row["done"]:
-            lines.append(f"{told}: no iteration came to its end")
-            continue
-        times = quantity.time(row["mean"])
-        if row["len"] > 1:
-            spread = f"{quantity.time(row['least'])} to {quantity.time(row['most'])}"
-            times = f"{times} on average, {spread}, {row['done']} of {row['len']} iterations"
-        lines.append(f"{told}: {times}")
+            since = f" from its start at {quantity.time(starts[name])}" if starts[name] else ""
+            beside = measures.application_times(alone[name])[name] if name in alone else None
+            told = (
+                f"; alone {quantity.time(beside)}, {quantity.three_digits(took / beside)} times that" if beside else ""
+            )
+            lines.append(
+                f"{name}: the application is done after {quantity.time(took)}{since}, {messages} messages{told}"
+            )
     return lines
 
 
@@ -132,7 +115,8 @@ def _series(results: Results) -> list[str]:
     )
     lines = []
     for row in found.head(_SERIES).to_dicts():
-        times = ", ".join(f"{word} {quantity.time(row[key])}" for key, word in _TIMES.items())
+        known = {key: word for key, word in _TIMES.items() if row[key] is not None}
+        times = ", ".join(f"{word} {quantity.time(row[key])}" for key, word in known.items())
         lines.append(f"{row['traffic']}: {row['series']}, {quantity.count(row['len'])} readings: {times}")
     more = found.height - len(lines)
     return lines + ([f"{more} more series: see timings.parquet"] if more > 0 else [])

@@ -167,7 +167,7 @@ def ci(column: str, q: float | None = None, *, seed: str = "seed") -> pl.Expr:
         found = frame.group_by("seed").agg(value).get_column("value").sort().to_list()
         if not found:
             return pl.Series([dict.fromkeys(fields) | {"seeds": 0}], dtype=pl.Struct(fields))
-        made = estimate(found)
+        made = estimate(found, column if "slowdown" in column else None)
         low, high = (None, None) if made.half_width is None else (made.low, made.high)
         return pl.Series([{"mean": made.mean, "low": low, "high": high, "seeds": len(found)}], dtype=pl.Struct(fields))
 

@@ -6,15 +6,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from backwater.blame import score_of, threshold
-from backwater.quantity import three_digits
-from backwater.stats import estimate
+from backwater.stats import Estimate, estimate, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from backwater.blame import Score
     from backwater.results import Results
-    from backwater.stats import Estimate
 
 #: Field of a score, heading.
 COLUMNS = (
@@ -47,7 +45,7 @@ def over_seeds(runs: Sequence[Results]) -> dict[str, Estimate]:
     scores = [score for score in map(of, runs) if score is not None]
     values = {key: [getattr(score, key) for score in scores] for key, _ in COLUMNS}
     known = {key: [value for value in column if value is not None] for key, column in values.items()}
-    return {key: estimate(column) for key, column in known.items() if column}
+    return {key: estimate(column, key) for key, column in known.items() if column}
 
 
 def cells(runs: Sequence[Results]) -> list[str]:
@@ -57,11 +55,13 @@ def cells(runs: Sequence[Results]) -> list[str]:
 
 
 def _cell(share: Estimate, runs: int) -> str:
-    mean = f"{100 * share.mean:.1f}"
-    if share.mean < 1 and mean == "100.0":
-        mean = "99.9"
-    width = (
-        "" if share.half_width is None else " ± 0" if share.identical else f" ± {three_digits(100 * share.half_width)}"
-    )
     some = f" ({len(share.values)} of {runs} seeds)" if len(share.values) < runs else ""
-    return f"{mean}{width} %{some}"
+    width = None if share.half_width is None else 100 * share.half_width
+    values = tuple(100 * value for value in share.values)
+    return with_interval(Estimate(100 * share.mean, width, values, 0.0, 100.0), _percent) + some
+
+
+def _percent(share: float) -> str:
+    """Never 100 % of what is less than all."""
+    shown = f"{share:.1f}"
+    return f"{'99.9' if share < 100 and shown == '100.0' else shown} %"

@@ -7,10 +7,11 @@ store-and-forward.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from backwater.enough import least
 from backwater.errors import UsageError
 from backwater.measures import nearest_rank, programs
 from backwater.measures import supplied as supplied_entries
@@ -41,7 +42,7 @@ _IO = (524_288, 1_048_576, 2_097_152, 4_194_304)
 SIZES: Mapping[str, tuple[int, ...]] = {"mpi": _MPI, "io": _IO, "mpi-io": _MPI + _IO}
 
 #: The statistics of a bin that get a mean over seeds and a confidence interval.
-STATISTICS = ("median", "p95", "p99", "mean", "mean_fct_ps")
+STATISTICS = ("median", "p95", "p99", "max", "mean", "mean_fct_ps")
 #: How the columns of a mean and of the ends of its interval end.
 _ENDS = ("", "_low", "_high")
 
@@ -50,9 +51,9 @@ def flows(results: Results, *, base: Base = "alone", traffic: str | None = None)
     """Size, FCT and slowdown of every flow that has an end, of one traffic entry or of all.
 
     Supplied flows and channels between ranks have none.
-    Columns ``flow``, ``size_bytes``, ``start_ps``, ``fct_ps`` and ``slowdown``. A flow that did not finish before the
-    run ended has null for the last two; :func:`by_size` counts it as `unfinished`. Raises UsageError for a traffic
-    entry that the run does not have, and for results of a version that did not write the base.
+    Columns ``flow``, ``traffic``, ``size_bytes``, ``start_ps``, ``fct_ps`` and ``slowdown``. A flow that did not finish
+    before the run ended has null for the last two; :func:`by_size` counts it as `unfinished`. Raises UsageError for a
+    traffic entry that the run does not have, and for results of a version that did not write the base.
     """
     table = results.flows
     column = _BASES[base]
@@ -68,7 +69,7 @@ def flows(results: Results, *, base: Base = "alone", traffic: str | None = None)
     without_end = pl.col("traffic").cast(pl.String).is_in(supplied_entries(scenario) + programs(scenario))
     return (
         table.filter(pl.col("size_bytes").is_not_null(), ~without_end)
-        .select("flow", "size_bytes", "start_ps", "fct_ps", slowdown=pl.col("fct_ps") / pl.col(column))
+        .select("flow", "traffic", "size_bytes", "start_ps", "fct_ps", slowdown=pl.col("fct_ps") / pl.col(column))
         .collect()
     )
 
@@ -88,6 +89,40 @@ def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFram
     return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_SCHEMA)
 
 
+def merged(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[int]:
+    """Those of the cuts that leave every bin, in each of `frames`, as many flows as the percentiles need.
+
+    The 99th if all flows of a frame together are enough for it, else the 95th; with fewer still the cuts stay, as
+    merging would help no percentile. Bins are joined from the smallest sizes up, what is left at the end with the one
+    before.
+    """
+    cuts = checked(edges)
+    of_seeds = [_counts(frame, cuts) for frame in frames]
+    fewest = min((sum(counts) for counts in of_seeds), default=0)
+    needed = next((least(percent) for percent in (99, 95) if fewest >= least(percent)), 0)
+    kept: list[int] = []
+    since = [0] * len(of_seeds)
+    for number, cut in enumerate(cuts):
+        since = [sum_ + counts[number] for sum_, counts in zip(since, of_seeds, strict=True)]
+        # Bins that nobody has flows in need none.
+        if all(sum_ >= needed for sum_ in since) or not any(since):
+            kept.append(cut)
+            since = [0] * len(of_seeds)
+    rest = [sum_ + counts[-1] for sum_, counts in zip(since, of_seeds, strict=True)]
+    while kept and any(rest) and not all(sum_ >= needed for sum_ in rest):
+        last = kept.pop()
+        before = kept[-1] if kept else 0
+        inside = pl.col("size_bytes").is_between(before, last, closed="left") & pl.col("fct_ps").is_not_null()
+        rest = [sum_ + frame.filter(inside).height for sum_, frame in zip(rest, frames, strict=True)]
+    return kept
+
+
+def _counts(frame: pl.DataFrame, cuts: list[int]) -> list[int]:
+    """How many flows of a seed finished, by number of the bin."""
+    by_bin = _bins(frame, cuts)
+    return [int(by_bin[number]["flows"]) if number in by_bin else 0 for number in range(len(cuts) + 1)]
+
+
 def by_exact_size(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Slowdown, FCT and MCT of messages that have few sizes: :func:`by_size` with a row for each size that occurs.
 
@@ -104,6 +139,8 @@ _SCHEMA = {
     "seeds": pl.Int64,
     "flows": pl.Int64,
     "unfinished": pl.Int64,
+    "least_flows": pl.Int64,
+    "most_flows": pl.Int64,
     **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in _ENDS},
 }
 
@@ -124,8 +161,10 @@ def ratios(first: Sequence[pl.DataFrame], other: Sequence[pl.DataFrame], edges: 
         both = [(one, two) for one, two in both if one["flows"] and two["flows"]]
         row: dict[str, float | int | None] = {"low_bytes": cuts[number - 1] if number else 0}
         for name in STATISTICS:
-            values = [two[name] / one[name] for one, two in both]
-            row |= _columns(f"{name}_ratio", estimate(values) if values else None)
+            pairs_of = [(one[name], two[name]) for one, two in both]
+            values = [above / below for below, above in pairs_of if below is not None and above is not None]
+            whole = values and len(values) == len(both)
+            row |= _columns(f"{name}_ratio", estimate(values, f"{name}_ratio") if whole else None)
         rows.append(row)
     names = [f"{name}_ratio{end}" for name in STATISTICS for end in _ENDS]
     return pl.DataFrame(rows, schema={"low_bytes": pl.Int64, **dict.fromkeys(names, pl.Float64)})
@@ -145,7 +184,7 @@ def _columns(name: str, value: Estimate | None) -> dict[str, float | int | None]
     return {f"{name}{end}": number for end, number in zip(_ENDS, numbers, strict=True)}
 
 
-def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float]]:
+def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, Any]]:
     """One seed's statistics by number of the bin."""
     slowdown = pl.col("slowdown").drop_nulls()
     # A size equal to a cut belongs to the bin above it.
@@ -159,6 +198,7 @@ def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float]]:
             median=nearest_rank(slowdown, 50),
             p95=nearest_rank(slowdown, 95),
             p99=nearest_rank(slowdown, 99),
+            max=slowdown.max(),
             mean=slowdown.mean(),
             mean_fct_ps=pl.col("fct_ps").mean(),
         )
@@ -166,7 +206,7 @@ def _bins(frame: pl.DataFrame, cuts: list[int]) -> dict[int, dict[str, float]]:
     return {row.pop("bin"): row for row in rows.to_dicts()}
 
 
-def _over_seeds(number: int, seeds: Sequence[Mapping[str, float]], cuts: list[int]) -> dict[str, float | int | None]:
+def _over_seeds(number: int, seeds: Sequence[Mapping[str, Any]], cuts: list[int]) -> dict[str, float | int | None]:
     finished = [row for row in seeds if row["flows"]]
     row: dict[str, float | int | None] = {
         "low_bytes": cuts[number - 1] if number else 0,
@@ -174,7 +214,10 @@ def _over_seeds(number: int, seeds: Sequence[Mapping[str, float]], cuts: list[in
         "seeds": len(finished),
         "flows": sum(int(seed["flows"]) for seed in seeds),
         "unfinished": sum(int(seed["unfinished"]) for seed in seeds),
+        "least_flows": min((int(seed["flows"]) for seed in finished), default=0),
+        "most_flows": max((int(seed["flows"]) for seed in finished), default=0),
     }
     for name in STATISTICS:
-        row |= _columns(name, estimate([float(seed[name]) for seed in finished]) if finished else None)
+        values = [float(seed[name]) for seed in finished if seed[name] is not None]
+        row |= _columns(name, estimate(values, name) if values and len(values) == len(finished) else None)
     return row

@@ -1,10 +1,17 @@
-"""Means over seeds, with their 95 % confidence intervals."""
+"""Means over seeds, with their 95 % confidence intervals, and how both are printed.
+
+Of what cannot be below a bound, as a slowdown below 1, the interval ends there: the part of Student's interval that is
+possible. It covers the true mean as often as the whole one does, since that is possible, too (Mandelkern, "Setting
+Confidence Intervals for Bounded Parameters", Statistical Science 17(2), 2002).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from backwater import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +42,16 @@ def t95(freedom: int) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds; `half_width` is half of its 95 % confidence interval, None for a single seed."""
+    """A mean over seeds; `half_width` is half of its 95 % confidence interval, None for a single seed.
+
+    `least` and `most` are what its values can be: `low` and `high` end there.
+    """
 
     mean: float
     half_width: float | None
     values: tuple[float, ...]
+    least: float = -math.inf
+    most: float = math.inf
 
     @property
     def identical(self) -> bool:
@@ -49,21 +61,73 @@ class Estimate:
     @property
     def low(self) -> float:
         """Lower end of the confidence interval, or the single value."""
-        return self.mean - (self.half_width or 0.0)
+        return max(self.mean - (self.half_width or 0.0), self.least)
 
     @property
     def high(self) -> float:
         """Upper end of the confidence interval, or the single value."""
-        return self.mean + (self.half_width or 0.0)
+        return min(self.mean + (self.half_width or 0.0), self.most)
 
 
-def estimate(values: Sequence[float]) -> Estimate:
-    """Mean of one value per seed and its 95 % confidence interval (Student's t)."""
+def possible(name: str) -> tuple[float, float]:
+    """What a quantity can be, by its name."""
+    if "ratio" not in name and ("slowdown" in name or name in ("median", "p95", "p99", "max", "mean")):
+        return 1.0, math.inf
+    if name.endswith("percent"):
+        return 0.0, 100.0
+    if name == "jain" or "precision" in name or "recall" in name:
+        return 0.0, 1.0
+    return 0.0, math.inf
+
+
+def estimate(values: Sequence[float], of: str | None = None) -> Estimate:
+    """Mean of one value per seed and its 95 % confidence interval (Student's t).
+
+    `of` names the quantity, whose bounds the interval respects; without it there are none.
+    """
     n = len(values)
     if n == 0:
         raise ValueError("there is no value to estimate from")
     mean = math.fsum(values) / n
+    least, most = (-math.inf, math.inf) if of is None else possible(of)
+    # A bound that a value does not keep is none.
+    least, most = min(least, *values, mean), max(most, *values, mean)
     if n == 1:
-        return Estimate(mean, None, tuple(values))
+        return Estimate(mean, None, tuple(values), least, most)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return Estimate(mean, t95(n - 1) * math.sqrt(variance / n), tuple(values))
+    return Estimate(mean, t95(n - 1) * math.sqrt(variance / n), tuple(values), least, most)
+
+
+def with_interval(value: Estimate, show: Any) -> str:
+    """A mean and half of its interval, rounded alike, the unit once: ``45.4 ± 4.6 µs``.
+
+    Where the interval ends at a bound, both ends: ``9.87 (1.00 to 26.62)``. Both have the decimals of the mean, or as
+    many more as the width needs to have a digit.
+    """
+    mean = str(show(value.mean))
+    if value.half_width is None:
+        return mean
+    if value.identical:
+        number, unit = quantity.parted(mean)
+        return f"{mean.removesuffix(unit).rstrip()} ± 0 {unit}".rstrip()
+    # Of a mean of nothing the width has the unit.
+    like = mean if value.mean else str(show(value.half_width))
+    number, unit = quantity.parted(like)
+    size = quantity.UNITS[unit]
+    width = value.half_width / size
+    decimals = len(number.partition(".")[2])
+    if decimals == 0 and width < 9.95:
+        decimals = 1
+    while decimals < _MOST_DECIMALS and round(width, decimals) == 0:
+        decimals += 1
+
+    def told(one: float) -> str:
+        return f"{one / size:,.{decimals}f}".replace(",", " ")
+
+    if value.low > value.mean - value.half_width or value.high < value.mean + value.half_width:
+        return f"{told(value.mean)} ({told(value.low)} to {told(value.high)}) {unit}".rstrip()
+    return f"{told(value.mean)} ± {told(value.half_width)} {unit}".rstrip()
+
+
+#: So many decimals tell a width from nothing.
+_MOST_DECIMALS = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,11 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
-from backwater import measures, quantity
+from backwater import enough, measures, quantity
+from backwater.stats import estimate, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from backwater.results import Results
     from backwater.stats import Estimate
@@ -43,6 +45,7 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
             _of_supplies(supplied),
             f"{', '.join(programs)}: flows are channels between ranks, which have no end" if programs else "",
             *(_of_the_finished(rows, name) for name, rows in frames.items()),
+            _too_few(row for rows in frames.values() for row in rows),
         ],
     )
     return table
@@ -88,8 +91,21 @@ def _traffic_cells(row: Mapping[str, Any], of_puts: bool) -> list[str]:
         *(_or_dash(count, quantity.count) for count in counts),
         _or_dash(row["throughput_bps"], quantity.rate),
         _or_dash(row["mean_fct_ps"], quantity.time),
-        _or_dash(row["p99_slowdown"], quantity.three_digits),
+        _p99(row),
     ]
+
+
+def _p99(row: Mapping[str, Any]) -> str:
+    """The 99th percentile of the slowdowns; of too few the largest, with how many there are."""
+    if row["p99_slowdown"] is None and row["max_slowdown"] is not None:
+        return enough.largest_of(quantity.three_digits(row["max_slowdown"]), row["slowdowns"], row["slowdowns"])
+    return _or_dash(row["p99_slowdown"], quantity.three_digits)
+
+
+def _too_few(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A footnote if a percentile of the slowdowns was not told."""
+    some = any(row["p99_slowdown"] is None and row["slowdowns"] for row in rows)
+    return enough.note(99) if some else ""
 
 
 def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "Egress ports") -> Table:
@@ -241,17 +257,15 @@ def over_seeds(runs: Sequence[Results]) -> Sequence[tuple[str, str, Any]]:
 
 def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
     """Per traffic entry, each quantity's mean over the runs; a quantity that a run does not have is left out."""
-    from backwater.stats import estimate
-
     per_run = [{row["traffic"]: row for row in measures.by_traffic(run).to_dicts()} for run in runs]
     summary: dict[str, dict[str, Estimate]] = {}
     for traffic in per_run[0]:
         summary[traffic] = {}
-        for key, _, _ in over_seeds(runs):
+        for key in [*(key for key, _, _ in over_seeds(runs)), "max_slowdown"]:
             values = [row[traffic].get(key) for row in per_run]
             known = [value for value in values if value is not None]
             if len(known) == len(values):
-                summary[traffic][key] = estimate(known)
+                summary[traffic][key] = estimate(known, key)
     return summary
 
 
@@ -279,7 +293,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
         supplied = counts[traffic][0]["finished"] is None
         cells = [_range([row["flows"] for row in counts[traffic]])]
         cells.append("-" if supplied else _range([row["finished"] for row in counts[traffic]]))
-        cells += [with_interval(values[key], show) if key in values else "-" for key, _, show in columns]
+        cells += seeds_cells(values, columns, [row["slowdowns"] for row in counts[traffic]])
         table.add_row(traffic, *cells)
     if scored:
         table.add_section()
@@ -291,9 +305,17 @@ def seeds_table(runs: Sequence[Results]) -> Table:
             _THROUGHPUT,
             f"{unfinished}, all seeds together" if unfinished else "",
             scores.note(complete) if scored else "",
+            _too_few(row for rows in frames for row in rows),
         ],
     )
     return table
+
+
+def seeds_cells(
+    values: Mapping[str, Estimate], columns: Sequence[tuple[str, str, Any]], counts: Sequence[int]
+) -> list[str]:
+    """One cell for each of `columns`; `counts` are the slowdowns of each seed."""
+    return [enough.cell(key, values, counts, partial(with_interval, show=show)) or "-" for key, _, show in columns]
 
 
 def left_out(runs: Sequence[Results]) -> str:
@@ -312,23 +334,6 @@ def _seeds_word(runs: Sequence[Results], complete: int) -> str:
 def _range(values: Sequence[int]) -> str:
     low, high = min(values), max(values)
     return quantity.count(low) if low == high else f"{quantity.count(low)} to {quantity.count(high)}"
-
-
-def with_interval(value: Estimate, show: Any) -> str:
-    """A mean and its confidence interval, in the unit of the mean: ``10.2 Gbps ± 0.110 Gbps``."""
-    mean = str(show(value.mean))
-    if value.half_width is None:
-        return mean
-    if value.identical:
-        return f"{mean} ± 0"
-    if show is quantity.count:
-        # A small width of a large count is not zero.
-        width = show(value.half_width) if value.half_width >= 100 else quantity.three_digits(value.half_width)
-    else:
-        width = show(value.half_width) if show is quantity.three_digits else show(value.half_width, value.mean)
-        # A width that is nothing in the unit of the mean has one of its own.
-        width = show(value.half_width) if "e-" in width else width
-    return f"{mean} ± {width}"
 
 
 def _or_dash(value: float | None, show: Any) -> str:

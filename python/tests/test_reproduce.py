@@ -1,6 +1,7 @@
 """Reproducing a paper: what is run, what is kept, what is judged. The simulator is a stand-in here."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -49,11 +50,17 @@ def test_a_figure_runs_only_under_the_profiles_that_it_names(papers: Path, fake_
         paper_figure.load(file.parent)
 
 
-def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(papers: Path, fake_core: FakeCore) -> None:
+def test_a_quick_look_may_skip_runs_and_have_its_own_number_of_seeds(
+    papers: Path, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = papers / "demo" / "fig03" / "experiment.toml"
     file.write_text(EXPERIMENT + '[quick]\nseeds = 3\nskip = ["ecn * 1.2"]\n')
     assert main(["reproduce", "demo", "--quick", "--profile", "ideal"]) == Exit.OK
     assert len(fake_core.ran) == 2 * 3
+    # Beside the counts, in the terminal and in claims.md.
+    said = re.compile(r"verdicts: .*\n+quick: 3 seeds, \d+ hosts; not a verdict")
+    assert said.search(capsys.readouterr().out)
+    assert said.search(Path("results/reproduce/demo/ideal-quick/claims.md").read_text())
     page = Path("results/reproduce/demo/ideal-quick/report.html").read_text()
     assert "The runs are shrunk (--quick):</strong> without the runs <code>ecn * 1.2</code>, 3 seeds" in page
     file.write_text(EXPERIMENT + '[quick]\nskip = ["red"]\n')

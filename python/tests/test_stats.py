@@ -2,9 +2,11 @@
 
 import math
 import statistics
+from typing import Any
 
 import pytest
-from backwater.stats import estimate, t95
+from backwater import quantity
+from backwater.stats import estimate, t95, with_interval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +52,31 @@ def test_shifting_every_value_shifts_the_mean_and_leaves_the_width(values: list[
     assert after.mean == pytest.approx(before.mean + shift, abs=1e-3)
     assert before.half_width is not None
     assert after.half_width == pytest.approx(before.half_width, rel=1e-4, abs=1e-3)
+
+
+def test_an_interval_ends_where_the_quantity_does() -> None:
+    # 1 and 3: a mean of 2 with half an interval of 12.706.
+    found = estimate([1.0, 3.0], "p99_slowdown")
+    assert [found.low, found.high, found.half_width] == pytest.approx([1.0, 14.706, 12.706])
+    assert (estimate([0.9, 1.0], "precision").high, estimate([40.0, 90.0], "ce_percent").high) == (1.0, 100.0)
+    assert estimate([0.0, 1.0], "becns").low == 0
+    assert estimate([-1.0, 1.0]).low == pytest.approx(-12.706)
+
+
+@pytest.mark.parametrize(
+    ("values", "of", "show", "told"),
+    [
+        ([4.0, 4.0], "pauses", quantity.count, "4 ± 0"),
+        # From the review: 1 ± 1.69 and 0 ± 0.226 of counts of 3 seeds.
+        ([1, 1, 2], "pauses", quantity.count, "1.3 (0.0 to 2.8)"),
+        ([0, 0, 1], "pauses", quantity.count, "0.3 (0.0 to 1.8)"),
+        ([0.1, 0.1, 0.2], "pauses", quantity.count, "0.1 (0.0 to 0.3)"),
+        ([9e6, 11e6, 10e6], "mean_fct_ps", quantity.time, "10.0 ± 2.5 µs"),
+        ([10e6, 10.002e6], "mean_fct_ps", quantity.time, "10.00 ± 0.01 µs"),
+        ([8.0, 9.0, 12.6], "p99_slowdown", quantity.three_digits, "9.87 ± 6.01"),
+        ([3.0, 9.0, 17.6], "p99_slowdown", quantity.three_digits, "9.87 (1.00 to 28.10)"),
+        ([0.0, 0.0], "paused_ps", quantity.time, "0 ± 0 ps"),
+    ],
+)
+def test_a_mean_and_its_interval_are_rounded_alike(values: list[float], of: str, show: Any, told: str) -> None:
+    assert with_interval(estimate(values, of), show) == told

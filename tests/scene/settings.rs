@@ -63,6 +63,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         network,
         routes,
         flows,
+        numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
     }

@@ -51,7 +51,7 @@ pub(crate) fn receiving(flows: &[u32], world: &World) -> (Vec<Receiver>, Vec<Not
     let (mut receivers, mut notifiers): (Vec<Receiver>, _) = (Vec::with_capacity(flows.len()), Vec::new());
     for index in flows {
         let flow = &world.flows[*index as usize];
-        let first = world.path_key(*index);
+        let first = world.first_of(*index);
         let notes = if world.pairs[usize::from(world.pair_of(flow))].notify.is_none() {
             0
         } else if first == *index {

@@ -33,6 +33,8 @@ pub struct Spec {
     pub routes: Routes,
     /// What is sent, sorted by start; the index is the flow's number everywhere.
     pub flows: Vec<Flow>,
+    /// By flow, the number that its paths are drawn by; empty: its own.
+    pub numbers: Vec<u32>,
     /// What starts the flows that have [`backwater_units::Time::MAX`] as their start.
     pub steps: Vec<Step>,
     /// Ranks whose programs give messages to the flows with [`backwater_traffic::Pacing::Messages`].

@@ -143,5 +143,6 @@ pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
         let hash = |node| flow_hash(key, false, salt(spec.seed, node));
         spec.routes.path(&spec.network, flow.src, flow.dst, hash).len()
     };
-    (0..).zip(flows).map(|(key, flow)| path(key, flow).saturating_sub(1).min(255) as u8).collect()
+    let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
+    (0..).zip(flows).map(|(index, flow)| path(key(index), flow).saturating_sub(1).min(255) as u8).collect()
 }

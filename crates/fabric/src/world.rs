@@ -133,7 +133,9 @@ pub(crate) struct World {
     pub(crate) sender_slot: Vec<u32>,
     /// Index of each flow's receiver state at its destination host.
     pub(crate) receiver_slot: Vec<u32>,
-    /// The flow that each flow's path is chosen by, the first of its connection; empty if there are no connections.
+    /// By flow the first one of its connection; empty if there are no connections.
+    firsts: Arc<[u32]>,
+    /// The number that each flow's path is chosen by; empty: its own.
     pub(crate) path_keys: Arc<[u32]>,
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
@@ -194,6 +196,7 @@ impl World {
         let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
+        let firsts = firsts(&flows);
         // A batch forwards by flow: choices that go by queues must be made in the order of events.
         let batching = spec.batching && spec.switch.balancing == Balancing::Ecmp;
         let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
@@ -251,7 +254,8 @@ impl World {
             routes: spec.routes.clone(),
             lanes: Lanes::new(change, &classes),
             detectors: crate::marking::each_once(&spec.switch.detectors),
-            path_keys: path_keys(&flows),
+            path_keys: path_keys(&firsts, &spec.numbers),
+            firsts,
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             flows,
             programs: spec.programs.clone(),
@@ -316,14 +320,19 @@ impl World {
             && self.packets_of.get(usize::from(self.flows[flow as usize].group)) == Some(&true)
     }
 
-    /// The flow that a flow's path is chosen by: its connection is one flow to the switches.
+    /// The first flow of a flow's connection, or itself.
+    pub(crate) fn first_of(&self, flow: u32) -> u32 {
+        self.firsts.get(flow as usize).copied().unwrap_or(flow)
+    }
+
+    /// The number that a flow's path is chosen by: its connection is one flow to the switches.
     pub(crate) fn path_key(&self, flow: u32) -> u32 {
         self.path_keys.get(flow as usize).copied().unwrap_or(flow)
     }
 
     /// Whether flows share queue pairs.
     pub(crate) fn has_connections(&self) -> bool {
-        !self.path_keys.is_empty()
+        !self.firsts.is_empty()
     }
 
     /// What of a frame must be in before the node at the far end of a link forwards it, if that is not all: a switch that cuts
@@ -365,7 +374,8 @@ fn if_any(wanted: &[bool]) -> Vec<bool> {
     if wanted.contains(&true) { wanted.to_vec() } else { Vec::new() }
 }
 
-fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
+/// By flow the first one of its connection; empty if each has its own.
+fn firsts(flows: &[Flow]) -> Arc<[u32]> {
     if flows.iter().all(|flow| flow.connection == OWN_CONNECTION) {
         return Arc::default();
     }
@@ -375,6 +385,15 @@ fn path_keys(flows: &[Flow]) -> Arc<[u32]> {
         connection => *first.entry(connection).or_insert(index),
     });
     keys.collect()
+}
+
+/// By flow the number that its paths are drawn by, which is that of the first flow of its connection.
+fn path_keys(firsts: &Arc<[u32]>, numbers: &[u32]) -> Arc<[u32]> {
+    match (firsts.is_empty(), numbers.is_empty()) {
+        (_, true) => firsts.clone(),
+        (true, false) => numbers.into(),
+        (false, false) => firsts.iter().map(|first| numbers[*first as usize]).collect(),
+    }
 }
 
 pub(crate) fn packets(flow: &Flow, payload: u16) -> u32 {

@@ -34,7 +34,7 @@ pub use error::{Recovery, SinkError};
 pub use isolation::IsolationSummary;
 pub use names::{NameError, Names};
 pub use plan::{Demand, Plan, PlanError, TablePlan};
-pub use quantiles::Quantiles;
+pub use quantiles::{Quantiles, least_values};
 pub use ranks::RankSummary;
 pub use sink::{Sink, TableInfo, Written};
 pub use summary::{PeakIngress, PortSummary, Summary, Summing, Totals, TrafficSummary, summarize};

@@ -25,6 +25,10 @@ impl Collectives {
         let mut rows = Vec::new();
         for (group, entry) in (0..).zip(&settings.traffic) {
             let Workload::Collective(collective) = &entry.workload else { continue };
+            let only = &settings.run.only;
+            if !only.is_empty() && !only.contains(&entry.name) {
+                continue;
+            }
             entries.insert(group, (rows.len() as u32, collective.iterations));
             rows.extend((0..collective.iterations).map(|iteration| CollectiveRecord {
                 group,

@@ -97,6 +97,15 @@ fn free_memory() -> Option<(u64, &'static str)> {
     backwater_scenario::memory::free().map(|free| (free.bytes, free.source))
 }
 
+/// The fewest values that a percentile is told of.
+#[pyfunction]
+fn least_values(percent: u64) -> PyResult<u64> {
+    if percent < 100 {
+        return Ok(backwater_probe::least_values(percent));
+    }
+    Err(bad_input(format!("there is no percentile {percent}: allowed are 0 to 99")))
+}
+
 /// The Rust core of Backwater.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -116,6 +125,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
+    module.add_function(wrap_pyfunction!(least_values, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;

@@ -59,7 +59,8 @@ def compare(
         What an FCT is divided by: alone (the FCT of the same flow alone in the empty network) or analytic (size / line
         rate + propagation, as the TCD authors do).
     edges
-        Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not given.
+        Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not
+        given, fewer where a bin would have too few flows for the percentiles.
     window
         Count as throughput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
         probe.delivered; for PUTs probe.streams.
@@ -94,7 +95,11 @@ def compare(
     require_folder(root, "--out")
     outcomes = run_missing(todo, comparison.done, jobs, quiet=json_)
     complete = comparison.complete(todo)
-    idle = _report(Comparison(complete, cuts, base, traffic), span, root, as_json=json_) if complete else []
+    idle = (
+        _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, as_json=json_)
+        if complete
+        else []
+    )
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept = len(next(iter(complete.values()))) if complete else 0

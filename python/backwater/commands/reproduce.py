@@ -133,6 +133,8 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
         console = terminal.stdout()
         console.print(report.claims_table(made.figures, made.definitions))
         console.print(report.tally(made.figures), highlight=False)
+        if manifest.quick:
+            console.print(report.of_quick_look(made.figures), highlight=False)
         if made.definitions:
             console.print(report.held_by_tests(made.definitions), highlight=False)
         texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"

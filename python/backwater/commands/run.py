@@ -87,7 +87,7 @@ def run(
         estimate_tables.say_if_long(todo, jobs)
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
-    return _report(outcomes, json_, html)
+    return _report(outcomes, json_, html, jobs)
 
 
 def _estimates(
@@ -179,8 +179,19 @@ def _jobs(
     ]
 
 
-def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
+def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
+    from backwater import alone
+    from backwater.results import Results
+
+    kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
+    whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
+    with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
+        beside = {run.folder: runs for (_, run), runs in zip(kept, found, strict=False)}
+        return _told(outcomes, as_json, pages, beside)
+
+
+def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
     from backwater import terminal
     from backwater.commands import failed
     from backwater.results import Results
@@ -191,7 +202,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
     found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
         shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
-        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome) for outcome in shown]
+        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome, beside) for outcome in shown]
         print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
     else:
         groups: dict[str, list[Results]] = {}
@@ -201,7 +212,7 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
             _print_sweep(groups)
         else:
             for name, runs in groups.items():
-                _print_tables(runs, name)
+                _print_tables(runs, name, beside)
             if len(groups) > 1:
                 terminal.stdout().print(quick.table(groups, "Schemes"))
                 _print_isolation(groups)
@@ -214,8 +225,9 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool) -> int:
     return Exit.CAVEATS if any(run.meta["caveats"] for run in found) else Exit.OK
 
 
-def _summary(outcome: Outcome) -> dict[str, Any]:
-    """The run.json of a run, with its scheme, its values of a sweep, and how its marks score."""
+def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> dict[str, Any]:
+    """The run.json of a run, with its scheme, its values of a sweep, its applications, and how its marks score."""
+    from backwater import collectives
     from backwater.blame import score_of
     from backwater.results import Results
 
@@ -224,7 +236,9 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
     score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
     # K itself is in run.json: `ground_truth`.
     blame = {} if score is None else {"blame": score.values()}
-    return scheme | sweep | (outcome.summary or {}) | blame
+    out = outcome.job.out
+    told = {} if out is None else collectives.as_json(Results(out), beside.get(out, {}))
+    return scheme | sweep | (outcome.summary or {}) | told | blame
 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
@@ -252,7 +266,7 @@ def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
         terminal.stdout().print(isolation.table(found))
 
 
-def _print_tables(runs: Sequence[Results], scheme: str) -> None:
+def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Mapping[str, Results]]) -> None:
     from backwater import isolation, run_lines, scores, tables, terminal
     from backwater.blame import report, threshold
 
@@ -261,7 +275,7 @@ def _print_tables(runs: Sequence[Results], scheme: str) -> None:
         console.rule(scheme, align="left")
     last = runs[-1]
     for run in runs:
-        for line in run_lines.of(run):
+        for line in run_lines.of(run, beside.get(run.folder)):
             console.print(line, highlight=False, markup=False)
         score = scores.of(run)
         if score is not None:

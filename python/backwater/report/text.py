@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from backwater.definitions import Held
     from backwater.reproduce import Reproduced
+    from backwater.results import Results
 
 _RICH = {
     Verdict.HOLDS: "green",
@@ -95,6 +96,28 @@ def tally(figures: Sequence[Reproduced]) -> str:
     return f"{len(verdicts)} verdicts: {', '.join(counts)}"
 
 
+def of_quick_look(figures: Sequence[Reproduced]) -> str:
+    """What ``--quick`` ran, and that its counts are no verdict: stands beside them."""
+    seeds = sorted({item.asked for item in figures if item.asked})
+    runs = [run for item in figures for by_name in item.runs.values() for run in by_name.values()]
+    hosts = sorted({_hosts(run) for run in runs})
+    sizes = [_count(seeds, "seed"), *([_count(hosts, "host")] if hosts else [])]
+    return f"quick: {', '.join(sizes)}; not a verdict"
+
+
+def _count(numbers: Sequence[int], word: str) -> str:
+    shown = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1])))) if numbers else "no"
+    return f"{shown} {word}{'' if shown == '1' else 's'}"
+
+
+def _hosts(run: Results) -> int:
+    """How many hosts of a run send or receive."""
+    import polars as pl
+
+    ends = (run.flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst"))
+    return int(pl.concat(ends).select(pl.col("host").n_unique()).collect().item())
+
+
 def held_by_tests(held: Sequence[Held]) -> str:
     """How many definitions tests hold, in one line."""
     count = sum(item.verdict is Verdict.HOLDS for item in held)
@@ -110,7 +133,8 @@ def missing(figures: Sequence[Reproduced]) -> list[str]:
 
 def markdown(figures: Sequence[Reproduced], title: str, held: Sequence[Held] = ()) -> str:
     """The claims table as Markdown."""
-    lines = [f"# {title}", "", tally(figures), "", _row(_HEADINGS), _row("---" for _ in _HEADINGS)]
+    told = [tally(figures), "", *([of_quick_look(figures), ""] if any(one.quick for one in every(figures)) else [])]
+    lines = [f"# {title}", "", *told, _row(_HEADINGS), _row("---" for _ in _HEADINGS)]
     lines += [_row(_cells(judged)) for judged in every(figures)]
     if held:
         lines += ["", "## Definitions", "", held_by_tests(held), "", _row(_DEFINED), _row("---" for _ in _DEFINED)]

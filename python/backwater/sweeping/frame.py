@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater import quantity, staging
+from backwater import enough, quantity, staging
 from backwater.errors import UsageError, reason
 from backwater.stats import Estimate, estimate
 from backwater.sweeping.document import shown
@@ -76,7 +76,7 @@ def estimates(plan: Plan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int
         means: dict[str, Estimate | None] = {}
         for name in plan.measures:
             values = [float(value) for value in whole[name].drop_nulls()]
-            means[name] = estimate(values) if values and len(values) == whole.height else None
+            means[name] = estimate(values, name) if values and len(values) == whole.height else None
         made.append((group.select(keys).row(0, named=True), whole.height, means))
     return made
 
@@ -84,7 +84,8 @@ def estimates(plan: Plan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int
 def means(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per combination and traffic entry: each measure's mean, and the half of its 95 % interval (``_ci95``).
 
-    The interval is Student's t over seeds; of one seed there is none.
+    The interval is Student's t over seeds; of one seed there is none. ``_low`` and ``_high`` are its ends, as far as
+    they are possible: a slowdown is at least 1.
     """
     found = estimates(plan, frame)
     keys = groups(plan, frame)
@@ -98,6 +99,9 @@ def means(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
         columns[f"{name}_ci95"] = pl.Series(
             [None if one is None else one.half_width for one in every], dtype=pl.Float64
         )
+        ends = [None if one is None or one.half_width is None else (one.low, one.high) for one in every]
+        for place, end in enumerate(("low", "high")):
+            columns[f"{name}_{end}"] = pl.Series([pair and pair[place] for pair in ends], dtype=pl.Float64)
     return pl.DataFrame(columns)
 
 
@@ -143,8 +147,10 @@ def table(plan: Plan, frame: pl.DataFrame) -> Table:
         before = mine
     counts = sorted({seeds for _, seeds, _ in found if seeds})
     words = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds" if counts else ""
-    if counts and counts[-1] > 1:
-        made.caption, made.caption_justify = f"means over {words}, 95 % confidence intervals", "left"
+    notes = [f"means over {words}, 95 % confidence intervals"] if counts and counts[-1] > 1 else []
+    if any(seeds and measures[name] is None for _, seeds, measures in found for name in plan.measures if "p99" in name):
+        notes.append(f"p99: - where a run has fewer than {enough.least(99)} flows that finished; see max_slowdown")
+    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
     return made
 
 
@@ -176,6 +182,6 @@ def show(name: str) -> Callable[[float], str]:
 
 def with_interval(name: str, value: Estimate | None) -> str:
     """A mean with the half of its interval, in its unit."""
-    from backwater.tables import with_interval as told
+    from backwater.stats import with_interval as told
 
     return "-" if value is None else told(value, show(name))

@@ -32,12 +32,17 @@ MEASURES: dict[str, Measure] = {
     "throughput_bps": Measure("traffic", "Payload that arrived, over first start to last finish.", "maximize"),
     "mean_fct_ps": Measure("traffic", "Mean flow completion time of the flows that finished.", "minimize"),
     "p50_fct_ps": Measure("traffic", "Median flow completion time (nearest rank).", "minimize"),
-    "p99_fct_ps": Measure("traffic", "99th percentile of the flow completion time (nearest rank).", "minimize"),
+    "p99_fct_ps": Measure("traffic", "99th percentile of the FCT (nearest rank); null of fewer than 100.", "minimize"),
     "max_fct_ps": Measure("traffic", "The longest flow completion time.", "minimize"),
     "mean_slowdown": Measure("traffic", "Mean of FCT over that of the flow alone in the network.", "minimize"),
     "p50_slowdown": Measure("traffic", "Median slowdown (nearest rank).", "minimize"),
-    "p99_slowdown": Measure("traffic", "99th percentile of the slowdown (nearest rank).", "minimize"),
-    "application_ps": Measure("traffic", "Time of an application or collective; null if it did not end.", "minimize"),
+    "p99_slowdown": Measure(
+        "traffic", "99th percentile of the slowdown (nearest rank); null of fewer than 100.", "minimize"
+    ),
+    "max_slowdown": Measure("traffic", "The greatest slowdown.", "minimize"),
+    "application_ps": Measure(
+        "traffic", "Time of an application or collective from its start; null if it did not end.", "minimize"
+    ),
     "pauses": Measure("run", "How often gates closed: PAUSEs that took effect, or credits that ran out.", "minimize"),
     "paused_ps": Measure("run", "Time for which gates were closed, summed over all ports.", "minimize"),
     "peak_queue_bytes": Measure("run", "Largest egress queue of all ports.", "minimize"),
@@ -61,9 +66,9 @@ TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *M
 @cache
 def code() -> str:
     """A hash of the code that measures: what another one measured is measured again."""
-    from backwater import measures
+    from backwater import enough, measures
 
-    texts = (Path(str(module)).read_bytes() for module in (__file__, measures.__file__))
+    texts = (Path(str(module)).read_bytes() for module in (__file__, measures.__file__, enough.__file__))
     return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
 
 

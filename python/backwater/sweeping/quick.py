@@ -60,7 +60,7 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
     from rich.markup import escape
     from rich.table import Table
 
-    from backwater import scores, tables
+    from backwater import enough, measures, scores, tables
 
     made = Table(title=title, title_justify="left", header_style="bold")
     made.add_column("run", overflow="fold")
@@ -70,18 +70,21 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
     headings = [heading for _, heading, _ in columns]
     for heading in headings + [heading for _, heading in scores.COLUMNS if scored]:
         made.add_column(heading, justify="right")
+    few = False
     for name, runs in groups.items():
         complete = [run for run in runs if run.complete]
         summary = tables.seeds_summary(complete) if complete else {}
         for number, (traffic, values) in enumerate(summary.items()):
-            cells = [tables.with_interval(values[key], show) if key in values else "-" for key, _, show in columns]
+            counts = [measures.by_traffic(run)["slowdowns"][number] for run in complete]
+            cells = tables.seeds_cells(values, columns, counts)
+            few = few or any("max of" in cell for cell in cells)
             made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
         if summary and scored:
             made.add_row("", scores.ROW, *[""] * len(headings), *scores.cells(complete))
         if not summary:
             made.add_row(escape(name), "no complete run")
         made.add_section()
-    if scored:
-        made.caption = scores.note(run for runs in groups.values() for run in runs if run.complete)
-        made.caption_justify = "left"
+    every = (run for runs in groups.values() for run in runs if run.complete)
+    notes = [*([scores.note(every)] if scored else []), *([enough.note(99)] if few else [])]
+    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
     return made

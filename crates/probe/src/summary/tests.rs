@@ -119,6 +119,8 @@ fn the_fullest_ingress_is_named_and_a_tie_goes_to_the_first() {
 fn a_summary_is_plain_json() {
     let summary = summarize(&[flow(0, 0, us(10), 50_000)], &[], &names(), us(10)).unwrap();
     let json = serde_json::to_value(&summary).unwrap();
-    assert_eq!(json["traffic"][0]["slowdown"]["p99"], 2.0);
+    assert_eq!(json["traffic"][0]["slowdown"]["max"], 2.0);
+    assert_eq!(json["traffic"][0]["slowdown"]["p99"], serde_json::Value::Null);
+    assert_eq!(json["traffic"][0]["slowdown"]["too_few"], "of 1 values: p95 needs 20, p99 needs 100");
     assert_eq!(json["totals"]["peak_ingress"], serde_json::Value::Null);
 }

@@ -15,7 +15,8 @@ use crate::quantity::Quantity;
 pub struct Collective {
     /// What is done.
     pub op: CollectiveOp,
-    /// By which messages. Default ring for all-reduce, reduce-scatter and all-gather, pairwise for all-to-all, tree for broadcast.
+    /// By which messages. Default ring for all-reduce, reduce-scatter and all-gather, linear for all-to-all (as NCCL does it), tree for
+    /// broadcast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<CollectiveAlgorithm>,
     /// Payload; what of stands at each operation.
@@ -85,9 +86,11 @@ pub enum CollectiveAlgorithm {
     HalvingDoubling,
     /// all-reduce; all-gather of a power of two of ranks.
     RecursiveDoubling,
-    /// all-to-all: in round k each sends to the rank k further, and waits for that from k before.
+    /// all-to-all: in round k each sends to the rank k further, and waits for that from k before. What MPICH does with more than 32 KB
+    /// for each (MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE).
     Pairwise,
-    /// all-to-all: one message after the other, to the next rank first, without waiting for what comes. broadcast: one rank after the other.
+    /// all-to-all: each posts all that it sends at once, and the NIC shares its link among them. What NCCL does (sends and receives in
+    /// one group), and "basic linear" of Open MPI. broadcast: one rank after the other.
     Linear,
 }
 

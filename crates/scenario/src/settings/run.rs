@@ -16,7 +16,7 @@ pub enum Engine {
 }
 
 /// The run itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Run {
     /// Seed of every random stream. Default 1, always the same.
@@ -31,4 +31,8 @@ pub struct Run {
     pub threads: u32,
     /// The event core. Default windows.
     pub engine: Engine,
+    /// Names of the traffic entries that send; nothing of the others is sent. Network, draws and paths stay those of the whole scenario, so that
+    /// the two runs differ by the other traffic alone. Default: all send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
 }

@@ -16,6 +16,7 @@ mod isolation;
 mod lanes;
 mod line_rate;
 mod names;
+mod only;
 mod overflow;
 mod pattern;
 mod pfc;
@@ -228,11 +229,12 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         isolation,
     };
     let cc::Pairs { kinds: pairs, of_entry: pair_of, .. } = pairs?;
-    Some(Spec {
+    let mut spec = Spec {
         seed: settings.run.seed,
         network,
         routes,
         flows,
+        numbers: Vec::new(),
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
         packet: packet(settings),
@@ -247,7 +249,9 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         user: context.functions.absent(),
         batching: true,
         probe,
-    })
+    };
+    only::keep(context, &mut spec);
+    Some(spec)
 }
 
 /// Where packets wait.

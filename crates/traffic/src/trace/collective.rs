@@ -8,10 +8,12 @@
 //! | halving-doubling | a reduce-scatter by halves of halves, an allgather back; of others than a power of two the rest is folded first | the same, §4.5 (Rabenseifner's algorithm) |
 //! | pairwise | round k: i to i + k, from i - k | the same, §4.3 |
 //! | ring | every round: i to i + 1 | Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009) |
-//! | linear | one after the other | no algorithm at all |
+//! | linear | an all-to-all: each posts all that it sends at once; else the root sends one after the other | Open MPI's "basic linear" all-to-all (coll/base); NCCL's grouped sends |
 //!
-//! Within a round a member sends when it has sent and received all of the rounds before it. What it computes takes no time.
+//! Within a round a member sends when it has sent and received all of the rounds before it; linear has one round. What it computes takes no time.
 use std::str::FromStr;
+
+use backwater_units::Span;
 
 use super::expand::Build;
 use super::steps::Event;
@@ -120,7 +122,7 @@ impl Op {
             Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter => &[Binomial, Linear],
             Self::Allreduce => &[Ring, RecursiveDoubling, HalvingDoubling, Binomial],
             Self::Allgather => &[Ring, RecursiveDoubling],
-            Self::Alltoall => &[Pairwise, Linear],
+            Self::Alltoall => &[Linear, Pairwise],
             Self::ReduceScatter => &[Ring],
         }
     }
@@ -348,21 +350,22 @@ impl Taken<'_> {
         if self.uneven.is_empty() { self.bytes } else { self.uneven[from * self.members.len() + to] }
     }
 
-    /// All to all, each to the next member first, without waiting for what comes.
+    /// All to all: each posts all that it sends at once, a picosecond after each other, to the next member first: the NIC takes them in this
+    /// order, and not all members begin with the same one.
     fn flood(&mut self) {
         let n = self.members.len();
-        let mut received: Vec<Vec<Event>> = vec![Vec::new(); n];
+        let mut happened: Vec<Vec<Event>> = vec![Vec::new(); n];
         for distance in 1..n {
             for member in 0..n {
                 let to = (member + distance) % n;
-                let flow = self.send((member, to, self.to_each(member, to)));
-                self.at[member] = vec![Event::Sent(flow)];
-                received[to].push(Event::Received(flow));
+                let posted = Span::from_ps(distance as u64 - 1);
+                let step = self.build.step(self.members[member], self.at[member].clone(), posted);
+                let flow = self.build.start(step, self.members[to], self.to_each(member, to));
+                happened[member].push(Event::Sent(flow));
+                happened[to].push(Event::Received(flow));
             }
         }
-        for (at, received) in self.at.iter_mut().zip(received) {
-            at.extend(received);
-        }
+        self.at = happened;
     }
 }
 

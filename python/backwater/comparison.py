@@ -243,7 +243,7 @@ def _cells(row: Mapping[str, Any], first: str) -> list[str]:
     cells.append(_interval(known["mean_fct_ps"], quantity.time) if "mean_fct_ps" in known else "-")
     ratios = [_estimate(row, f"{name}_ratio") for name in _RATIOS]
     if row["scheme"] == first and row["flows"]:
-        return cells + ["1"] * len(ratios)
+        return cells + ["-" if one is None else "1" for one in ratios]
     return cells + ["-" if one is None else _interval(one, quantity.three_digits) for one in ratios]
 
 
@@ -325,13 +325,14 @@ _LEAST = 0.95
 
 def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
     """The column and the title of each panel: of a percentile of too few flows the slowest flow takes its place."""
-    whole = f"99th percentile (of {enough.least(99)} flows or more in each run)"
+    whole = f"99th percentile, of {enough.least(99)} flows or more"
     if not _too_few(bins, "p99"):
         return [("median", "median"), ("p99", "99th percentile")]
     if bins["p99"].null_count() < bins.height:
         return [("median", "median"), ("p99", whole)]
     counts = bins.select(pl.col("least_flows").min(), pl.col("most_flows").max()).row(0)
-    return [("median", "median"), ("max", "slowest flow (of {} to {} in each run: too few for a p99)".format(*counts))]
+    of = " to ".join(map(str, dict.fromkeys(counts)))
+    return [("median", "median"), ("max", f"slowest of {of} flows of a run")]
 
 
 def _slowdown(base: Base) -> str:

@@ -95,3 +95,14 @@ def test_what_a_run_does_not_have_is_named(tcd_run: Results) -> None:
         slowdown.flows(tcd_run, traffic="B")
     with pytest.raises(UsageError, match=r"analytic_fct_ps .* run the scenario again"):
         slowdown.flows(tcd_run, base="analytic")
+
+
+def test_bins_are_merged_until_each_has_flows_enough_for_the_percentiles() -> None:
+    # 90, 20 and 130 flows below 10, from 10 to 100, and above: the first two together have a p99, and so has the third.
+    flows = [(1, 2.0)] * 90 + [(10, 3.0)] * 20 + [(100, 4.0)] * 130
+    assert slowdown.merged([seed(*flows)], [10, 100]) == [100]
+    # One of two seeds with too few at the end: the last bin goes to the one before.
+    assert slowdown.merged([seed(*flows), seed(*flows[:-40])], [10, 100]) == []
+    # 60 in all are enough for a p95 of 20; 15 for neither, and the bins stay.
+    assert slowdown.merged([seed(*[(1, 1.0)] * 30, *[(10, 1.0)] * 5, *[(100, 1.0)] * 25)], [10, 100]) == [10]
+    assert slowdown.merged([seed(*[(1, 1.0)] * 5, *[(10, 1.0)] * 10)], [10]) == [10]

@@ -87,7 +87,7 @@ pub enum CollectiveAlgorithm {
     /// all-reduce; all-gather of a power of two of ranks.
     RecursiveDoubling,
     /// all-to-all: in round k each sends to the rank k further, and waits for that from k before. What MPICH does with more than 32 KB
-    /// for each (MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE).
+    /// for each (`MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE`).
     Pairwise,
     /// all-to-all: each posts all that it sends at once, and the NIC shares its link among them. What NCCL does (sends and receives in
     /// one group), and "basic linear" of Open MPI. broadcast: one rank after the other.

@@ -64,7 +64,7 @@ impl Case {
         };
         let placed: Vec<_> = self.ranks.iter().map(|(host, _, ops)| (*host, ops.clone())).collect();
         let mut spec = messages(network, &placed, costs);
-        // So the oracle's NICs do.
+        // So the oracle's NICs do: `pump` in `oracle/network.py` takes the channel that has been due for longest.
         spec.nic.scheduler = NicScheduler::LongestDue;
         for (rank, (_, start, _)) in spec.programs.ranks.iter_mut().zip(&self.ranks) {
             rank.start = Time::from_ps(*start);

@@ -34,6 +34,9 @@ file = "topology.txt"
 [cc]
 kind = "none"            # hosts send as fast as PFC lets them; "dcqcn" slows down those whose packets are marked
 {min_rate}
+[host.nic]
+acks = "priority"        # a PAUSE holds ACKs back, too, as in RoCE; the headroom below is not for more
+
 [switch]
 # {buffer_why}
 buffer = "{buffer}KB"

@@ -42,8 +42,11 @@ def write(folder: Path, name: str) -> Results:
     tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if workload in ("w1", "w2") else {})
     ici = {"overflow": "20us", "persist": "2ms"}
     isolation = {"kind": (scheme if scheme != "ci+dcqcn" else "ci") if isolating else "none", "ici": ici}
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
-        "format": 1
+    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
+        "digest": "0",
+        "caveats": [],
+        "totals": {},
+        "format": 1,
     }
     meta |= {
         "scenario": {"traffic": [{"name": "background"}, tree], "switch": {"isolation": isolation}},

@@ -35,8 +35,11 @@ def results(folder: Path, host: str = "pft", **tables: pl.DataFrame) -> Results:
     folder.mkdir(parents=True)
     for name, table in tables.items():
         table.write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
-        "format": 1
+    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
+        "digest": "0",
+        "caveats": [],
+        "totals": {},
+        "format": 1,
     }
     meta |= {
         "scenario": {"traffic": [ENTRY], "pft": {"clock-mhz": 700}, "host": {"throttle": host}},

@@ -131,7 +131,7 @@ def test_a_run_shows_itself_and_its_figures() -> None:
         assert figure.axes[0].lines
     with pytest.raises(bw.UsageError, match="choose of queues, rates, slowdown"):
         results.plot("pie")
-    with pytest.raises(bw.UsageError, match=r"run the scenario again with --set probe\.blame=true"):
+    with pytest.raises(bw.UsageError, match=r"run it again with --set probe\.blame=true"):
         results.blame()
     blamed = bw.run(STAR, out="blamed", overrides=["probe.blame=true"])
     assert blamed.blame().flows.height == 3

@@ -37,8 +37,11 @@ def run(folder: Path, *, isolation: str = "none", **rows: list[dict[str, Any]]) 
     folder.mkdir(parents=True)
     for name, table in rows.items():
         pl.DataFrame([blank[name] | row for row in table]).write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
-        "format": 1
+    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
+        "digest": "0",
+        "caveats": [],
+        "totals": {},
+        "format": 1,
     }
     scenario = {"probe": {"sample": "10us"}, "switch": {"isolation": {"kind": isolation}}}
     listed = {name: {"file": f"{name}.parquet", "rows": len(table)} for name, table in rows.items()}

@@ -83,7 +83,7 @@ seeds = [7, 5]
 [axes]
 traffic.incast.size = { from = "10KB", to = "30KB", step = "10KB" }
 [[zip]]
-"topology.rate" = ["10Gbps", "40Gbps"]
+"topology.rate" = ["20Gbps", "40Gbps"]
 "topology.delay" = ["2us", "1us"]
 """
     sweep_scene.write(here, text)
@@ -94,7 +94,7 @@ traffic.incast.size = { from = "10KB", to = "30KB", step = "10KB" }
     assert frame.select(*keys, "seed").unique(maintain_order=True).rows() == [
         (size, rate, delay, seed)
         for size in ("10KB", "20KB", "30KB")
-        for rate, delay in (("10Gbps", "2us"), ("40Gbps", "1us"))
+        for rate, delay in (("20Gbps", "2us"), ("40Gbps", "1us"))
         for seed in (7, 5)
     ]
     # Of 10 flows there is no 99th percentile, but a longest.

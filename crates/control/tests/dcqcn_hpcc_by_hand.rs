@@ -125,7 +125,7 @@ fn an_idle_second_costs_no_loop_and_ends_at_line_rate() {
 
 #[test]
 fn ue_holds_the_rate_as_in_the_other_variant() {
-    let config = DcqcnHpccConfig::hpcc(LINE);
+    let config = DcqcnHpccConfig { on_ue: OnUe::ResetHold, ..DcqcnHpccConfig::hpcc(LINE) };
     let mut flow = notified(&config, [0]);
     flow.advance(&config, ns(4_001));
     let (rate, alpha) = (flow.rate(), flow.alpha(&config, ns(4_001)));

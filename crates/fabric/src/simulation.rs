@@ -147,6 +147,7 @@ impl Simulation {
                 return Err(Violation::User(fault));
             }
             if stop == Stop::Idle && self.waits_beyond_the_longest_run() {
+                self.look_for_throttled(self.engine.now().as_ps())?;
                 // Nothing is left but to let the time pass; what is observed is still looked at stretch by stretch.
                 limits.until = if stretch < self.stall { limits.until } else { until };
                 self.engine.pass_to(limits.until);

@@ -103,9 +103,12 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     let hosts = network.hosts().iter().flat_map(|&host| network.ports(host)).map(|port| port.rate);
     let Some(line) = hosts.min() else { return Said::default() };
     if !rule.scale {
-        let of = |factor| unlike(&rule, settings, network, factor).into_iter().collect::<Vec<_>>();
-        let caveats = of(FAR);
-        return Said { notes: if caveats.is_empty() { of(UNLIKE) } else { Vec::new() }, caveats };
+        let mut said = Said::default();
+        match unlike(&rule, settings, network, FAR) {
+            Some(caveat) => said.caveats.push(caveat),
+            None => said.notes.extend(unlike(&rule, settings, network, UNLIKE)),
+        }
+        return said;
     }
     let mut values =
         vec![rule.follow(&at!["switch", "buffer"], &mut settings.switch.buffer, (line, LARGEST_BUFFER))];

@@ -103,7 +103,7 @@ traffic.incast.size = { from = "10KB", to = "30KB", step = "10KB" }
         seed=7,
         overrides=[
             "traffic.web.flows=10",
-            *(f'{key}="{value}"' for key, value in zip(keys, ("10KB", "10Gbps", "2us"), strict=True)),
+            *(f'{key}="{value}"' for key, value in zip(keys, ("10KB", "20Gbps", "2us"), strict=True)),
         ],
         out="one",
     )

@@ -143,7 +143,9 @@ mod tests {
         for slots in [4, 8, 64] {
             let mut inbox = Inbox::new(2, slots);
             let far: Vec<u64> = (1..400).chain([1000, 1063, 1064, 5000, 1 << 40]).collect();
-            far.iter().for_each(|&window| inbox.put(0, window, (window % 2) as usize, window));
+            for &window in &far {
+                inbox.put(0, window, (window % 2) as usize, window);
+            }
             assert_eq!(drain(&mut inbox, 0, |_, _| ()), far);
         }
     }

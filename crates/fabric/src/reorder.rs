@@ -146,7 +146,7 @@ mod tests {
     fn the_last_packet_waits_until_the_flow_is_complete_if_it_came_early() {
         let mut reorder = Reorder::new(1);
         for (seq, time) in [(3, 700), (2, 800), (1, 900)] {
-            reorder.keep(0, &Packet { seq, time, ..Packet::NONE });
+            reorder.keep(0, &Packet { time, seq, ..Packet::NONE });
         }
         // Number 0 comes at 1000; of five packets the last one is number 4, which came in its turn.
         assert_eq!(reorder.counts(0).last_waited(4, 1000), 300);

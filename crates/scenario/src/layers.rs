@@ -38,7 +38,9 @@ pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
             None if dropped.contains(&entry.key.as_str()) => {}
             None => {
                 let mut entry = entry.clone();
-                higher.iter().for_each(|said| into_rows(name, &mut entry, said));
+                for said in &higher {
+                    into_rows(name, &mut entry, said);
+                }
                 entries.push(entry);
             }
         }
@@ -75,7 +77,9 @@ pub(crate) fn set(table: &mut Node, name: &str, new: Entry) {
     };
     let said = |key: &str| key == new.key;
     entries.retain(|entry| entry.key == new.key || !is_dropped(name, &entry.key, said));
-    entries.iter_mut().for_each(|entry| into_rows(name, entry, &new));
+    for entry in entries.iter_mut() {
+        into_rows(name, entry, &new);
+    }
     match entries.iter_mut().find(|entry| entry.key == new.key) {
         Some(entry) => *entry = new,
         None => entries.push(new),

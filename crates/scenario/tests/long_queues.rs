@@ -91,7 +91,7 @@ fn at_most_half_of_what_may_wait_of_one_link_is_long() {
     // Dynamic thresholds: 4 ports hold T = (pool - 4·T) / 8 each, a twelfth of it; the pool is what 4 reserves and headrooms leave.
     let headroom = ["switch.pfc.headroom=4MB", "switch.buffer=32MiB"];
     let pool = 32 * KIB * KIB - 4 * 4_000_000 - 4 * 4 * KIB;
-    assert_eq!(half("hpcc-ns3", &headroom), (4 * KIB + pool / 12) / 2);
+    assert_eq!(half("hpcc-ns3", &headroom), u64::midpoint(4 * KIB, pool / 12));
     // A lossy port, and a memory that is too small for all of them.
     let lossy = ["traffic.one.transport=put"];
     assert_eq!(half("endpoint", &lossy), 512_000);

@@ -162,7 +162,7 @@ def _wrong(meta: dict[str, Any], raw: bytes) -> str:
             return f"{key} is {meta[key]!r}"
     for name, table in meta["tables"].items():
         for key, kind in _OF_TABLE.items():
-            if not isinstance(table, dict) or not _is(table.get(key, 0 if key == "bytes" else None), kind):
+            if not isinstance(table, dict) or not _is(table.get(key), kind):
                 return f"tables.{name} is {table!r}"
         if Path(table["file"]).name != table["file"]:
             return f"tables.{name}.file is {table['file']!r}"

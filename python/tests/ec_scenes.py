@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import made_results
 import numpy as np
 import polars as pl
 from backwater.results import Results
@@ -39,28 +39,12 @@ def queue(start_us: int, drained: int, peak: int) -> dict[str, Any]:
 
 def results(folder: Path, drain: str, end: int = END, **tables: pl.DataFrame) -> Results:
     """A run with these tables and an endpoint of this rate."""
-    folder.mkdir(parents=True)
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
-        "digest": "0",
-        "caveats": [],
-        "totals": {},
-        "format": 1,
+    scenario = {
+        "host": {"drain": drain},
+        "put": {"policy": "opt"},
+        "traffic": [{"name": "put", "transport": "put"}],
     }
-    listed = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
-    meta |= {
-        "scenario": {
-            "host": {"drain": drain},
-            "put": {"policy": "opt"},
-            "traffic": [{"name": "put", "transport": "put"}],
-        },
-        "status": "complete",
-        "sim_time_ps": end,
-        "tables": listed,
-    }
-    (folder / "run.json").write_text(json.dumps(meta))
-    return Results(folder)
+    return Results(made_results.write(folder, tables, scenario, end))
 
 
 def write(folder: Path, name: str, drain: str) -> Results:

@@ -6,9 +6,9 @@ The isolated tests end at 1 ms, the run at 2 ms. With `rounds` above 1 samples a
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+import made_results
 import polars as pl
 
 if TYPE_CHECKING:
@@ -127,10 +127,7 @@ def _ports() -> pl.DataFrame:
 
 def write(folder: Path, *, kind: str = "gpcnet", seed: int = 1, tables: dict[str, pl.DataFrame] | None = None) -> Path:
     """Write it and return it; `tables` are further ones, or instead."""
-    folder.mkdir(parents=True)
     every = {"flows": flows(), "ports": _ports(), "timings": _timings(), "ranks": ranks()} | (tables or {})
-    for name, table in every.items():
-        table.write_parquet(folder / f"{name}.parquet")
     scenario = {
         "traffic": [ENTRY | {"kind": kind}],
         "host": {"throttle": "pft"},
@@ -139,8 +136,4 @@ def write(folder: Path, *, kind: str = "gpcnet", seed: int = 1, tables: dict[str
         "probe": {"sample": "50us"},
         "run": {"seed": seed},
     }
-    meta: dict[str, Any] = {"status": "complete", "sim_time_ps": 2000 * US, "scenario": scenario, "caveats": []}
-    meta |= {"format": 1, "seed": seed, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
-    meta["tables"] = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in every.items()}
-    (folder / "run.json").write_text(json.dumps(meta))
-    return folder
+    return made_results.write(folder, every, scenario, 2000 * US, seed=seed, totals={"pauses": 0})

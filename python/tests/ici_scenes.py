@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import made_results
 import numpy as np
 import polars as pl
 from backwater.results import Results
@@ -36,26 +36,11 @@ def write(folder: Path, name: str) -> Results:
     }
     if workload in ("w1", "w2"):
         tables |= _packets(random, marking=marking)
-    folder.mkdir(parents=True)
-    for table, frame in tables.items():
-        frame.write_parquet(folder / f"{table}.parquet")
     tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if workload in ("w1", "w2") else {})
     ici = {"overflow": "20us", "persist": "2ms"}
     isolation = {"kind": (scheme if scheme != "ci+dcqcn" else "ci") if isolating else "none", "ici": ici}
-    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
-        "digest": "0",
-        "caveats": [],
-        "totals": {},
-        "format": 1,
-    }
-    meta |= {
-        "scenario": {"traffic": [{"name": "background"}, tree], "switch": {"isolation": isolation}},
-        "status": "complete",
-        "sim_time_ps": END,
-        "tables": {table: {"file": f"{table}.parquet", "rows": frame.height} for table, frame in tables.items()},
-    }
-    (folder / "run.json").write_text(json.dumps(meta))
-    return Results(folder)
+    scenario = {"traffic": [{"name": "background"}, tree], "switch": {"isolation": isolation}}
+    return Results(made_results.write(folder, tables, scenario, END))
 
 
 def _flows(random: np.random.Generator, *, endless: bool) -> pl.DataFrame:

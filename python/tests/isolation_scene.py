@@ -7,9 +7,9 @@ The switch s isolates with a table of two slots. Host n1, which takes part, has 
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import made_results
 import polars as pl
 
 if TYPE_CHECKING:
@@ -118,7 +118,6 @@ def _packets() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def write(folder: Path, *, kind: str = "ici+", cnps: bool = True) -> Path:
     """Write it; without isolation the switch has no table, without `cnps` no BECN was sent."""
-    folder.mkdir(parents=True)
     isolates = kind != "none"
     injected, arrived = _packets()
     ports = pl.DataFrame({"priority": [3, 2, 7], "pauses_sent": [5, 7 if isolates else 0, 0], "sent_bytes": [9, 9, 9]})
@@ -132,31 +131,13 @@ def write(folder: Path, *, kind: str = "ici+", cnps: bool = True) -> Path:
         "isolation": _isolation(),
         "switches": pl.DataFrame({"node": ["s"], "node_index": [9]}, schema_overrides={"node_index": pl.UInt32}),
     }
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
     sums = dict.fromkeys(("allocations", "readmissions", "refusals", "mirror_refusals", "peak_slots", "cims"), 0)
     if isolates:
         sums |= {"allocations": 3, "readmissions": 1, "refusals": 2, "mirror_refusals": 4, "peak_slots": 2, "cims": 1}
-    meta: dict[str, Any] = {
-        "scenario": {
-            "run": {"seed": 1},
-            "probe": {"sample": "50us"},
-            "switch": {"isolation": {"kind": kind, "cfq-priority": 2}},
-            "traffic": [{"name": "background", "kind": "poisson"}, {"name": "tree", "kind": "supply"}],
-        },
-        "seed": 1,
-        "format": 1,
-        "digest": "0",
-        "status": "complete",
-        "sim_time_ps": 120 * US,
-        "wall_s": 1.0,
-        "packet_hops": 1,
-        "caveats": [],
-        "totals": {"pauses": 12},
-        "isolation": sums,
-        "tables": {
-            name: {"file": f"{name}.parquet", "rows": table.height, "bytes": 1} for name, table in tables.items()
-        },
+    scenario = {
+        "run": {"seed": 1},
+        "probe": {"sample": "50us"},
+        "switch": {"isolation": {"kind": kind, "cfq-priority": 2}},
+        "traffic": [{"name": "background", "kind": "poisson"}, {"name": "tree", "kind": "supply"}],
     }
-    (folder / "run.json").write_text(json.dumps(meta), encoding="utf-8")
-    return folder
+    return made_results.write(folder, tables, scenario, 120 * US, totals={"pauses": 12}, isolation=sums)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import made_results
 import numpy as np
 import polars as pl
 from backwater.results import Results
@@ -32,23 +32,8 @@ ENTRY = {
 
 def results(folder: Path, host: str = "pft", **tables: pl.DataFrame) -> Results:
     """A run with these tables; `host` is whether NICs throttle themselves."""
-    folder.mkdir(parents=True)
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
-        "digest": "0",
-        "caveats": [],
-        "totals": {},
-        "format": 1,
-    }
-    meta |= {
-        "scenario": {"traffic": [ENTRY], "pft": {"clock-mhz": 700}, "host": {"throttle": host}},
-        "status": "complete",
-        "sim_time_ps": 600 * US,
-        "tables": {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()},
-    }
-    (folder / "run.json").write_text(json.dumps(meta))
-    return Results(folder)
+    scenario = {"traffic": [ENTRY], "pft": {"clock-mhz": 700}, "host": {"throttle": host}}
+    return Results(made_results.write(folder, tables, scenario, 600 * US))
 
 
 def timings(latencies_us: npt.ArrayLike, turns_us: npt.ArrayLike) -> pl.DataFrame:

@@ -6,9 +6,9 @@ and 150 000, h3 nothing.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+import made_results
 import polars as pl
 from backwater import puts
 
@@ -147,17 +147,10 @@ def _puts() -> pl.DataFrame:
 
 def write(folder: Path, *, without: tuple[str, ...] = (), transport: str = "put") -> Path:
     """Write it, without some of its tables."""
-    folder.mkdir(parents=True)
     tables = {"flows": _flows(), "ports": _ports(), "streams": _streams(), "endpoints": _endpoints(), "puts": _puts()}
     for name in without:
         del tables[name]
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
     entry = {"name": "put", "kind": "supply", "transport": transport}
     dack = {"policy": "dack", "dack": {"threshold": "8992B"}}
     scenario = {"traffic": [entry], "host": {"queue": "80992B"}, "put": dack, "probe": {"sample": "50us"}}
-    meta: dict[str, Any] = {"status": "complete", "sim_time_ps": 100 * US, "scenario": scenario, "caveats": []}
-    meta |= {"format": 1, "seed": 1, "digest": "0", "wall_s": 1.0, "packet_hops": 1, "totals": {"pauses": 0}}
-    meta["tables"] = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
-    (folder / "run.json").write_text(json.dumps(meta))
-    return folder
+    return made_results.write(folder, tables, scenario, 100 * US, totals={"pauses": 0})

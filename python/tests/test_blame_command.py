@@ -105,7 +105,7 @@ def test_a_damaged_table_is_an_error_that_names_the_file(tmp_path: Path, capsys:
     file.write_text(UNEVEN, encoding="utf-8")
     results = backwater.run(file, out=tmp_path / "damaged")
     results.file("crowds").write_bytes(b"PAR1 not any more")
-    assert "crowds.parquet cannot be read" in _bad([str(results.folder)], capsys)
+    assert "crowds.parquet is damaged (it is not what the run wrote)" in _bad([str(results.folder)], capsys)
     results.file("crowds").unlink()
     assert "crowds.parquet is missing" in _bad([str(results.folder)], capsys)
 

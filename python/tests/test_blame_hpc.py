@@ -46,9 +46,10 @@ def test_the_flows_of_an_incast_are_the_culprits_and_not_its_victims(runs: Calla
     assert set(blame.feeding.filter(pl.col("root") == root["root"])["traffic"]) >= {"noise"}
     noise = blame.flows.filter(pl.col("traffic") == "noise")
     assert noise["verdict"].to_list() == ["culprit"] * 21
-    # Nobody of the application sends as much into the root.
+    # h3 gets 21 x 500 KB of noise and 15 x 256 KB of the application, which is nearly alone once it is below K: the
+    # noise has more of the root than of these bytes.
     shares = report.by_traffic(blame.feeding.filter(pl.col("root") == root["root"]))
-    assert shares.filter(pl.col("traffic") == "noise")["share"].sum() > 0.9
+    assert shares.filter(pl.col("traffic") == "noise")["share"].sum() > 21 * 500 / (21 * 500 + 15 * 256)
     assert blame.flows.filter((pl.col("traffic") == "app") & (pl.col("verdict") == "victim")).height > 0
     assert threshold.text(blame.results) == "K = 16.4 KB"
     assert "half of what may wait from one link" in threshold.line(blame.results)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import backwater
+import made_results
 import polars as pl
 import pytest
 from backwater import _core, differing
@@ -76,8 +77,7 @@ def test_a_run_that_does_not_give_its_digest_again_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = _run(tmp_path, "one"), _run(tmp_path, "other", seed=2)
-    file = other.folder / "run.json"
-    file.write_text(file.read_text().replace(other.digest, "0123456789abcdef").replace('"0.1.0"', '"0.0.9"'))
+    made_results.edit(other.folder, digest="0123456789abcdef", version="0.0.9")
     assert main(["diff", str(one.folder), str(other.folder)]) == Exit.BAD_INPUT
     shown = capsys.readouterr().err
     assert f"run again it gives the digest {other.digest}, not 0123456789abcdef" in shown
@@ -86,11 +86,8 @@ def test_a_run_that_does_not_give_its_digest_again_is_refused(
 
 def test_a_run_whose_files_are_gone_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = _run(tmp_path, "one"), _run(tmp_path, "other", seed=2)
-    meta = json.loads((other.folder / "run.json").read_text())
     gone = tmp_path / "gone.csv"
-    (other.folder / "run.json").write_text(
-        json.dumps({key: value for key, value in meta.items() if key != "check"} | {"files": [str(gone)]})
-    )
+    made_results.edit(other.folder, files=[str(gone)])
     assert main(["diff", str(one.folder), str(other.folder)]) == Exit.BAD_INPUT
     assert f"{gone}, which its scenario names, is gone" in capsys.readouterr().err
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import made_results
 import polars as pl
 import pytest
 from backwater import outcome_tables, outcome_views, outcomes
@@ -34,20 +35,9 @@ def run(folder: Path, *, isolation: str = "none", **rows: list[dict[str, Any]]) 
     """A run of 100 µs with flows, ports, and other tables; what a row does not say is as above."""
     blank: dict[str, dict[str, Any]] = {"flows": FLOW, "ports": PORT, "switches": SWITCH, "delivered": {}}
     rows = {"flows": [flow(5)], "ports": [{}], **rows}
-    folder.mkdir(parents=True)
-    for name, table in rows.items():
-        pl.DataFrame([blank[name] | row for row in table]).write_parquet(folder / f"{name}.parquet")
-    meta: dict[str, Any] = dict.fromkeys(["seed", "wall_s", "packet_hops"], 0) | {
-        "digest": "0",
-        "caveats": [],
-        "totals": {},
-        "format": 1,
-    }
+    tables = {name: pl.DataFrame([blank[name] | row for row in table]) for name, table in rows.items()}
     scenario = {"probe": {"sample": "10us"}, "switch": {"isolation": {"kind": isolation}}}
-    listed = {name: {"file": f"{name}.parquet", "rows": len(table)} for name, table in rows.items()}
-    meta |= {"scenario": scenario, "status": "complete", "sim_time_ps": 100 * US, "tables": listed}
-    (folder / "run.json").write_text(json.dumps(meta))
-    return Results(folder)
+    return Results(made_results.write(folder, tables, scenario, 100 * US))
 
 
 def flow(us: int | None, **others: Any) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """What the figures of the ICI paper measure, on tables that a reader can check in the head; every claim has a place."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+import made_results
 import numpy as np
 import polars as pl
 import pytest
@@ -32,18 +32,9 @@ TREE = {"name": "tree", "start": "100us", "until": "200us"}
 
 def run(folder: Path, tree: dict[str, Any] = TREE, **tables: pl.DataFrame) -> Results:
     """A run of 400 µs with these tables."""
-    folder.mkdir(parents=True)
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
     ici = {"overflow": "20us", "persist": "50us"}
     scenario = {"traffic": [{"name": "background"}, tree], "switch": {"isolation": {"kind": "ici+", "ici": ici}}}
-    meta: dict[str, Any] = dict.fromkeys(["seed", "digest", "wall_s", "packet_hops", "caveats", "totals"], 0) | {
-        "format": 1
-    }
-    listed = {name: {"file": f"{name}.parquet", "rows": table.height} for name, table in tables.items()}
-    meta |= {"scenario": scenario, "status": "complete", "sim_time_ps": 400 * US, "tables": listed}
-    (folder / "run.json").write_text(json.dumps(meta))
-    return Results(folder)
+    return Results(made_results.write(folder, tables, scenario, 400 * US))
 
 
 def delivered(*rows: tuple[int, str, int, int, int]) -> pl.DataFrame:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import backwater
+import made_results
 import numpy as np
 import polars as pl
 import pytest
@@ -223,8 +223,7 @@ def test_results_of_another_version_are_refused_with_what_to_do(
 def _copy(results: Results, folder: Path, **changes: object) -> None:
     for file in results.folder.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    meta = {key: value for key, value in results.meta.items() if key != "check"}
-    (folder / "run.json").write_text(json.dumps(meta | changes), encoding="utf-8")
+    made_results.edit(folder, **changes)
 
 
 @pytest.fixture(scope="module")

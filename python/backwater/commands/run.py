@@ -121,20 +121,17 @@ def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs
     return Exit.OK
 
 
-def _pages(outcomes: Sequence[Outcome], wanted: bool, quiet: bool) -> None:
-    """Write the page of each run; of one that is not wanted, but there from before, say that it is not of this run."""
+def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
+    """Write the page of each run."""
     from backwater.results import Results
     from backwater.view.page import NAME
 
     for folder in (outcome.job.out for outcome in outcomes if outcome.summary is not None):
         if folder is None:
             continue
-        if wanted:
-            written = Results(folder).view().write(folder / NAME)
-            if not quiet:
-                print(f"page: {written}")
-        elif (folder / NAME).exists():
-            print(f"note: {folder / NAME} shows an earlier run; --html writes it anew", file=sys.stderr)
+        written = Results(folder).view().write(folder / NAME)
+        if not quiet:
+            print(f"page: {written}")
 
 
 def _groups(
@@ -216,7 +213,8 @@ def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mappi
             if len(groups) > 1:
                 terminal.stdout().print(quick.table(groups, "Schemes"))
                 _print_isolation(groups)
-    _pages(outcomes, pages, as_json)
+    if pages:
+        _pages(outcomes, as_json)
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""

@@ -155,8 +155,9 @@ def draw_gains(seeds: Seeds, controllers: Sequence[str], paper: Mapping[str, flo
 
 def _lines(axes: Axes, seeds: Seeds, workload: str, scheme: str) -> None:
     frames = [slowdown.flows(runs[name(workload, scheme)], base="analytic") for runs in seeds]
-    table = slowdown.by_size(frames, slowdown.EDGES[workload])
-    at = sizes(frames, slowdown.EDGES[workload])
+    edges = slowdown.EDGES[workload]
+    table = slowdown.by_size(frames, edges).join(sizes(frames, edges), on="low_bytes", maintain_order="left")
+    at = table["median_size"]
     colour = plot.SCHEME_COLOURS[SCHEMES[scheme]]
     for percentile in PERCENTILES:
         style, marker = STYLES[percentile]
@@ -167,11 +168,12 @@ def _lines(axes: Axes, seeds: Seeds, workload: str, scheme: str) -> None:
             axes.fill_between(at, low, table[f"{percentile}_high"], color=colour, alpha=0.12, lw=0)
 
 
-def sizes(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[float]:
-    """Where the bins that have flows stand on the axis: at the median size of their flows."""
-    above = (pl.lit(0), *(pl.col("size_bytes") >= cut for cut in edges))
-    flows = pl.concat(frames).with_columns(bin=pl.sum_horizontal(*above))
-    return flows.group_by("bin").agg(pl.col("size_bytes").median()).sort("bin")["size_bytes"].to_list()
+def sizes(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFrame:
+    """By bin (``low_bytes``) that has flows, where it stands on the axis: ``median_size``, that of its flows."""
+    above = [pl.when(pl.col("size_bytes") >= cut).then(cut) for cut in edges]
+    low = pl.max_horizontal(pl.lit(0), *above).cast(pl.Int64)
+    by_bin = pl.concat(frames).group_by(low_bytes=low)
+    return by_bin.agg(median_size=pl.col("size_bytes").median()).sort("low_bytes")
 
 
 def _level(axes: Axes, text: Printed) -> None:
@@ -194,12 +196,13 @@ def _gain(axes: Axes, seeds: Seeds, workload: str, controller: str, percentile: 
         [slowdown.flows(runs[name(workload, scheme)], base="analytic") for runs in seeds]
         for scheme in (controller, f"{controller}+tcd")
     )
-    table = slowdown.ratios(tcd, plain, edges).drop_nulls(f"{percentile}_ratio")
+    ratios = slowdown.ratios(tcd, plain, edges).drop_nulls(f"{percentile}_ratio")
+    table = ratios.join(sizes(plain, edges), on="low_bytes", maintain_order="left")
     style, marker = ("-", "o") if workload == "hadoop" else ("--", "s")
     scheme = SCHEMES[f"{controller}+tcd"]
     label = f"{scheme}, {WORKLOADS[workload]}"
     colour = plot.SCHEME_COLOURS[scheme]
-    at = sizes(plain, edges)
+    at = table["median_size"]
     axes.plot(at, table[f"{percentile}_ratio"], ls=style, marker=marker, ms=3, color=colour, label=label)
     low, high = table[f"{percentile}_ratio_low"], table[f"{percentile}_ratio_high"]
     axes.fill_between(at, low, high, color=colour, alpha=0.1, lw=0)

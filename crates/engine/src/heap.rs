@@ -85,10 +85,10 @@ impl<N: Node> Heap<N> {
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         loop {
-            let Some(Reverse((time, ..))) = self.entries.peek() else {
+            let Some(time) = self.next_time() else {
                 return Stop::Idle;
             };
-            if *time >= limits.until {
+            if time >= limits.until {
                 return Stop::Until;
             }
             let grid_end = (time / self.width + 1) * self.width;
@@ -113,6 +113,17 @@ impl<N: Node> Heap<N> {
                 return Stop::Records;
             }
         }
+    }
+
+    /// When something happens next. What was moved or is gone since it was announced is no event: a run does not last until then.
+    fn next_time(&mut self) -> Option<u64> {
+        while let Some(&Reverse((time, order, node, message))) = self.entries.peek() {
+            if message != LOCAL || self.nodes[node as usize].local_key() == (Key { time, order }) {
+                return Some(time);
+            }
+            self.entries.pop();
+        }
+        None
     }
 
     fn run_to(&mut self, end: u64, world: &N::World) {

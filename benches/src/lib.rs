@@ -60,6 +60,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             cnp_size: Bytes::new(60),
             ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
             segment: None,
+            payload_windows: false,
         }],
         pair_of: Vec::new(),
         puts: Vec::new(),
@@ -75,6 +76,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             buffer: Bytes::new(BUFFER),
             overflow: Overflow::Stop,
             balancing: Balancing::Ecmp,
+            hashes: std::sync::Arc::default(),
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,
             pfc: Some(PfcSpec {

@@ -273,6 +273,8 @@ def test_of_every_key_of_a_config_it_is_said_what_became_of_it(tmp_path: Path, m
     if mode == 1:
         carried |= {"ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER", "EWMA_GAIN", "FAST_RECOVERY_TIMES"}
         carried |= {"RATE_AI", "RATE_HAI", "MIN_RATE", "CLAMP_TARGET_RATE"}
+    if mode == 7:
+        carried |= {"RATE_AI", "RATE_HAI", "MIN_RATE"}
     for number, line in enumerate(text.splitlines(), 1):
         key = line.split()[0]
         assert (f"{line} (line {number})" in notes) == (key not in carried), key
@@ -378,6 +380,14 @@ def test_hpcc_of_links_that_its_simulator_cannot_name_is_a_note(tmp_path: Path) 
     assert len(told) == 1
     assert "10Gbps" in told[0]
     assert "25Gbps" in told[0]
+
+
+def test_timely_of_the_hpcc_simulator_becomes_its_form_of_ours(tmp_path: Path) -> None:
+    text = WINDOWS.replace("CC_MODE 3", "CC_MODE 7") + "RATE_HAI 200Mb/s\n"
+    made = hpcc.load(_config(tmp_path, text)).files["scenario.toml"]
+    for line in ('kind = "timely"', 'header = "56B"', 'add = "40Mbps"', "hai-factor = 5", 'min-rate = "1000Mbps"'):
+        assert line in made.splitlines(), line
+    assert "priority = 3" in made
 
 
 def test_dctcp_of_the_hpcc_simulator_becomes_ours_with_its_windows(tmp_path: Path) -> None:

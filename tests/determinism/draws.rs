@@ -202,7 +202,8 @@ pub(crate) fn ack() -> impl Strategy<Value = Option<AckSpec>> {
 }
 
 fn timely() -> impl Strategy<Value = Option<SegmentSpec>> {
-    prop::option::of((1u32..20, any::<bool>()).prop_map(|(packets, burst)| SegmentSpec { packets, burst }))
+    let segment = |(packets, burst, once_per_round_trip)| SegmentSpec { packets, burst, once_per_round_trip };
+    prop::option::of((1u32..20, any::<bool>(), any::<bool>()).prop_map(segment))
 }
 
 pub(crate) fn notify() -> impl Strategy<Value = Option<NotifyConfig>> {

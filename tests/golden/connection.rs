@@ -137,7 +137,7 @@ fn the_round_trip_of_a_message_s_segment_sets_the_rate_of_the_next_message() {
     let mut timely = TimelyConfig::authors(Rate::from_gbps(40), Span::from_us(4));
     (timely.t_low, timely.t_high) = (Span::from_us(1), Span::from_us(4));
     spec.pairs[0].reaction = ReactionConfig::Timely(timely);
-    spec.pairs[0].segment = Some(SegmentSpec { packets: 2, burst: true });
+    spec.pairs[0].segment = Some(SegmentSpec { packets: 2, burst: true, once_per_round_trip: false });
     spec.pairs[0].ack = Some(AckSpec { every: 2, size: Bytes::new(64), priority: Some(7) });
     spec.probe.sample = Some(Span::from_us(6));
     spec.probe.rates = vec![1];

@@ -24,7 +24,7 @@ fn scene(packets: u32, segment: SegmentSpec, t_high: Span) -> Spec {
     spec
 }
 
-const TWO: SegmentSpec = SegmentSpec { packets: 2, burst: true };
+const TWO: SegmentSpec = SegmentSpec { packets: 2, burst: true, once_per_round_trip: false };
 
 /// The sender's rate as it was at `at`, before anything of that instant.
 fn rate_before(mut spec: Spec, at: u64) -> Rate {
@@ -69,7 +69,7 @@ fn a_segment_of_two_packets_at_half_rate_is_sent_back_to_back_and_followed_by_a_
 
 #[test]
 fn paced_packet_by_packet_the_same_rate_leaves_a_gap_behind_each() {
-    let segment = SegmentSpec { packets: 2, burst: false };
+    let segment = SegmentSpec { packets: 2, burst: false, once_per_round_trip: false };
     let mut spec = scene(28, segment, Span::from_ns(2));
     let ReactionConfig::Timely(timely) = &mut spec.pairs[0].reaction else { unreachable!() };
     timely.t_low = Span::from_ns(1);

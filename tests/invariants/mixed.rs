@@ -31,7 +31,7 @@ fn three() -> Spec {
     let timely = PairSpec {
         reaction: ReactionConfig::Timely(TimelyConfig::authors(Rate::from_gbps(40), Span::from_us(4))),
         ack: Some(AckSpec { every: 16, size: Bytes::new(64), priority: Some(7) }),
-        segment: Some(SegmentSpec { packets: 16, burst: true }),
+        segment: Some(SegmentSpec { packets: 16, burst: true, once_per_round_trip: false }),
         ..plain.clone()
     };
     spec.pairs = vec![dcqcn, timely, plain];

@@ -31,6 +31,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             cnp_size: Bytes::new(64),
             ack: None,
             segment: None,
+            payload_windows: false,
         }],
         pair_of: Vec::new(),
         puts: Vec::new(),
@@ -46,6 +47,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             buffer: Bytes::new(18_000_000),
             overflow: Overflow::Stop,
             balancing: Balancing::Ecmp,
+            hashes: std::sync::Arc::default(),
             arbiter: Arbiter::RoundRobin,
             control_priority: 7,
             pfc: Some(PfcSpec {

@@ -101,7 +101,7 @@ fn a_timely_flow_alone_in_a_fat_tree_is_never_slowed_down() {
     let pair = &mut spec.pairs[0];
     pair.reaction = ReactionConfig::Timely(TimelyConfig::authors(gbps(400), Span::from_us(48)));
     pair.ack = Some(AckSpec { every: 16, size: Bytes::new(64), priority: Some(7) });
-    pair.segment = Some(SegmentSpec { packets: 16, burst: true });
+    pair.segment = Some(SegmentSpec { packets: 16, burst: true, once_per_round_trip: false });
     // 1000 packets of 200 ns on the first link, then one packet time on each of the five others, 24 µs of cable
     let expected = 1_005 * 200_000 + 24_000_000;
     assert_eq!(simulated(spec), (expected, expected));

@@ -22,7 +22,7 @@ fn timely(n: u32) -> Spec {
     pair.reaction = ReactionConfig::Timely(TimelyConfig::authors(Rate::from_gbps(40), Span::from_us(24)));
     pair.notify = None;
     pair.ack = Some(AckSpec { every: 16, size: Bytes::new(64), priority: Some(7) });
-    pair.segment = Some(SegmentSpec { packets: 16, burst: true });
+    pair.segment = Some(SegmentSpec { packets: 16, burst: true, once_per_round_trip: false });
     spec
 }
 

@@ -1,6 +1,6 @@
 //! TIMELY in its author's form, against numbers computed by hand. At 40 Gbps with a minRTT of 32 µs δ is 40 Mbps.
 use backwater_control::CodePoint::{self, Capable, Congestion, NotCapable, Undetermined};
-use backwater_control::reaction::{Timely, TimelyConfig, TimelyOnUe};
+use backwater_control::reaction::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
 use backwater_units::{Rate, Span, Time};
 
 const LINE: Rate = Rate::from_gbps(40);
@@ -249,4 +249,33 @@ fn parameters_without_meaning_are_refused_by_name() {
     assert_eq!(refused(TimelyConfig { hai_factor: 0, ..good }), "hai-factor");
     assert_eq!(refused(TimelyConfig { min_rtt: zero, ..good }), "min-rtt");
     assert_eq!(refused(TimelyConfig { min_rate: Rate::ZERO, ..good }), "min-rate");
+}
+
+#[test]
+fn once_per_round_trip_it_is_the_hpcc_simulators() {
+    // Weight 7/8, β 0.8, minRTT 20 µs, δ 40 Mbps.
+    let config = TimelyConfig {
+        form: TimelyForm::RoundTrip,
+        ewma: 0.875,
+        min_rtt: Span::from_us(20),
+        floor: 0.0,
+        ..config()
+    };
+    // The first round trip only leaves its time. Then 20 µs more: 1 − 0.8 · 17.5/20 = 0.3. Then none: the average is an eighth, and the
+    // factor 1 − 0.8 · 2.1875/20 = 0.9125.
+    let mut steps = vec![(0, 60)];
+    assert_rate(&after(&config, &steps), 40_000_000_000);
+    steps.push((1, 80));
+    assert_rate(&after(&config, &steps), 12_000_000_000);
+    steps.push((2, 80));
+    assert_rate(&after(&config, &steps), 10_950_000_000);
+    // Five increases of δ, then 5 δ, however short the time between them.
+    steps.push((3, 60));
+    steps.extend([(4, 40), (5, 40), (6, 40), (7, 40)]);
+    assert_rate(&after(&config, &steps), 11_150_000_000);
+    steps.push((8, 40));
+    assert_rate(&after(&config, &steps), 11_350_000_000);
+    // Beyond Thigh: 1 − 0.8 · (1 − 500/1000) = 0.6.
+    steps.push((9, 1_000));
+    assert_rate(&after(&config, &steps), 6_810_000_000);
 }

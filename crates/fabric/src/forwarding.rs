@@ -1,8 +1,9 @@
 //! A switch's forwarding table, laid out for the packet path.
 use std::sync::Arc;
 
-use backwater_topology::{Routes, flow_hash};
+use backwater_topology::Routes;
 
+use crate::ecmp::way;
 use crate::packet::Packet;
 use crate::ports::Ports;
 use crate::spec::Balancing;
@@ -20,6 +21,7 @@ pub(crate) struct Forwarding {
     salt: u32,
     /// [`crate::world::World::path_keys`].
     path_keys: Arc<[u32]>,
+    hashes: Arc<[[u32; 2]]>,
     spread: Option<Box<Spread>>,
 }
 
@@ -31,6 +33,7 @@ impl Forwarding {
         balancing: Balancing,
         salt: u32,
         path_keys: Arc<[u32]>,
+        hashes: Arc<[[u32; 2]]>,
     ) -> Self {
         let mut groups: Vec<Vec<u16>> = Vec::new();
         let cells = (0..hosts)
@@ -42,9 +45,11 @@ impl Forwarding {
                 }) as u16,
             })
             .collect();
-        let spread = (balancing != Balancing::Ecmp)
-            .then(|| Box::new(Spread::new(balancing, std::mem::take(&mut groups), salt, path_keys.clone())));
-        Self { cells, groups, salt, path_keys, spread }
+        let spread = (balancing != Balancing::Ecmp).then(|| {
+            let groups = std::mem::take(&mut groups);
+            Box::new(Spread::new(balancing, groups, salt, path_keys.clone(), hashes.clone()))
+        });
+        Self { cells, groups, salt, path_keys, hashes, spread }
     }
 
     /// The egress port of a packet at a switch that goes by flow; `None` if it spreads packets and has a choice.
@@ -56,7 +61,7 @@ impl Forwarding {
         }
         let group = self.groups.get(usize::from(cell))?;
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        Some(hashed(group, key, !packet.is_data(), self.salt))
+        Some(group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)])
     }
 
     /// That of a switch that goes by flow: the same whenever it is asked for.
@@ -67,7 +72,8 @@ impl Forwarding {
             return cell & !DIRECT;
         }
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        hashed(&self.groups[usize::from(cell)], key, !packet.is_data(), self.salt)
+        let group = &self.groups[usize::from(cell)];
+        group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)]
     }
 
     /// That of a switch with these ports that spreads packets and has a choice. To be asked once, when the packet comes.
@@ -75,11 +81,4 @@ impl Forwarding {
         let cell = self.cells[packet.dst as usize];
         self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports)
     }
-}
-
-/// Per-flow ECMP by multiply-shift, as [`Routes::choose`] does it.
-#[inline]
-pub(crate) fn hashed(group: &[u16], key: u32, back: bool, salt: u32) -> u16 {
-    let hash = flow_hash(key, back, salt);
-    group[((u64::from(hash) * group.len() as u64) >> 32) as usize]
 }

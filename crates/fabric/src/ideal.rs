@@ -1,10 +1,11 @@
 //! The flow completion time of a flow that has the network to itself: exact store-and-forward arithmetic.
 use std::collections::BTreeMap;
 
-use backwater_topology::{Network, flow_hash};
+use backwater_topology::Network;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
+use crate::ecmp::way;
 use crate::switch::salt;
 use crate::world::World;
 
@@ -75,9 +76,9 @@ impl<'a> Ways<'a> {
 
 /// The stages of the way of the flow that has path key `key`, the source's link first.
 fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
-    let hash_of = |node| flow_hash(key, false, salt(world.seed, node));
+    let of = |node, ways| way(ways, key, false, salt(world.seed, node), &world.hashes);
     let mut way: Vec<Stage> = Vec::new();
-    for (node, port) in world.routes.path(network, flow.src, flow.dst, hash_of) {
+    for (node, port) in world.routes.path_by(network, flow.src, flow.dst, of) {
         let link = &network.ports(node)[usize::from(port)];
         if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
             let rate = last.rate.max(link.rate);

@@ -18,6 +18,7 @@ mod deadlock;
 mod delivered;
 mod dropping;
 mod due;
+mod ecmp;
 mod egress;
 mod endpoint;
 mod ends;
@@ -69,6 +70,7 @@ mod window;
 mod world;
 
 pub use backwater_engine::Kind;
+pub use ecmp::five_tuples;
 pub use log::Records;
 pub use put::frame::MOST_BUFFERED;
 pub use simulation::{Control, End, Simulation, Totals};

@@ -18,6 +18,9 @@ pub(crate) struct Segments {
     /// Segments without ACK: the flow's packets up to their end, and the instant from which the round trip counts. As
     /// long as the most segments ever under way; it grows no more after that.
     open: VecDeque<(u32, u64)>,
+    /// The flow's packets sent so far, and how many that were at the latest measurement.
+    sent: u32,
+    measured: u32,
 }
 
 /// When the packet after the one just sent may leave.
@@ -30,7 +33,7 @@ pub(crate) enum Next {
 
 impl Segments {
     pub(crate) const fn new(spec: SegmentSpec) -> Self {
-        Self { spec, packets: 0, bytes: 0, wire: 0, began: 0, open: VecDeque::new() }
+        Self { spec, packets: 0, bytes: 0, wire: 0, began: 0, open: VecDeque::new(), sent: 0, measured: 0 }
     }
 
     /// A packet of `bytes` starts to leave `now` and takes `wire` for it; the flow's packets up to and including it are
@@ -39,6 +42,7 @@ impl Segments {
         if self.packets == 0 {
             self.began = now;
         }
+        self.sent = sent;
         self.packets += 1;
         self.bytes += bytes;
         self.wire += wire;
@@ -46,7 +50,11 @@ impl Segments {
         let (began, total) = (self.began, self.bytes);
         if ends {
             // A paced segment takes long to leave by intent: its round trip is that of its last packet.
-            let counted = if self.spec.burst { self.began + self.wire } else { now + wire };
+            let counted = match (self.spec.once_per_round_trip, self.spec.burst) {
+                (true, _) => now,
+                (false, true) => self.began + self.wire,
+                (false, false) => now + wire,
+            };
             self.open.push_back((sent, counted));
             (self.packets, self.bytes, self.wire) = (0, 0, 0);
         }
@@ -63,8 +71,14 @@ impl Segments {
         while let Some(&(end, counted)) = self.open.front()
             && end <= packets
         {
-            completed = Some(Span::from_ps(now.saturating_sub(counted)));
             self.open.pop_front();
+            if self.spec.once_per_round_trip {
+                if end <= self.measured {
+                    continue;
+                }
+                self.measured = self.sent;
+            }
+            completed = Some(Span::from_ps(now.saturating_sub(counted)));
         }
         completed
     }
@@ -76,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_two_packets_is_paced_as_one_and_its_round_trip_leaves_out_its_own_time_on_the_wire() {
-        let mut segments = Segments::new(SegmentSpec { packets: 2, burst: true });
+        let mut segments = Segments::new(SegmentSpec { packets: 2, burst: true, once_per_round_trip: false });
         assert!(matches!(segments.on_sent(1, false, 1_000, 500, 100), Next::AtOnce));
         let next = segments.on_sent(2, false, 1_100, 500, 100);
         assert!(matches!(next, Next::Paced { since: 1_000, bytes: 1_000 }));
@@ -87,15 +101,31 @@ mod tests {
 
     #[test]
     fn a_paced_segment_s_round_trip_is_that_of_its_last_packet() {
-        let mut segments = Segments::new(SegmentSpec { packets: 2, burst: false });
+        let mut segments =
+            Segments::new(SegmentSpec { packets: 2, burst: false, once_per_round_trip: false });
         segments.on_sent(1, false, 0, 500, 100);
         segments.on_sent(2, false, 5_000, 500, 100);
         assert_eq!(segments.on_ack(2, 13_100), Some(Span::from_ps(8_000)));
     }
 
     #[test]
+    fn once_per_round_trip_the_next_measurement_is_of_a_packet_that_was_not_yet_sent_at_the_one_before() {
+        let spec = SegmentSpec { packets: 1, burst: false, once_per_round_trip: true };
+        let mut segments = Segments::new(spec);
+        for (number, at) in (1..).zip([0, 100, 200]) {
+            segments.on_sent(number, false, at, 500, 100);
+        }
+        assert_eq!(segments.on_ack(1, 1_000), Some(Span::from_ps(1_000)));
+        segments.on_sent(4, false, 1_000, 500, 100);
+        assert_eq!(segments.on_ack(2, 1_100), None);
+        assert_eq!(segments.on_ack(3, 1_200), None);
+        assert_eq!(segments.on_ack(4, 2_300), Some(Span::from_ps(1_300)));
+    }
+
+    #[test]
     fn the_shorter_last_segment_of_a_flow_is_measured_too() {
-        let mut segments = Segments::new(SegmentSpec { packets: 16, burst: true });
+        let mut segments =
+            Segments::new(SegmentSpec { packets: 16, burst: true, once_per_round_trip: false });
         segments.on_sent(1, true, 0, 100, 20);
         assert_eq!(segments.on_ack(1, 1_020), Some(Span::from_ps(1_000)));
     }

@@ -1,4 +1,6 @@
 //! Everything a run needs to know, already resolved and checked: what `scenario` builds and [`crate::Simulation`] runs.
+use std::sync::Arc;
+
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold, Unit};
@@ -115,6 +117,16 @@ pub struct PairSpec {
     /// Segments whose round-trip times are measured, if the reaction point wants that. Their ACKs must match:
     /// [`AckSpec::every`] is their number of packets.
     pub segment: Option<SegmentSpec>,
+    /// What windows count of a packet: its payload, as TCP and the HPCC simulator do, or all that is on the wire.
+    pub payload_windows: bool,
+}
+
+impl PairSpec {
+    /// What windows count a full packet as.
+    pub(crate) const fn counted(&self, packet: &PacketSpec) -> u64 {
+        let payload = packet.payload.get();
+        if self.payload_windows { payload } else { payload + packet.header.get() }
+    }
 }
 
 /// What a reaction point that measures round-trip times counts as one transmission (TIMELY).
@@ -124,6 +136,9 @@ pub struct SegmentSpec {
     pub packets: u32,
     /// Whether a segment leaves back to back and only segments are spaced; else every packet is.
     pub burst: bool,
+    /// Whether only one round trip at a time is measured, as in the HPCC simulator: that of the first segment to be
+    /// completed that was not yet sent at the measurement before, with its own time on the wire.
+    pub once_per_round_trip: bool,
 }
 
 /// Acknowledgements: one per `every` data packets and one for the last packet of a flow.
@@ -239,6 +254,9 @@ pub struct SwitchSpec {
     pub overflow: Overflow,
     /// Which of equally short ways is taken.
     pub balancing: Balancing,
+    /// By the number of a flow what all switches take for its hash: for its data, and for what goes back. If empty, each switch
+    /// hashes the number with a salt of its own. See [`crate::five_tuples`].
+    pub hashes: Arc<[[u32; 2]]>,
     /// Scheduling.
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in the ns-3 RoCE simulators).

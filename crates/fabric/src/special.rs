@@ -32,8 +32,7 @@ impl Special {
         let supply = Supply::new(flow, full, world.seed);
         let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
         let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
-        let window =
-            (reacts && pair.reaction.has_window()).then(|| Window::new(index, &pair.reaction, world));
+        let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
         let is_special = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
         is_special.then(|| Box::new(Self { segments, supply, outgoing, window }))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backwater_engine::mix;
 
-use crate::forwarding::hashed;
+use crate::ecmp::way;
 use crate::packet::{Kind, Packet};
 use crate::ports::Ports;
 use crate::spec::Balancing;
@@ -20,13 +20,20 @@ pub(crate) struct Spread {
     groups: Vec<Vec<u16>>,
     salt: u32,
     path_keys: Arc<[u32]>,
+    hashes: Arc<[[u32; 2]]>,
     /// By flow: when its latest packet came, and where it went.
     flowlets: BTreeMap<u32, (u64, u16)>,
 }
 
 impl Spread {
-    pub(crate) fn new(balancing: Balancing, groups: Vec<Vec<u16>>, salt: u32, path_keys: Arc<[u32]>) -> Self {
-        Self { balancing, groups, salt, path_keys, flowlets: BTreeMap::new() }
+    pub(crate) fn new(
+        balancing: Balancing,
+        groups: Vec<Vec<u16>>,
+        salt: u32,
+        path_keys: Arc<[u32]>,
+        hashes: Arc<[[u32; 2]]>,
+    ) -> Self {
+        Self { balancing, groups, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
 
     /// The port of group `cell` that a packet takes.
@@ -34,7 +41,7 @@ impl Spread {
         let group = &self.groups[usize::from(cell)];
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
         if packet.kind != Kind::Data {
-            return hashed(group, key, !packet.is_data(), self.salt);
+            return group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)];
         }
         let entity = u64::from(packet.flow) << 32 | u64::from(packet.number());
         let draw = mix(u64::from(self.salt), SPREAD, entity) >> 32;

@@ -193,6 +193,7 @@ impl Switch {
                 spec.switch.balancing,
                 salt(world.seed, node),
                 world.path_keys.clone(),
+                world.hashes.clone(),
             ),
             random: (0..count as u64)
                 .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))

@@ -38,15 +38,15 @@ impl Telemetry {
             return None;
         }
         let payload = spec.packet.payload.get() as u16;
-        // What windows count a packet as, whatever their configuration takes for its size.
-        let packet = (spec.packet.payload + spec.packet.header).get();
         let kind = |flow: &Flow| spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
         let mut total = 0;
         let place = |flow: &Flow| {
-            let count = match spec.pairs[usize::from(kind(flow))].reaction {
+            let pair = &spec.pairs[usize::from(kind(flow))];
+            let count = match pair.reaction {
                 // A packet may leave while less than a window is under way.
                 ReactionConfig::Hpcc(config) => {
-                    let most = config.initial.max(u64::from(config.mss)) / packet + 2;
+                    // What windows count a packet as, whatever their configuration takes for its size.
+                    let most = config.initial.max(u64::from(config.mss)) / pair.counted(&spec.packet) + 2;
                     packets(flow, payload).min(most.min(u64::from(u32::MAX)) as u32)
                 }
                 _ => 0,

@@ -1,15 +1,13 @@
 //! What a flow with a window has under way, and what each ACK tells its reaction point.
 use std::collections::VecDeque;
 
-use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS, ReactionConfig};
-use backwater_topology::flow_hash;
+use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
 use crate::packet::Packet;
 use crate::spacing::Spacing;
-use crate::spec::Spec;
-use crate::switch::salt;
+use crate::spec::{PairSpec, Spec};
 use crate::world::World;
 
 /// An instant that has been used up.
@@ -18,7 +16,7 @@ const DONE: u64 = u64::MAX;
 /// The packets under way of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// Bytes of a full packet on the wire, which is what windows count each packet as.
+    /// Bytes of a full packet on the wire, or of its payload: what windows count each packet as.
     packet: u64,
     hops: u32,
     /// It is full, and its queue pair is not among those that are due.
@@ -49,9 +47,10 @@ impl Told {
 }
 
 impl Window {
-    pub(crate) fn new(flow: u32, reaction: &ReactionConfig, world: &World) -> Self {
+    pub(crate) fn new(flow: u32, pair: &PairSpec, world: &World) -> Self {
+        let header = if pair.payload_windows { 0 } else { u64::from(world.header) };
         Self {
-            packet: u64::from(world.payload) + u64::from(world.header),
+            packet: u64::from(world.payload) + header,
             hops: u32::from(world.hops[flow as usize]),
             closed: false,
             sent: 0,
@@ -61,7 +60,7 @@ impl Window {
             wire: 0,
             made: 0,
             last: 0,
-            told: reaction.wants_telemetry().then(|| Box::new(Told::NOTHING)),
+            told: pair.reaction.wants_telemetry().then(|| Box::new(Told::NOTHING)),
         }
     }
 
@@ -139,10 +138,7 @@ pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
     if !spec.pairs.iter().any(|pair| pair.reaction.has_window()) {
         return Vec::new();
     }
-    let path = |key, flow: &Flow| {
-        let hash = |node| flow_hash(key, false, salt(spec.seed, node));
-        spec.routes.path(&spec.network, flow.src, flow.dst, hash).len()
-    };
     let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
-    (0..).zip(flows).map(|(index, flow)| path(key(index), flow).saturating_sub(1).min(255) as u8).collect()
+    let path = |(index, flow)| crate::ecmp::links(spec, key(index), flow).len();
+    (0..).zip(flows).map(|it| path(it).saturating_sub(1).min(255) as u8).collect()
 }

@@ -137,6 +137,8 @@ pub(crate) struct World {
     firsts: Arc<[u32]>,
     /// The number that each flow's path is chosen by; empty: its own.
     pub(crate) path_keys: Arc<[u32]>,
+    /// [`crate::SwitchSpec::hashes`], by path key.
+    pub(crate) hashes: Arc<[[u32; 2]]>,
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     pub(crate) states: bool,
@@ -179,8 +181,7 @@ pub(crate) struct World {
 impl World {
     /// What `spec` says, but for its flows and functions, which are `flows` and `user`.
     pub(crate) fn new(spec: &Spec, flows: Vec<Flow>, user: UserSpec) -> Self {
-        let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
-        let used = flows.iter().map(|flow| flow.priority).chain(acks).fold(0u8, |set, p| set | 1 << p);
+        let used = used_priorities(spec, &flows);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
         let change = lanes::changing(spec, used);
         let classes = Classes::new(spec.switch.control_priority, used | isolated | change << 1);
@@ -199,8 +200,8 @@ impl World {
         let firsts = firsts(&flows);
         // A batch forwards by flow: choices that go by queues must be made in the order of events.
         let batching = spec.batching && spec.switch.balancing == Balancing::Ecmp;
-        let watched: &[Flow] = if spec.probe.blame.is_some() { &flows } else { &[] };
-        let last_packet = watched.iter().map(|flow| packets(flow, payload) - 1).collect();
+        let watched = flows.iter().filter(|_| spec.probe.blame.is_some());
+        let last_packet = watched.map(|flow| packets(flow, payload) - 1).collect();
         Self {
             hops: window::hops(spec, &flows),
             telemetry: Telemetry::new(spec, &flows),
@@ -256,6 +257,7 @@ impl World {
             detectors: crate::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&firsts, &spec.numbers),
             firsts,
+            hashes: spec.switch.hashes.clone(),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
             flows,
             programs: spec.programs.clone(),
@@ -394,6 +396,12 @@ fn path_keys(firsts: &Arc<[u32]>, numbers: &[u32]) -> Arc<[u32]> {
         (true, false) => numbers.into(),
         (false, false) => firsts.iter().map(|first| numbers[*first as usize]).collect(),
     }
+}
+
+/// Bit per priority of flows and of their ACKs.
+fn used_priorities(spec: &Spec, flows: &[Flow]) -> u8 {
+    let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
+    flows.iter().map(|flow| flow.priority).chain(acks).fold(0, |set, priority| set | 1 << priority)
 }
 
 pub(crate) fn packets(flow: &Flow, payload: u16) -> u32 {

@@ -135,11 +135,24 @@ impl Routes {
         dst_host: u32,
         hash_of: impl Fn(u32) -> u32,
     ) -> Vec<(u32, u16)> {
+        let index_of = |node, ways| ((u64::from(hash_of(node)) * ways as u64) >> 32) as usize;
+        self.path_by(net, src_host, dst_host, index_of)
+    }
+
+    /// The same if the flow takes way number `index_of(switch, ways)` there.
+    pub fn path_by(
+        &self,
+        net: &Network,
+        src_host: u32,
+        dst_host: u32,
+        index_of: impl Fn(u32, usize) -> usize,
+    ) -> Vec<(u32, u16)> {
         let destination = net.hosts()[dst_host as usize];
         let mut node = net.hosts()[src_host as usize];
         let mut path = Vec::new();
         while node != destination {
-            let port = self.choose(node, dst_host, hash_of(node));
+            let group = self.next_ports(node, dst_host);
+            let port = group[index_of(node, group.len())];
             path.push((node, port));
             node = net.ports(node)[usize::from(port)].peer;
         }

@@ -188,9 +188,27 @@ def _cc(config: Config, flows: str) -> tuple[list[str], list[str]]:
         if clamp is not None:
             lines.append(f"clamp-target = {'true' if clamp else 'false'}")
     if kind == "timely":
-        made, notes = hpcc_windows.acks(kind, flows)
-        return [*made, *lines, ""], notes
+        return _timely(config, lines, flows)
     return [*lines, ""], []
+
+
+#: Bytes of a packet's headers and of its time stamp, which TIMELY's packets carry.
+_TIMELY_HEADER = 48 + 8
+
+
+def _timely(config: Config, lines: list[str], flows: str) -> tuple[list[str], list[str]]:
+    """`CC_MODE` 7: what that simulator's keys say; the rest is in profile hpcc-ns3 (attributes of its `rdma-hw.cc`)."""
+    made, notes = hpcc_windows.acks("timely", flows)
+    made += ["[packet]", f'header = "{_TIMELY_HEADER}B"', "", *lines]
+    floor, add, hyper = config.mbps("MIN_RATE"), config.mbps("RATE_AI"), config.mbps("RATE_HAI")
+    made.append(f"min-rate = {_rate(100.0 if floor is None else floor)}")
+    if add:
+        made += ["", "[cc.timely]", f"add = {_rate(add)}"]
+        factor = max(1, round((hyper or 5 * add) / add))
+        made.append(f"hai-factor = {factor}")
+        if hyper is not None and factor * add != hyper:
+            notes.append(f"RATE_HAI {hyper:g} Mbps is no whole multiple of RATE_AI: here it is {factor * add:g} Mbps")
+    return [*made, ""], notes
 
 
 def _switch(config: Config) -> list[str]:

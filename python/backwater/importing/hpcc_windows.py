@@ -80,7 +80,6 @@ def lines(kind: str, config: Config, topology: Path, flows: str) -> tuple[list[s
         notes.append(
             "senders under DCTCP are clocked by their ACKs here; there they also have a pace, the window over T"
         )
-    notes.append("windows count bytes on the wire here; there they count payload")
     return [*made, ""], notes
 
 

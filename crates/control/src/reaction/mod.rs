@@ -37,7 +37,7 @@ pub use pacer::Pacer;
 pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule, Transition, interval};
 pub use policy::{AckFacts, Load, Policy, PolicyConfig, State};
 pub use swift::{Swift, SwiftConfig};
-pub use timely::{Timely, TimelyConfig, TimelyOnUe};
+pub use timely::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
 
 /// What a flow does when a CNP tells it that its packets crossed undetermined ports only (UE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -34,6 +34,10 @@
 //!
 //! Known deviations: none from the snippet but the floor, Thigh, δ and minRTT being parameters. The TIMELY paper
 //! has no f, no floor, and counts completions with a negative gradient where the snippet counts negative d.
+//!
+//! The HPCC simulator's TIMELY ([`TimelyForm::RoundTrip`]) has one completion per round trip, that of a packet, and differs
+//! from the above: the first one only leaves its RTT; f is 1; there is no floor; a negative factor counts as 0; HAI begins
+//! after `hai_after` increases in a row. Its w is 0.875 and its minRTT 20 µs.
 use backwater_units::{Rate, Span, Time};
 
 use super::Pacer;
@@ -48,9 +52,20 @@ pub enum TimelyOnUe {
     Ignore,
 }
 
+/// Which TIMELY it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimelyForm {
+    /// Its author's snippet: an update for each segment.
+    Completion,
+    /// The HPCC simulator's: an update for each round trip.
+    RoundTrip,
+}
+
 /// Parameters of [`Timely`]; see the table above for sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimelyConfig {
+    /// Which TIMELY it is.
+    pub form: TimelyForm,
     /// w: weight of one RTT difference in their average.
     pub ewma: f64,
     /// β: factor of both decreases.
@@ -61,7 +76,7 @@ pub struct TimelyConfig {
     pub t_high: Span,
     /// δ: additive increase per minRTT.
     pub add: Rate,
-    /// RTT differences below zero in a row after which the increase is hyperactive.
+    /// RTT differences below zero in a row (per round trip: increases in a row) after which the increase is hyperactive.
     pub hai_after: u32,
     /// N: how many δ a hyperactive increase is.
     pub hai_factor: u32,
@@ -80,6 +95,7 @@ impl TimelyConfig {
     /// a network whose shortest round trip takes `min_rtt`.
     pub const fn authors(line: Rate, min_rtt: Span) -> Self {
         Self {
+            form: TimelyForm::Completion,
             ewma: 0.02,
             beta: 0.8,
             t_low: Span::from_us(50),
@@ -158,7 +174,7 @@ pub struct Timely {
     last: Time,
     /// Average of the RTT differences in ps.
     average: f64,
-    /// Differences below zero in a row.
+    /// Differences below zero in a row; per round trip: increases in a row.
     falling: u32,
 }
 
@@ -195,6 +211,9 @@ impl Timely {
     /// A segment was acknowledged after `rtt`, its own serialisation taken off; its ACK echoes `echo`. True if the
     /// rate changed.
     pub fn on_completion(&mut self, config: &TimelyConfig, now: Time, rtt: Span, echo: CodePoint) -> bool {
+        if config.form == TimelyForm::RoundTrip {
+            return self.on_round_trip(config, now, rtt, echo);
+        }
         let elapsed = self.observe(config, now, rtt);
         let gradient = self.gradient(config);
         let rate = self.rate().as_bps() as f64;
@@ -215,6 +234,32 @@ impl Timely {
         };
         let wanted = Rate::from_bps(wanted.max(config.floor * rate) as u64);
         self.pacer.set(wanted.max(config.min_rate).min(self.line))
+    }
+
+    /// The same in the form of the HPCC simulator.
+    fn on_round_trip(&mut self, config: &TimelyConfig, now: Time, rtt: Span, echo: CodePoint) -> bool {
+        let (is_first, increases) = (self.last == Time::MAX, self.falling);
+        self.observe(config, now, rtt);
+        self.falling = increases;
+        if is_first {
+            return false;
+        }
+        let (gradient, rate) = (self.gradient(config), self.rate().as_bps() as f64);
+        if rtt < config.t_low || (rtt <= config.t_high && gradient <= 0.0) {
+            let steps = if increases < config.hai_after { 1.0 } else { f64::from(config.hai_factor) };
+            self.falling = increases.saturating_add(1);
+            let wanted = Rate::from_bps((rate + steps * config.add.as_bps() as f64) as u64);
+            return self.pacer.set(wanted.min(self.line));
+        }
+        self.falling = 0;
+        let factor = if rtt > config.t_high {
+            1.0 - config.beta * (1.0 - config.t_high.as_ps() as f64 / rtt.as_ps() as f64)
+        } else if config.on_ue == TimelyOnUe::Hold && echo == CodePoint::Undetermined {
+            return false;
+        } else {
+            (1.0 - config.beta * gradient).max(0.0)
+        };
+        self.pacer.set(Rate::from_bps((rate * factor) as u64).max(config.min_rate).min(self.line))
     }
 
     /// Takes an RTT into the registers. Returns f, the time since the last one in units of minRTT, at most 1.

@@ -97,11 +97,25 @@ pub enum Pacing {
     Packet,
 }
 
-/// TIMELY in the form of its authors' published snippet. Flows start at line rate; every segment is acknowledged.
+/// Which TIMELY it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimelyVariant {
+    /// An update for each segment (the snippet of TIMELY's authors).
+    Completion,
+    /// An update for each round trip (HPCC simulator): every packet is a segment of its own and is spaced, and one of those of a
+    /// round trip is measured. No `floor`; `hai-after` counts increases.
+    RoundTrip,
+}
+
+/// TIMELY in the form of its authors' published snippet, or in that of the HPCC simulator. Flows start at line rate; every segment is
+/// acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Timely {
-    /// Weight of a new difference of two round-trip times in their average. 0.02 (snippet); ns3-rdma: 0.875.
+    /// Which implementation. All profiles: completion (snippet); hpcc-ns3: round-trip.
+    pub variant: TimelyVariant,
+    /// Weight of a new difference of two round-trip times in their average. 0.02 (snippet); hpcc-ns3: 0.875 (`TimelyAlpha`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub ewma: f64,
     /// Multiplicative decrease. 0.8 (TIMELY paper, snippet); with TCD 1.6 (TCD paper §5.2.3).
@@ -113,7 +127,8 @@ pub struct Timely {
     /// Above this round-trip time the rate always falls. 500 µs (TIMELY paper; snippet: 1 ms).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub t_high: Quantity<Span>,
-    /// Additive increase per minimum round-trip time. 40 Mbps: the snippet's 10 Mbps at 10 Gbps, scaled to 40 Gbps.
+    /// Additive increase per minimum round-trip time. 40 Mbps: the snippet's 10 Mbps at 10 Gbps, scaled to 40 Gbps; hpcc-ns3: 100 Mbps
+    /// (`run.py` at 100 Gbps).
     #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
     pub add: Quantity<Rate>,
     /// Falling round-trip times in a row before the increase is hyperactive. 5 (TIMELY paper).
@@ -123,20 +138,30 @@ pub struct Timely {
     #[schemars(range(min = 1, max = 1_000_000))]
     pub hai_factor: u32,
     /// Round-trip time of an empty network, by which the gradient is normalised. auto: twice the longest propagation between
-    /// the ends of any of the flows, 32 µs in Figure 2 of the TCD paper and 48 µs in its fat tree; TIMELY paper: 20 µs.
+    /// the ends of any of the flows, 32 µs in Figure 2 of the TCD paper and 48 µs in its fat tree; hpcc-ns3: 20 µs (`TimelyMinRtt`, TIMELY paper).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub min_rtt: AutoOr<Span>,
-    /// No update lowers the rate below this share of it. 0.5 (snippet).
+    /// completion: no update lowers the rate below this share of it. 0.5 (snippet).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub floor: f64,
-    /// Payload of a segment, in whole packets; one round-trip time is measured for each. 16 KB (TIMELY paper: 16 to 64 KB;
+    /// completion: payload of a segment, in whole packets; one round-trip time is measured for each. 16 KB (TIMELY paper: 16 to 64 KB;
     /// ns3-rdma: 16 KB).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub segment: Quantity<Bytes>,
-    /// What is spaced. burst (TIMELY paper, ns3-rdma).
+    /// completion: what is spaced. burst (TIMELY paper, ns3-rdma).
     pub pacing: Pacing,
     /// What an ACK that carries UE does. hold (TCD paper §5.2.3); no ACK carries UE unless the detector is tcd.
     pub on_ue: TimelyOnUe,
+}
+
+/// What windows count of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowCounts {
+    /// All of it.
+    Wire,
+    /// Its payload.
+    Payload,
 }
 
 /// The reaction point: DCQCN, TIMELY, IB CC, DCTCP, Swift, HPCC, a function of the user's, or none. Flows start at line rate.
@@ -219,6 +244,9 @@ pub struct Cc {
     /// Size of a CNP on the wire. 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub cnp_size: Quantity<Bytes>,
+    /// dctcp, swift, hpcc: what windows count of a packet. hpcc-ns3: payload (that simulator, as TCP); the other profiles: wire (ours: the
+    /// papers do not say).
+    pub window_counts: WindowCounts,
     /// TIMELY's parameters.
     pub timely: Timely,
     /// IB CC's parameters.

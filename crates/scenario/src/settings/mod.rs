@@ -35,7 +35,9 @@ use serde::{Deserialize, Serialize};
 
 pub use arbitration::{VlArbitration, VlWeight};
 pub use auto::AutoOr;
-pub use cc::{Cc, CcKind, Feedback, Np, OnUe, Pacing, Timely, TimelyOnUe, Variant};
+pub use cc::{
+    Cc, CcKind, Feedback, Np, OnUe, Pacing, Timely, TimelyOnUe, TimelyVariant, Variant, WindowCounts,
+};
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
@@ -61,7 +63,7 @@ pub use put::{
 };
 pub use run::{Engine, Run};
 pub use scheme::Scheme;
-pub use switch::{Arbiter, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
+pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use windows::{Dctcp, Hpcc, Swift};

@@ -81,6 +81,18 @@ pub enum LoadBalancing {
     Adaptive,
 }
 
+/// How the hash of a flow is computed, by which ecmp chooses among equally short ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcmpHash {
+    /// Each switch mixes in a number of its own, so that switches choose independently of each other.
+    Salted,
+    /// As the TCD authors' release: addresses, ports, protocol and priority, the same at every switch, modulo the number of ways in the
+    /// order of their neighbours. In a fat tree one link from each aggregation switch to the core is used. Ports are those that the
+    /// release gives flows if its `SEED_NUMBER` is `run.seed` (6 there).
+    FiveTuple,
+}
+
 /// All switches alike: where packets wait, when they go on, and what holds them back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -126,6 +138,8 @@ pub struct Switch {
     /// Which of several equally short ways data takes; they are those of topology.routing = ecmp. ACKs and CNPs always go by their flow.
     /// All profiles: ecmp (all the papers' simulators).
     pub load_balancing: LoadBalancing,
+    /// load-balancing = ecmp: the hash of a flow. All profiles: salted; five-tuple is that of the authors' release.
+    pub ecmp_hash: EcmpHash,
     /// load-balancing = flowlet: the longest time between two packets of a flow that go the same way in any case. All profiles: 500 µs
     /// (CONGA §3.4).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]

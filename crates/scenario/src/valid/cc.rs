@@ -5,7 +5,7 @@ use backwater_control::ConfigError;
 use backwater_control::notify::{Mode, NotifyConfig};
 use backwater_control::reaction::{
     CctShape, DcqcnConfig, DcqcnHpccConfig, IbCcConfig, IbCcOnUe, OnUe, ReactionConfig, TimelyConfig,
-    TimelyOnUe,
+    TimelyForm, TimelyOnUe,
 };
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
@@ -158,6 +158,7 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         cnp_size: cc.cnp_size.0,
         ack: (every > 0).then_some(AckSpec { every, size: ack.size.0, priority: ack.priority.or(prompt) }),
         segment,
+        payload_windows: cc.window_counts == settings::WindowCounts::Payload,
     })
 }
 
@@ -168,8 +169,12 @@ fn measures(cc: &Cc) -> bool {
 
 /// Segments are whole packets, at least one.
 fn segment(cc: &Cc, settings: &Settings) -> SegmentSpec {
+    if cc.kind == CcKind::Timely && cc.timely.variant == settings::TimelyVariant::RoundTrip {
+        return SegmentSpec { packets: 1, burst: false, once_per_round_trip: true };
+    }
     let packets = cc.timely.segment.0.get() / settings.packet.payload.0.get();
     SegmentSpec {
+        once_per_round_trip: false,
         packets: u32::try_from(packets.max(1)).unwrap_or(u32::MAX),
         burst: cc.timely.pacing == Pacing::Burst,
     }
@@ -288,6 +293,10 @@ fn ib(ib: &Ib) -> IbCcConfig {
 fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
     let timely = &cc.timely;
     TimelyConfig {
+        form: match timely.variant {
+            settings::TimelyVariant::Completion => TimelyForm::Completion,
+            settings::TimelyVariant::RoundTrip => TimelyForm::RoundTrip,
+        },
         ewma: timely.ewma,
         beta: timely.beta,
         t_low: timely.t_low.0,

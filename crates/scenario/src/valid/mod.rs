@@ -29,6 +29,7 @@ mod windows;
 mod workload;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
@@ -221,6 +222,12 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         buffer: settings.switch.buffer.0,
         overflow,
         balancing,
+        hashes: match settings.switch.ecmp_hash {
+            settings::EcmpHash::Salted => Arc::default(),
+            settings::EcmpHash::FiveTuple => {
+                backwater_fabric::five_tuples(&network, settings.run.seed, &flows)
+            }
+        },
         arbiter,
         control_priority: settings.switch.control_priority,
         pfc,

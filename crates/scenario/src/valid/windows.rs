@@ -9,7 +9,9 @@ use super::Context;
 use super::cc::{Fabric, below, name};
 use crate::document::{Step, at};
 use crate::quantity::{Quantity, Unit};
-use crate::settings::{AutoOr, Cc, CcKind, DetectorKind, IsolationKind, Queueing, Settings, Traffic};
+use crate::settings::{
+    AutoOr, Cc, CcKind, DetectorKind, IsolationKind, Queueing, Settings, Traffic, WindowCounts,
+};
 
 mod caveats;
 
@@ -65,7 +67,10 @@ fn or_auto<T: Unit + Copy>(value: AutoOr<T>, auto: T) -> T {
 /// The parameters of a kind with a window.
 pub(super) fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> ReactionConfig {
     let unloaded = Unloaded::new(fabric, settings);
-    let mss = super::mtu(settings).get() as u32;
+    let mss = match cc.window_counts {
+        WindowCounts::Wire => super::mtu(settings).get() as u32,
+        WindowCounts::Payload => settings.packet.payload.0.get() as u32,
+    };
     let bdp = unloaded.bdp(mss);
     let limits = |window, max| {
         let max = or_auto(max, Bytes::new(4 * bdp)).get();

@@ -1,7 +1,9 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
 use super::{Context, Written, caveat, is, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::{Cc, CcKind, Control, DetectorKind, Feedback, Np, Traffic, Variant, Workload};
+use crate::settings::{
+    Cc, CcKind, Control, DetectorKind, Feedback, Np, TimelyVariant, Traffic, Variant, Workload,
+};
 
 /// What to say about the reaction points.
 pub(super) fn report(context: &Context<'_>) -> Vec<String> {
@@ -20,6 +22,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
             (Some(cc), true) => {
                 unread(&mut caveats, &table, cc, |_| true);
                 deaf(context, &mut caveats, &table, cc);
+                per_round_trip(&mut caveats, &table, cc);
                 users.push((cc, table.node));
             }
         }
@@ -48,6 +51,17 @@ fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Optio
     caveat(caveats, &table, &by_users, true, why);
     if users.iter().any(|(_, own)| own.is_none()) {
         deaf(context, caveats, &table, cc);
+        per_round_trip(caveats, &table, cc);
+    }
+}
+
+/// TIMELY has keys that its form of the HPCC simulator does not read.
+fn per_round_trip(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc) {
+    if cc.kind == CcKind::Timely && cc.timely.variant == TimelyVariant::RoundTrip {
+        let inner = table.node.and_then(|node| node.get("timely"));
+        let inner = Written { name: format!("{}.timely", table.name), node: inner };
+        let why = format!("{}.{}", inner.name, is("variant", cc.timely.variant));
+        caveat(caveats, &inner, &["floor", "segment", "pacing"], true, &why);
     }
 }
 
@@ -108,24 +122,25 @@ fn idle_by_kind(cc: &Cc) -> Vec<&'static str> {
         "np-fraction",
         "decrease-interval",
     ];
+    let no_window: &[&str] = &["window-counts"];
     let tables = ["timely", "ib", "dctcp", "swift", "hpcc"];
     let others = |own: &str| tables.into_iter().filter(|table| *table != own).collect::<Vec<_>>();
     let custom: &[&str] = &["function", "parameters", "feedback"];
     match cc.kind {
-        CcKind::None => [dcqcn, &["cnp-size", "min-rate"], &tables, custom].concat(),
-        CcKind::Timely => [dcqcn, &["cnp-size"], &others("timely"), custom].concat(),
-        CcKind::IbCc => [dcqcn, &["min-rate"], &others("ib"), custom].concat(),
-        CcKind::Dcqcn => [&others("dcqcn"), custom].concat(),
+        CcKind::None => [dcqcn, no_window, &["cnp-size", "min-rate"], &tables, custom].concat(),
+        CcKind::Timely => [dcqcn, no_window, &["cnp-size"], &others("timely"), custom].concat(),
+        CcKind::IbCc => [dcqcn, no_window, &["min-rate"], &others("ib"), custom].concat(),
+        CcKind::Dcqcn => [no_window, &others("dcqcn"), custom].concat(),
         CcKind::Dctcp => [dcqcn, &["cnp-size", "min-rate"], &others("dctcp"), custom].concat(),
         CcKind::Swift => [dcqcn, &["cnp-size", "min-rate"], &others("swift"), custom].concat(),
         CcKind::Hpcc => [dcqcn, &["cnp-size", "min-rate"], &others("hpcc"), custom].concat(),
         CcKind::Custom if cc.feedback == Some(Feedback::Rtt) => {
-            [dcqcn, &["cnp-size", "min-rate"], &others("timely")].concat()
+            [dcqcn, no_window, &["cnp-size", "min-rate"], &others("timely")].concat()
         }
         CcKind::Custom => {
             let notified = ["cnp-interval", "np", "np-fraction"];
             let rest = dcqcn.iter().copied().filter(|key| !notified.contains(key));
-            rest.chain(tables).chain(["min-rate"]).collect()
+            rest.chain(tables).chain(["min-rate", "window-counts"]).collect()
         }
     }
 }

@@ -1,0 +1,159 @@
+//! The hash by which switches choose among equally short ways: [`way`], for the packet path, windows and ideal times alike.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use backwater_topology::{Network, flow_hash};
+use backwater_traffic::Flow;
+
+use crate::spec::Spec;
+use crate::switch::salt;
+
+/// Which of so many ways the packets with this path key take at a switch with this salt.
+#[inline]
+pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 2]]) -> usize {
+    match hashes.get(key as usize) {
+        None => ((u64::from(flow_hash(key, back, salt)) * ways as u64) >> 32) as usize,
+        Some(hash) => hash[usize::from(back)] as usize % ways,
+    }
+}
+
+/// The links of a flow's way: those of its data.
+pub(crate) fn links(spec: &Spec, key: u32, flow: &Flow) -> Vec<(u32, u16)> {
+    let of = |node, ways| way(ways, key, false, salt(spec.seed, node), &spec.switch.hashes);
+    spec.routes.path_by(&spec.network, flow.src, flow.dst, of)
+}
+
+/// Addresses are 10.x.y.1 by the host's number: those of its link, as hosts' links are the first in the authors' files.
+const fn address(host: u32) -> u32 {
+    10 << 24 | (host / 254 + 1) << 16 | (host % 254 + 1) << 8 | 1
+}
+
+/// Protocol of their data (UDP), and of their CNPs, which have no ports.
+const UDP: u32 = 17;
+const CNP: u32 = 255;
+/// The port before the first one that a host gives to a flow of its own.
+const BEFORE_FIRST: u32 = 49_152;
+/// Destination ports are below this, each used once.
+const PORTS: u32 = 40_000;
+
+/// For [`crate::SwitchSpec::hashes`], those of the TCD authors' release: src·59 ⊕ dst ⊕ protocol ⊕ source port · 2^16 ⊕ destination port ⊕
+/// priority, the same at every switch. Addresses are 10.x.y.1 by the host's number, source ports 49153 and so on in the order of the
+/// starts of a host's flows, destination ports those that the release draws if its `SEED_NUMBER` is `seed`. What goes back has no
+/// ports.
+#[must_use]
+pub fn five_tuples(network: &Network, seed: u64, flows: &[Flow]) -> Arc<[[u32; 2]]> {
+    let mut sources = vec![BEFORE_FIRST; network.hosts().len()];
+    let mut source_port = vec![0; flows.len()];
+    let mut by_start: Vec<usize> = (0..flows.len()).collect();
+    by_start.sort_by_key(|&flow| flows[flow].start);
+    for flow in by_start {
+        let latest = &mut sources[flows[flow].src as usize];
+        *latest += 1;
+        source_port[flow] = *latest;
+    }
+    let destination_port = destination_ports(network, seed, flows.len());
+    let tuple = |((flow, source), destination): ((&Flow, u32), u32)| {
+        let (src, dst) = (address(flow.src), address(flow.dst));
+        let data = src.wrapping_mul(59) ^ dst ^ UDP ^ source << 16 ^ destination ^ u32::from(flow.priority);
+        [data, dst.wrapping_mul(59) ^ src ^ CNP]
+    };
+    flows.iter().zip(source_port).zip(destination_port).map(tuple).collect()
+}
+
+/// The destination ports that the authors' release draws for flows in the order of its file: each attempt takes one of ns-3's random
+/// streams, each flow one more. Of those before, ns-3's protocols take six per node, switches one each, and its links two.
+fn destination_ports(network: &Network, seed: u64, flows: usize) -> Vec<u32> {
+    let (nodes, hosts) = (network.nodes().len() as u64, network.hosts().len() as u64);
+    let mut streams = Streams::new(seed, 6 * nodes + (nodes - hosts) + 2);
+    let mut used = BTreeSet::new();
+    let mut port = || {
+        // The release would look for a free one for ever.
+        if used.len() == PORTS as usize {
+            used.clear();
+        }
+        loop {
+            let port = (streams.next() * f64::from(PORTS)) as u32;
+            if used.insert(port) {
+                streams.next();
+                return port;
+            }
+        }
+    };
+    (0..flows).map(|_| port()).collect()
+}
+
+type Matrix = [[u64; 3]; 3];
+
+/// The first numbers of successive streams of `MRG32k3a` (L'Ecuyer, Simard, Chen and Kelton: An object-oriented random-number package
+/// with many long streams and substreams, Operations Research 50(6), 2002): streams begin 2^127 apart, and ns-3's run 1 is the second
+/// substream of each, 2^76 further.
+struct Streams {
+    state: [[u64; 3]; 2],
+    jump: [Matrix; 2],
+}
+
+const MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
+const STEPS: [Matrix; 2] = [
+    [[0, 1, 0], [0, 0, 1], [MODULI[0] - 810_728, 1_403_580, 0]],
+    [[0, 1, 0], [0, 0, 1], [MODULI[1] - 1_370_589, 0, 527_612]],
+];
+
+impl Streams {
+    fn new(seed: u64, first: u64) -> Self {
+        let mut state = [[0; 3]; 2];
+        let mut jump = STEPS;
+        for (half, modulus) in MODULI.into_iter().enumerate() {
+            // A seed of all zeros would stay there.
+            let begin = [(seed % MODULI[1]).max(1); 3];
+            jump[half] = power(&STEPS[half], 1 << 127, modulus);
+            let to_first = power(&jump[half], u128::from(first), modulus);
+            let substream = power(&STEPS[half], 1 << 76, modulus);
+            state[half] = times(&to_first, &times(&substream, &begin, modulus), modulus);
+        }
+        Self { state, jump }
+    }
+
+    /// The first number of the next stream, in (0, 1).
+    fn next(&mut self) -> f64 {
+        let [one, other] = [0, 1].map(|half| times(&STEPS[half], &self.state[half], MODULI[half])[2]);
+        for ((state, jump), modulus) in self.state.iter_mut().zip(&self.jump).zip(MODULI) {
+            *state = times(jump, state, modulus);
+        }
+        let difference = if one > other { one - other } else { one + MODULI[0] - other };
+        difference as f64 / (MODULI[0] + 1) as f64
+    }
+}
+
+fn times(matrix: &Matrix, vector: &[u64; 3], modulus: u64) -> [u64; 3] {
+    matrix.map(|row| row.iter().zip(vector).fold(0, |sum, (a, b)| (sum + a * b % modulus) % modulus))
+}
+
+fn power(matrix: &Matrix, mut exponent: u128, modulus: u64) -> Matrix {
+    let product = |a: &Matrix, b: &Matrix| {
+        let column = |j: usize| times(a, &[b[0][j], b[1][j], b[2][j]], modulus);
+        let columns = [column(0), column(1), column(2)];
+        [0, 1, 2].map(|i| [columns[0][i], columns[1][i], columns[2][i]])
+    };
+    let (mut result, mut square) = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], *matrix);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = product(&result, &square);
+        }
+        square = product(&square, &square);
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_of_streams_are_those_of_the_authors_ns_3() {
+        // With seed 6: the first eight streams, by exact integer arithmetic in another language.
+        let mut streams = Streams::new(6, 0);
+        let drawn = [0; 8].map(|_: i32| (streams.next() * 40_000.0) as u32);
+        assert_eq!(drawn, [35967, 436, 26534, 36469, 38575, 36148, 10766, 13676]);
+    }
+}

@@ -286,6 +286,10 @@ def _spread(made: Draw, rng: Random) -> None:
     _switch(made)["load-balancing"] = rng.choice(["spray", "flowlet", "adaptive"])
 
 
+def _five_tuple(made: Draw, _: Random) -> None:
+    _switch(made)["ecmp-hash"] = "five-tuple"
+
+
 def _window(made: Draw, rng: Random) -> None:
     # HPCC compares two packets link by link; ranks have queue pairs for many messages, not a window for each.
     kinds = ["dctcp", "swift"] if "load-balancing" in _switch(made) else ["dctcp", "swift", "hpcc"]
@@ -361,6 +365,7 @@ _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], None]]] = {
     "throttle": (0.5, "credits hpc", _throttle),
     "spread": (0.2, "pfc", _spread),
     "window": (0.2, "pfc", _window),
+    "five-tuple": (0.2, _ANY, _five_tuple),
     "delays": (0.15, "pfc", _delays),
     "own-function": (0.15, "pfc", _own_function),
     "cut-through": (0.15, "credits", _cut_through),

@@ -12,7 +12,7 @@ use crate::switch::salt;
 #[inline]
 pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 2]]) -> usize {
     match hashes.get(key as usize) {
-        None => ((u64::from(flow_hash(key, back, salt)) * ways as u64) >> 32) as usize,
+        None => salted(ways, key, back, salt),
         Some(hash) => hash[usize::from(back)] as usize % ways,
     }
 }
@@ -21,6 +21,12 @@ pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 
 pub(crate) fn links(spec: &Spec, key: u32, flow: &Flow) -> Vec<(u32, u16)> {
     let of = |node, ways| way(ways, key, false, salt(spec.seed, node), &spec.switch.hashes);
     spec.routes.path_by(&spec.network, flow.src, flow.dst, of)
+}
+
+/// That of flows hashed by their number, by multiply-shift.
+#[inline]
+pub(crate) fn salted(ways: usize, key: u32, back: bool, salt: u32) -> usize {
+    ((u64::from(flow_hash(key, back, salt)) * ways as u64) >> 32) as usize
 }
 
 /// Addresses are 10.x.y.1 by the host's number: those of its link, as hosts' links are the first in the authors' files.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use backwater_topology::Routes;
 
-use crate::ecmp::way;
+use crate::ecmp::salted;
 use crate::packet::Packet;
 use crate::ports::Ports;
 use crate::spec::Balancing;
@@ -16,12 +16,11 @@ const DIRECT: u16 = 1 << 15;
 #[derive(Debug)]
 pub(crate) struct Forwarding {
     cells: Vec<u16>,
-    /// Empty if the switch does not go by flow: then they are in `spread`. The check of the index tells the two apart.
+    /// Empty if the switch does not go by a flow's number: then they are in `spread`. The check of the index tells the two apart.
     groups: Vec<Vec<u16>>,
     salt: u32,
     /// [`crate::world::World::path_keys`].
     path_keys: Arc<[u32]>,
-    hashes: Arc<[[u32; 2]]>,
     spread: Option<Box<Spread>>,
 }
 
@@ -45,14 +44,14 @@ impl Forwarding {
                 }) as u16,
             })
             .collect();
-        let spread = (balancing != Balancing::Ecmp).then(|| {
+        let spread = (balancing != Balancing::Ecmp || !hashes.is_empty()).then(|| {
             let groups = std::mem::take(&mut groups);
-            Box::new(Spread::new(balancing, groups, salt, path_keys.clone(), hashes.clone()))
+            Box::new(Spread::new(balancing, groups, salt, path_keys.clone(), hashes))
         });
-        Self { cells, groups, salt, path_keys, hashes, spread }
+        Self { cells, groups, salt, path_keys, spread }
     }
 
-    /// The egress port of a packet at a switch that goes by flow; `None` if it spreads packets and has a choice.
+    /// The egress port of a packet at a switch that goes by a flow's number; `None` if it does not and has a choice.
     #[inline]
     pub(crate) fn port_if_by_flow(&self, packet: &Packet) -> Option<u16> {
         let cell = self.cells[packet.dst as usize];
@@ -61,10 +60,19 @@ impl Forwarding {
         }
         let group = self.groups.get(usize::from(cell))?;
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        Some(group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)])
+        Some(group[salted(group.len(), key, !packet.is_data(), self.salt)])
     }
 
-    /// That of a switch that goes by flow: the same whenever it is asked for.
+    /// That of a switch that goes by a flow's number or another hash of it: the same whenever it is asked for.
+    pub(crate) fn port_by_flow(&self, packet: &Packet) -> u16 {
+        let by_hash = || {
+            let spread = self.spread.as_ref().expect("a group, here or there");
+            spread.port_by_hash(self.cells[packet.dst as usize], packet)
+        };
+        self.port_if_by_flow(packet).unwrap_or_else(by_hash)
+    }
+
+    /// That of a switch that goes by a flow's number, as those that batch do.
     #[inline]
     pub(crate) fn port(&self, packet: &Packet) -> u16 {
         let cell = self.cells[packet.dst as usize];
@@ -73,10 +81,10 @@ impl Forwarding {
         }
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
         let group = &self.groups[usize::from(cell)];
-        group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)]
+        group[salted(group.len(), key, !packet.is_data(), self.salt)]
     }
 
-    /// That of a switch with these ports that spreads packets and has a choice. To be asked once, when the packet comes.
+    /// That of a switch with these ports for which [`Forwarding::port_if_by_flow`] has none. To be asked once, when the packet comes.
     pub(crate) fn spread(&mut self, packet: &Packet, ports: &Ports) -> u16 {
         let cell = self.cells[packet.dst as usize];
         self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports)

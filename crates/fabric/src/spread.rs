@@ -1,4 +1,4 @@
-//! How a switch spreads data over equally short ways, if not flow by flow: see [`Balancing`].
+//! How a switch spreads data over equally short ways, if not by the numbers of flows: see [`Balancing`], and [`crate::SwitchSpec::hashes`].
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,13 +36,23 @@ impl Spread {
         Self { balancing, groups, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
 
+    fn key(&self, packet: &Packet) -> u32 {
+        self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow)
+    }
+
+    /// The port of group `cell` that all packets of its flow take.
+    pub(crate) fn port_by_hash(&self, cell: u16, packet: &Packet) -> u16 {
+        let group = &self.groups[usize::from(cell)];
+        group[way(group.len(), self.key(packet), !packet.is_data(), self.salt, &self.hashes)]
+    }
+
     /// The port of group `cell` that a packet takes.
     pub(crate) fn port(&mut self, cell: u16, packet: &Packet, ports: &Ports) -> u16 {
-        let group = &self.groups[usize::from(cell)];
-        let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        if packet.kind != Kind::Data {
-            return group[way(group.len(), key, !packet.is_data(), self.salt, &self.hashes)];
+        if packet.kind != Kind::Data || self.balancing == Balancing::Ecmp {
+            return self.port_by_hash(cell, packet);
         }
+        let group = &self.groups[usize::from(cell)];
+        let key = self.key(packet);
         let entity = u64::from(packet.flow) << 32 | u64::from(packet.number());
         let draw = mix(u64::from(self.salt), SPREAD, entity) >> 32;
         let first = ((draw * group.len() as u64) >> 32) as usize;

@@ -280,7 +280,7 @@ impl Switch {
         if self.combined.is_some() {
             // What has crossed does not count at the ingress port any more: what holds it up are the packets still there.
             let waiting = self.waiting_at_ingress(self.ports.at(port, class));
-            return waiting.filter(|packet| self.forwarding.port(packet) == blocker).map(bytes).sum();
+            return waiting.filter(|packet| self.forwarding.port_by_flow(packet) == blocker).map(bytes).sum();
         }
         let own = self.waiting(self.ports.at(blocker, class)).filter(|packet| packet.port == port);
         let own = own.filter(|packet| world.lanes.is_none() || self.came_in(packet, world) == held);

@@ -198,10 +198,9 @@ impl World {
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
         let firsts = firsts(&flows);
-        // A batch forwards by flow: choices that go by queues must be made in the order of events.
-        let batching = spec.batching && spec.switch.balancing == Balancing::Ecmp;
-        let watched = flows.iter().filter(|_| spec.probe.blame.is_some());
-        let last_packet = watched.map(|flow| packets(flow, payload) - 1).collect();
+        // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
+        let switch = &spec.switch;
+        let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
         Self {
             hops: window::hops(spec, &flows),
             telemetry: Telemetry::new(spec, &flows),
@@ -259,6 +258,7 @@ impl World {
             firsts,
             hashes: spec.switch.hashes.clone(),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
+            last_packet: last_packets(spec, &flows),
             flows,
             programs: spec.programs.clone(),
             sender_slot,
@@ -276,7 +276,6 @@ impl World {
             isolation_events: spec.probe.isolation,
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
-            last_packet,
             batching_untapped: batching && spec.probe.frames.is_empty(),
             taps: Taps::new(),
             batching,
@@ -396,6 +395,13 @@ fn path_keys(firsts: &Arc<[u32]>, numbers: &[u32]) -> Arc<[u32]> {
         (true, false) => numbers.into(),
         (false, false) => firsts.iter().map(|first| numbers[*first as usize]).collect(),
     }
+}
+
+/// By flow the number of its last packet; empty if nobody is blamed.
+fn last_packets(spec: &Spec, flows: &[Flow]) -> Vec<u32> {
+    let payload = spec.packet.payload.get() as u16;
+    let watched = flows.iter().filter(|_| spec.probe.blame.is_some());
+    watched.map(|flow| packets(flow, payload) - 1).collect()
 }
 
 /// Bit per priority of flows and of their ACKs.

@@ -83,7 +83,7 @@ impl Switch {
         let next = if line.fifo.is_empty() {
             NOWHERE
         } else {
-            self.forwarding.port(self.ports.pool.first(line.fifo))
+            self.forwarding.port_by_flow(self.ports.pool.first(line.fifo))
         };
         let before = std::mem::replace(&mut line.out, next);
         if before != next {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
 _IRRELEVANT = ("threads", "engine", "seed")
 #: Where code lies that was installed, and not written for the scenario.
-_INSTALLED = {"site-packages", "dist-packages"}
+INSTALLED = {"site-packages", "dist-packages"}
 
 
 @cache
@@ -97,7 +97,7 @@ def _used(function: Any) -> list[Any]:
         is_module = isinstance(one, ModuleType)
         file = Path((one.__dict__.get("__file__") or "") if is_module else one.__code__.co_filename)
         if file.is_file():
-            if file != home and (room not in file.parents or _INSTALLED & set(file.parts)):
+            if file != home and (room not in file.parents or INSTALLED & set(file.parts)):
                 continue
             files[str(file)] = _hash(file)
         elif is_module:

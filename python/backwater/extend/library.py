@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import tempfile
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.extend import abi
 from backwater.extend.abi import Interface, State
 from backwater.extend.errors import UserCodeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class _Table(ctypes.Structure):
@@ -37,12 +37,39 @@ class InLibrary:
     owner: object
 
 
+#: Libraries by the hash of what they were when they were opened, and the files that have been opened.
+_opened_as: dict[str, ctypes.CDLL] = {}
+_names: set[Path] = set()
+_lock = threading.Lock()
+
+
+def _opened(file: Path) -> ctypes.CDLL:
+    """The library in a file as it is now: the system takes a name that it has opened before for what it was then.
+
+    So one that was made again is opened by another name.
+    """
+    content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    with _lock:
+        if digest not in _opened_as:
+            place = file.resolve()
+            if place in _names:
+                with tempfile.TemporaryDirectory() as folder:
+                    copy = Path(folder) / f"{file.stem}-{digest[:12]}{file.suffix}"
+                    copy.write_bytes(content)
+                    _opened_as[digest] = ctypes.CDLL(str(copy))
+            else:
+                _opened_as[digest] = ctypes.CDLL(str(file))
+                _names.add(place)
+        return _opened_as[digest]
+
+
 def load(file: Path, symbol: str, interface: Interface, where: str) -> InLibrary:
     """Look a table up; raises UserCodeError if there is none, or if it is of another version."""
     if not file.is_file():
         raise UserCodeError(f"{where}: there is no library {file}")
     try:
-        library = ctypes.CDLL(str(file))
+        library = _opened(file)
     except OSError as error:
         raise UserCodeError(f"{where}: {file} cannot be loaded: {error}") from None
     try:

@@ -10,11 +10,13 @@ import itertools
 import json
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
+from backwater import _core, content
 from backwater.extend import library
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled
@@ -24,15 +26,19 @@ from backwater.extend.plain import Plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
     from backwater.running import Job
+
+#: A file and what it is known by: another time or size is another text.
+_Version = tuple[str, int, int]
 
 #: How a scenario names a function that was passed as an object.
 LIVE = "python:"
 _live: dict[str, UserFunction] = {}
-_modules: dict[tuple[str, int, int], ModuleType] = {}
+_modules: dict[_Version, ModuleType] = {}
+#: The user's modules that were imported for functions, by their names, from what.
+_imported: dict[str, _Version] = {}
 _lock = threading.RLock()
 
 
@@ -204,33 +210,72 @@ def _reported(where: str) -> Iterator[None]:
         raise UserCodeError(f"{where}: importing it raised {type(error).__name__}: {error}") from error
 
 
+class _Source(SourceFileLoader):
+    """Compiles the text: what Python keeps compiled is taken for that of a text as long, edited in the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _from_file(file: Path, where: str) -> ModuleType:
     if not file.is_file():
         raise UserCodeError(f"{where}: there is no file {file.absolute()}")
-    status = file.stat()
-    key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
-    if key not in _modules:
-        name = f"backwater_user_{hashlib.sha256(key[0].encode()).hexdigest()[:12]}"
-        spec = importlib.util.spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise UserCodeError(f"{where}: {file} is no Python file")
-        module = importlib.util.module_from_spec(spec)
-        with _path(str(file.parent)):
+    with _path(file.parent):
+        key = _version(file)
+        if key not in _modules:
+            name = f"backwater_user_{hashlib.sha256(key[0].encode()).hexdigest()[:12]}"
+            spec = importlib.util.spec_from_file_location(name, file, loader=_Source(name, str(file)))
+            if spec is None or spec.loader is None:
+                raise UserCodeError(f"{where}: {file} is no Python file")
+            module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        _modules[key] = module
-    return _modules[key]
+            _modules[key] = module
+        return _modules[key]
 
 
 def _from_name(name: str, base: Path) -> ModuleType:
-    with _path(str(base)):
+    with _path(base):
         return importlib.import_module(name)
 
 
 @contextmanager
-def _path(folder: str) -> Iterator[None]:
-    """A user's file may import those beside it."""
-    sys.path.insert(0, folder)
+def _path(folder: Path) -> Iterator[None]:
+    """A user's file may import those beside it; they are imported anew when one of them was edited.
+
+    What is run must be what the hashes of the files tell: results are kept by them.
+    """
+    _forget_edited()
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        sys.path.remove(folder)
+        sys.path.remove(str(folder))
+        _remember(folder.absolute())
+
+
+def _forget_edited() -> None:
+    if all(_version(Path(version[0])) == version for version in _imported.values()):
+        return
+    for name, version in _imported.items():
+        sys.modules.pop(name, None)
+        with suppress(OSError):
+            Path(importlib.util.cache_from_source(version[0])).unlink()
+    _imported.clear()
+    _modules.clear()
+    importlib.invalidate_caches()
+
+
+def _remember(folder: Path) -> None:
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "").absolute()
+        own = folder in file.parents and file.suffix == ".py" and not content.INSTALLED & set(file.parts)
+        if own and name not in _imported and name.partition(".")[0] not in ("__main__", "backwater"):
+            _imported[name] = _version(file)
+
+
+def _version(file: Path) -> _Version:
+    try:
+        status = file.stat()
+    except OSError:
+        return str(file), 0, 0
+    return str(file), status.st_mtime_ns, status.st_size

@@ -233,6 +233,19 @@ def test_a_scenario_that_cannot_run_is_refused_as_by_a_run(
     assert not (tmp_path / "out").exists()
 
 
+def test_results_that_do_not_fit_their_limit_are_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Empty tables take 32 KiB each.
+    file = tmp_path / "s.toml"
+    file.write_text(STAR)
+    for words in (["--estimate"], [], ["--seeds", "2"]):
+        code = main(["run", str(file), "--set", "probe.budget=1KB", "--out", str(tmp_path / "out"), *words])
+        assert code == Exit.BAD_INPUT
+        assert "a results budget of 1KB is less than the" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
 def test_of_many_runs_a_few_stand_for_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     looked_at = []
 

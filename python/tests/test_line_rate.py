@@ -131,3 +131,12 @@ def test_with_the_rule_off_a_caveat_names_the_values_that_stayed_and_the_key_tha
     assert "most links have 400Gbps, and profile hpcc-ns3 is meant for 100Gbps" in caveat
     assert "line-rate.scale = true" in caveat
     assert f"caveat[other-line-rate]: {caveat}" in shown
+
+
+def test_with_the_rule_off_and_all_else_given_the_memory_of_a_switch_alone_is_named(
+    scene: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["switch.detector.kmin=1.6MB", "switch.detector.kmax=6.4MB", "cc.rate-ai=80Mbps", "cc.rate-hai=800Mbps"]
+    _, meta = ran(scene, capsys, "line-rate.scale=false", *given, code=Exit.CAVEATS)
+    (caveat,) = meta["caveats"]
+    assert f"100Gbps: switch.buffer = {OF_100G['switch.buffer']}B are its values" in caveat

@@ -40,11 +40,15 @@ pub(crate) fn outlook(
     base_dir: &str,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let found = py.detach(|| session::valid(text, origin, Path::new(base_dir), &overrides).map(of));
-    found.map(|value| value.to_string()).map_err(|error| bad_input(error.to_string()))
+    let found = py.detach(|| {
+        let scenario = session::valid(text, origin, Path::new(base_dir), &overrides);
+        scenario.map_err(|error| error.to_string()).and_then(of)
+    });
+    found.map(|value| value.to_string()).map_err(bad_input)
 }
 
-fn of(scenario: ValidScenario) -> Value {
+/// What a scenario takes; why it cannot run, if its results do not fit what it allows them.
+fn of(scenario: ValidScenario) -> Result<Value, String> {
     let until = scenario.until();
     let budget = scenario.budget();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
@@ -54,7 +58,9 @@ fn of(scenario: ValidScenario) -> Value {
     let end = until.map_or_else(|| last_end(&spec), |until| until.as_ps() as f64);
     let (packets, hops) = work(&spec, end);
     let hosts = spec.network.hosts().len();
-    json!({
+    let plan =
+        session::plan(&spec, until, &collectives, budget).map_err(|error| format!("error: {error}"))?;
+    Ok(json!({
         "scenario": resolved,
         "files": files,
         "caveats": caveats,
@@ -68,8 +74,8 @@ fn of(scenario: ValidScenario) -> Value {
         "packets": packets.round(),
         "packet_hops": hops.round(),
         "sampled": sampled(&spec, end),
-        "limit": session::plan(&spec, until, &collectives, budget).ok().map(|plan| plan.to_string()),
-    })
+        "limit": plan.to_string(),
+    }))
 }
 
 /// Bytes that the run will hold at its worst, besides rows of tables of events.

@@ -64,15 +64,19 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             line = "-" if routing == "ecmp" else "--"
             label = f"{QUEUEING[queueing]}, {ROUTING[routing]}"
             axes.plot(every, [mean(values) for values in found], color=colour, ls=line, marker="o", ms=4, label=label)
-            axes.fill_between(
-                every, [min(values) for values in found], [max(values) for values in found], color=colour, alpha=0.12
+            # Lines from the least to the most of the seeds: bands would cover each other.
+            axes.vlines(
+                every, [min(values) for values in found], [max(values) for values in found], color=colour, ls=line
             )
         axes.axhline(PAPER, color=plot.BLACK, ls=":", lw=1)
         axes.axhline(1, color=plot.GREY, lw=1)
-        axes.annotate(f"paper: {PAPER}", (axes.get_xlim()[0], PAPER), (3, 3), textcoords="offset points", fontsize=8)
+        right = axes.get_xlim()[1]
+        axes.annotate(
+            f"paper: {PAPER}", (right, PAPER), (-3, 3), textcoords="offset points", fontsize=8, ha="right", va="bottom"
+        )
         ticks = sorted({bits for every in combinations(seeds[0]).values() for bits in every})
         axes.set_xticks(ticks, [f"2^{bits}" for bits in ticks])
-        axes.set(xlabel="R, with m = 18", ylabel="F_C (above 1: throttling helps)", ylim=(0, None))
+        axes.set(xlabel="R, with m = 18", ylabel="F_C (mean, least and most of seeds)", ylim=(0, None))
         axes.grid(visible=True, axis="y")
         made.legend(loc="outside lower center", ncols=2)
         made.suptitle("F_C of AT-RI, m = 18, by the queues of the switches", fontsize=11, fontweight="bold")

@@ -7,7 +7,7 @@ use backwater_units::{Bytes, Rate};
 use crate::document::{Step, at};
 use crate::quantity::{Quantity, Unit};
 use crate::scenario::Scenario;
-use crate::settings::{ByRate, CcKind, DetectorKind, Settings};
+use crate::settings::{ByRate, CcKind, DetectorKind, FlowControl, Settings};
 
 /// The largest `switch.buffer` that the schema allows.
 const LARGEST_BUFFER: u64 = 4_000_000_000;
@@ -211,7 +211,9 @@ fn unlike(rule: &Rule<'_>, settings: &Settings, network: &Network, factor: u64) 
     let marks =
         matches!(settings.switch.detector.kind, DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn);
     let dcqcn = settings.cc.kind == CcKind::Dcqcn;
+    let pfc = settings.switch.flow_control == FlowControl::Pfc;
     let keys = [
+        (pfc, at!["switch", "buffer"].to_vec(), settings.switch.buffer.to_string()),
         (marks, at!["switch", "detector", "kmin"].to_vec(), settings.switch.detector.kmin.to_string()),
         (marks, at!["switch", "detector", "kmax"].to_vec(), settings.switch.detector.kmax.to_string()),
         (dcqcn, at!["cc", "rate-ai"].to_vec(), settings.cc.rate_ai.to_string()),

@@ -193,7 +193,8 @@ def test_figures_may_share_runs_and_what_makes_each_smaller(papers: Path, fake_c
     assert [spec.name for spec in figure.experiment.run] == ["plain", "other", "tcd", "ecn"]
     assert main(["reproduce", "demo", "--profile", "authors", "--quick"]) == Exit.CAVEATS
     quick = [overrides for overrides, _ in fake_core.ran if "run.until=1us" in overrides]
-    assert [overrides[1] for overrides in quick] == ["cc.kind=none", "cc.kind=dcqcn"]
+    # Workers take runs side by side, so the order in which they begin is not a promise.
+    assert sorted(overrides[1] for overrides in quick) == ["cc.kind=dcqcn", "cc.kind=none"]
     page = Path("results/reproduce/demo/authors-quick/report.html").read_text()
     assert "<code>run.until=1us</code>" in page
 

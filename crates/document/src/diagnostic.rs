@@ -75,7 +75,7 @@ impl Problem {
 }
 
 /// Why a file cannot be used: everything that was found, in the order of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DocumentError {
     sources: Vec<Source>,
     problems: Vec<Problem>,
@@ -150,6 +150,13 @@ impl fmt::Display for DocumentError {
             1 => f.write_str("1 problem; nothing was run"),
             n => write!(f, "{n} problems; nothing was run"),
         }
+    }
+}
+
+/// The report, too: a program whose `main` returns this error prints what a user can read.
+impl fmt::Debug for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 

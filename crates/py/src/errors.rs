@@ -1,6 +1,7 @@
 //! The exceptions of `backwater._core`.
+use backwater::Error;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
 pyo3::create_exception!(_core, ScenarioError, PyValueError, "Bad input; str() is the whole message.");
 pyo3::create_exception!(
@@ -20,4 +21,14 @@ pyo3::create_exception!(
 /// A [`ScenarioError`] with this message.
 pub(crate) fn bad_input(message: impl Into<String>) -> PyErr {
     ScenarioError::new_err(message.into())
+}
+
+/// The exception that Python gets.
+pub(crate) fn raise(error: Error) -> PyErr {
+    match error {
+        Error::Input(message) => bad_input(message),
+        Error::Invariant(message) => InvariantError::new_err(message),
+        Error::Output(message) => PyOSError::new_err(message),
+        Error::User(fault) => UserFunctionError::new_err(fault.to_string()),
+    }
 }

@@ -1,59 +1,39 @@
-//! Functions of the user's own, by their addresses: what Python compiled or loaded, and what to say when a call failed.
+//! Functions of the user's own, by their addresses: what Python compiled or loaded.
 use crate::errors::bad_input;
+use backwater::UserFunctions;
 use backwater_control::detector::custom::{
     self as detecting, CustomDetector, DetectorFunction, PortEvent, QueueState,
 };
 use backwater_control::reaction::custom::{self as reacting, Controller, CustomConfig, Event, FlowState};
-use backwater_fabric::{UserFault, UserSpec};
-use backwater_scenario::Functions;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 
 /// A reaction point: address, events, rate at first in bit/s (0: line rate), words at first.
 type ControllerAt = (usize, i64, f64, Vec<u64>);
 /// A detector: address, words at first.
 type DetectorAt = (usize, Vec<u64>);
 
-/// What Python loaded for a run.
-#[derive(Default)]
-pub(crate) struct Loaded {
-    controllers: Vec<CustomConfig>,
-    detector: Option<CustomDetector>,
-    /// What run.json says about them.
-    pub(crate) facts: Option<Value>,
-}
+/// What [`loaded`] takes.
+pub(crate) type Functions = (Vec<ControllerAt>, Option<DetectorAt>, String);
 
-impl Loaded {
-    /// `functions` are those that the scenario names, in its order; their addresses stay valid until the run is over.
-    pub(crate) fn new(
-        controllers: &[ControllerAt],
-        detector: Option<&DetectorAt>,
-        facts: &str,
-    ) -> PyResult<Self> {
-        let controllers = controllers.iter().map(|(address, events, initial_rate_bps, words)| {
-            let (events, initial_rate_bps) = (*events, *initial_rate_bps);
-            let function = controller(*address).ok_or_else(nowhere)?;
-            Ok(CustomConfig { function, events, initial_rate_bps, initial: filled(words)? })
-        });
-        let detector = detector.map(|(address, words)| {
-            let function = detector_function(*address).ok_or_else(nowhere)?;
-            Ok::<_, PyErr>(CustomDetector { function, initial: filled(words)? })
-        });
-        let facts = serde_json::from_str(facts).map_err(|error| bad_input(error.to_string()))?;
-        Ok(Self {
-            controllers: controllers.collect::<PyResult<_>>()?,
-            detector: detector.transpose()?,
-            facts: Some(facts),
-        })
-    }
-
-    /// Puts them where a run looks for them; false if they are not those that it needs.
-    pub(crate) fn put(&self, needed: &Functions, user: &mut UserSpec) -> bool {
-        user.controllers.clone_from(&self.controllers);
-        user.detector = self.detector;
-        needed.controllers.len() == self.controllers.len()
-            && needed.detector.is_some() == self.detector.is_some()
-    }
+/// Those that came with a call, in the order of the scenario; their addresses stay valid until the run is over.
+pub(crate) fn loaded(functions: Option<Functions>) -> PyResult<UserFunctions> {
+    let Some((controllers, detector, facts)) = functions else {
+        return Ok(UserFunctions::default());
+    };
+    let controllers = controllers.iter().map(|(address, events, initial_rate_bps, words)| {
+        let (events, initial_rate_bps) = (*events, *initial_rate_bps);
+        let function = controller(*address).ok_or_else(nowhere)?;
+        Ok(CustomConfig { function, events, initial_rate_bps, initial: filled(words)? })
+    });
+    let detector = detector.map(|(address, words)| {
+        let function = detector_function(address).ok_or_else(nowhere)?;
+        Ok::<_, PyErr>(CustomDetector { function, initial: filled(&words)? })
+    });
+    Ok(UserFunctions {
+        controllers: controllers.collect::<PyResult<_>>()?,
+        detector: detector.transpose()?,
+        facts: Some(serde_json::from_str(&facts).map_err(|error| bad_input(error.to_string()))?),
+    })
 }
 
 fn nowhere() -> PyErr {
@@ -103,53 +83,4 @@ pub(crate) fn abi() -> (usize, usize, usize, usize, usize, usize) {
         reacting::WORDS,
         detecting::WORDS,
     )
-}
-
-/// A call that failed, for Python, which explains it.
-pub(crate) fn told(fault: &UserFault, name: impl Fn(u32) -> String) -> Value {
-    let time_ps = fault.time().as_ps();
-    match fault {
-        UserFault::Controller { number, flow, fault } => {
-            let (event, before) = (fault.event, &fault.before);
-            let head =
-                [before.rate_bps.to_bits(), before.timer_ps.cast_unsigned(), before.line_bps.to_bits()];
-            json!({
-                "what": "controller",
-                "number": number,
-                "where": format!("flow {flow}"),
-                "time_ps": time_ps,
-                "event": [event.kind, event.now_ps, event.bytes, event.code, event.rtt_ps],
-                "before": head.iter().chain(&before.words).collect::<Vec<_>>(),
-                "refusal": match fault.refusal {
-                    reacting::Refusal::Failed(status) => json!(["failed", status]),
-                    reacting::Refusal::Rate(rate) => json!(["rate", rate.to_string()]),
-                    reacting::Refusal::Timer(at) => json!(["timer", at]),
-                },
-            })
-        }
-        UserFault::Detector { node, port, fault } => {
-            let (event, before) = (fault.event, &fault.before);
-            let head = [
-                before.state.cast_unsigned(),
-                before.watch_ps.cast_unsigned(),
-                before.ce.to_bits(),
-                before.ue.cast_unsigned(),
-            ];
-            json!({
-                "what": "detector",
-                "number": 0,
-                "where": format!("port {port} of {}", name(*node)),
-                "time_ps": time_ps,
-                "event": [
-                    event.kind, event.now_ps, event.queue_bytes, event.size_bytes, event.code, event.last_hold_ps,
-                ],
-                "before": head.iter().chain(&before.words).collect::<Vec<_>>(),
-                "refusal": match fault.refusal {
-                    detecting::Refusal::Failed(status) => json!(["failed", status]),
-                    detecting::Refusal::Probability(ce) => json!(["probability", ce.to_string()]),
-                    detecting::Refusal::State(state) => json!(["state", state]),
-                },
-            })
-        }
-    }
 }

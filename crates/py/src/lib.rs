@@ -2,21 +2,31 @@
 mod algorithms;
 mod calculate;
 mod capture;
-mod clock;
-mod collectives;
 mod errors;
 mod functions;
-mod network;
-mod outlook;
-mod retrace;
 mod run;
-mod session;
 mod trace;
+mod watching;
 
+use backwater::{Scenario, ValidScenario};
 use errors::bad_input;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
+
+/// What is asked of a checked scenario, as JSON.
+fn asked(
+    py: Python<'_>,
+    (text, origin, base_dir): (&str, &str, &str),
+    overrides: &[String],
+    question: impl FnOnce(&ValidScenario) -> String + Send,
+) -> PyResult<String> {
+    let answer = py.detach(|| {
+        let scenario = Scenario::parse(text, origin, Path::new(base_dir), overrides)?;
+        scenario.validate().map(|scenario| question(&scenario))
+    });
+    answer.map_err(|error| bad_input(error.to_string()))
+}
 
 /// Checks a scenario and returns it as JSON with every default filled in. `origin` names the text in messages,
 /// paths in it count from `base_dir`, `overrides` are texts such as `traffic.load=0.6`.
@@ -29,11 +39,7 @@ fn validate(
     base_dir: &str,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let resolved = py.detach(|| {
-        session::valid(text, origin, Path::new(base_dir), &overrides)
-            .map(|scenario| scenario.resolved().to_string())
-    });
-    resolved.map_err(|error| bad_input(error.to_string()))
+    asked(py, (text, origin, base_dir), &overrides, |scenario| scenario.resolved().to_string())
 }
 
 /// What `backwater topology` tells of a scenario's network, as JSON. Arguments as of `validate`.
@@ -46,11 +52,7 @@ fn topology(
     base_dir: &str,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let facts = py.detach(|| {
-        session::valid(text, origin, Path::new(base_dir), &overrides)
-            .map(|scenario| network::facts(&scenario).to_string())
-    });
-    facts.map_err(|error| bad_input(error.to_string()))
+    asked(py, (text, origin, base_dir), &overrides, |scenario| backwater::network_facts(scenario).to_string())
 }
 
 /// The functions of the user's that a scenario names, as JSON: `controllers` and `detector`, each with `place`, `function` and
@@ -64,11 +66,8 @@ fn user_functions(
     base_dir: &str,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let named = py.detach(|| {
-        session::valid(text, origin, Path::new(base_dir), &overrides)
-            .map(|scenario| serde_json::to_string(scenario.functions()).unwrap_or_default())
-    });
-    named.map_err(|error| bad_input(error.to_string()))
+    let named = |scenario: &ValidScenario| serde_json::to_string(scenario.functions()).unwrap_or_default();
+    asked(py, (text, origin, base_dir), &overrides, named)
 }
 
 /// The JSON Schema of a scenario file.
@@ -129,9 +128,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;
-    module.add_function(wrap_pyfunction!(outlook::outlook, module)?)?;
-    module.add_function(wrap_pyfunction!(retrace::prefixes, module)?)?;
-    module.add_function(wrap_pyfunction!(retrace::arrivals, module)?)?;
+    module.add_function(wrap_pyfunction!(run::outlook, module)?)?;
+    module.add_function(wrap_pyfunction!(run::prefixes, module)?)?;
+    module.add_function(wrap_pyfunction!(run::arrivals, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;

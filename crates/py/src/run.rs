@@ -1,23 +1,14 @@
-//! `run`: a simulation in a thread of its own, while the caller's thread shows progress and listens for Ctrl-C.
-use crate::errors::{InvariantError, UserFunctionError, bad_input};
-use crate::functions::Loaded;
-use crate::session::{self, Failure, Outlook, Request, Watch};
-use pyo3::exceptions::PyOSError;
+//! `run`, `prefixes` and `arrivals`: a scenario is simulated in a thread, while Python listens for Ctrl-C and hears of progress.
+use crate::errors::raise;
+use crate::functions::{Functions, loaded};
+use crate::watching::watched;
+use backwater::{Ahead, Error, Replay, Run, Scenario, Watch};
+use backwater_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
-use std::any::Any;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
-
-/// How often Python is asked for signals and told of progress.
-const TICK: Duration = Duration::from_millis(100);
-
-/// What [`Loaded::new`] takes.
-pub(crate) type Functions = (Vec<(usize, i64, f64, Vec<u64>)>, Option<(usize, Vec<u64>)>, String);
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs a scenario and returns its run.json. Results go to `out_dir`; None keeps only what is returned. `progress`
 /// is called about ten times a second and may raise, which ends the run early: what it has is written as partial,
@@ -46,100 +37,99 @@ pub(crate) fn run(
     overrides.extend(seed.map(|seed| format!("run.seed={seed}")));
     let command = command_line(py);
     let functions = loaded(functions)?;
-    let request = Request {
-        text,
-        origin,
-        base: Path::new(base_dir),
-        overrides: &overrides,
-        out: out_dir.map(Path::new),
-        command: &command,
-        functions: &functions,
+    let calls_python = functions.facts.is_some();
+    let (watch, ahead) = (Watch::default(), OnceLock::new());
+    let work = || {
+        let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
+        let run = Run::new(scenario)?.command(command).functions(functions);
+        let run = match out_dir {
+            Some(folder) => run.in_folder(folder),
+            None => run,
+        };
+        run.watched(&watch, |known| drop(ahead.set(known))).map(|results| results.json().to_string())
     };
-    let (result, stopped) = py.detach(|| watched(&request, progress.as_ref()));
-    let run = result.map_err(raise)?;
-    match stopped {
-        Some(error) => Err(error),
-        None => Ok(run.to_string()),
-    }
-}
-
-/// The functions of the user's that came with a call.
-pub(crate) fn loaded(functions: Option<Functions>) -> PyResult<Loaded> {
-    match functions {
-        Some((controllers, detector, facts)) => Loaded::new(&controllers, detector.as_ref(), &facts),
-        None => Ok(Loaded::default()),
-    }
-}
-
-/// Runs in a thread; also what the caller's thread was told to raise meanwhile.
-fn watched(request: &Request<'_>, progress: Option<&Py<PyAny>>) -> (Result<Value, Failure>, Option<PyErr>) {
-    let watch = Watch::default();
-    thread::scope(|scope| {
-        let (ready, news) = channel();
-        let worker = scope.spawn({
-            let watch = &watch;
-            move || {
-                // Owned here, so that the channel closes when this thread ends.
-                let ready = ready;
-                let run = || session::run(request, watch, |outlook| drop(ready.send(outlook)));
-                if request.functions.facts.is_none() {
-                    return run();
-                }
-                // Known to Python as long as it runs: else every callback into plain Python would make itself known anew.
-                Python::attach(|py| py.detach(run))
-            }
-        });
-        let (mut outlook, mut stopped) = (None, None);
-        loop {
-            match news.recv_timeout(TICK) {
-                Ok(known) => outlook = Some(known),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if stopped.is_none()
-                && let Err(error) = Python::attach(|py| tick(py, &watch, outlook.as_ref(), progress))
-            {
-                stopped = Some(error);
-                watch.interrupt.store(true, Ordering::Relaxed);
-            }
-        }
-        let result = worker.join().unwrap_or_else(|panic| Err(Failure::Invariant(panicked(panic.as_ref()))));
-        (result, stopped)
-    })
-}
-
-/// Signals first, then the user's function.
-fn tick(
-    py: Python<'_>,
-    watch: &Watch,
-    outlook: Option<&Outlook>,
-    progress: Option<&Py<PyAny>>,
-) -> PyResult<()> {
-    py.check_signals()?;
-    let (Some(progress), Some(outlook)) = (progress, outlook) else {
-        return Ok(());
+    let tick = |py: Python<'_>| match (&progress, ahead.get()) {
+        (Some(progress), Some(ahead)) => report(py, &watch, ahead, progress),
+        _ => Ok(()),
     };
+    let (run, raised) = watched(py, &watch.interrupt, calls_python, work, tick);
+    // What could not be written comes first: who interrupted would believe that partial results are there.
+    let run = run.map_err(raise)?;
+    raised.map_or(Ok(run), Err)
+}
+
+fn report(py: Python<'_>, watch: &Watch, ahead: &Ahead, progress: &Py<PyAny>) -> PyResult<()> {
     let report = PyDict::new(py);
     report.set_item("sim_time_ps", watch.now.load(Ordering::Relaxed))?;
-    report.set_item("expected_end_ps", outlook.expected_end.as_ps())?;
-    report.set_item("flows", outlook.flows)?;
-    report.set_item("plan", outlook.plan.as_deref())?;
+    report.set_item("expected_end_ps", ahead.expected_end.as_ps())?;
+    report.set_item("flows", ahead.flows)?;
+    report.set_item("plan", ahead.tables.as_deref())?;
     progress.call1(py, (report,)).map(drop)
 }
 
-fn raise(failure: Failure) -> PyErr {
-    match failure {
-        Failure::Input(message) => bad_input(message),
-        Failure::Invariant(message) => InvariantError::new_err(message),
-        Failure::Output(message) => PyOSError::new_err(message),
-        Failure::User(fault) => UserFunctionError::new_err(fault.to_string()),
-    }
+/// Runs to the last of `times_ps` (ascending) and returns, as JSON, `window_ps` and `prefixes`: for each time `time_ps`, `digest`
+/// and `by_name` (16 hexadecimal digits) and `arrivals`. Without `heap` all times but the last must be multiples of `window_ps`.
+/// `functions` as of `run`.
+#[pyfunction]
+#[pyo3(signature = (text, origin, base_dir, overrides, times_ps, heap, functions=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "a Python function's arguments"
+)]
+pub(crate) fn prefixes(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+    times_ps: Vec<u64>,
+    heap: bool,
+    functions: Option<Functions>,
+) -> PyResult<String> {
+    let functions = loaded(functions)?;
+    let stop = AtomicBool::new(false);
+    let work = || {
+        let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
+        let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
+        Replay::new(scenario, &functions, heap)?.prefixes(&times, &stop).map(|found| found.to_string())
+    };
+    replayed(watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    format!("the simulator stopped itself: {message} (a bug; please report it with the scenario)")
+/// Every frame that arrived anywhere from `from_ps` on and before `to_ps`, as a JSON list in order of time, node and port.
+/// `functions` as of `run`.
+#[pyfunction]
+#[pyo3(signature = (text, origin, base_dir, overrides, from_ps, to_ps, functions=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "a Python function's arguments"
+)]
+pub(crate) fn arrivals(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+    from_ps: u64,
+    to_ps: u64,
+    functions: Option<Functions>,
+) -> PyResult<String> {
+    let functions = loaded(functions)?;
+    let stop = AtomicBool::new(false);
+    let work = || {
+        let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
+        let mut replay = Replay::new(scenario, &functions, true)?;
+        let found = replay.arrivals(Time::from_ps(from_ps), Time::from_ps(to_ps), &stop);
+        found.map(|found| found.to_string())
+    };
+    replayed(watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
+}
+
+/// Of a run that only tells of itself, what was raised comes first: it is why there is no answer.
+fn replayed((found, raised): (Result<String, Error>, Option<PyErr>)) -> PyResult<String> {
+    raised.map_or_else(|| found.map_err(raise), Err)
 }
 
 /// The command as the user typed it, as far as Python knows.
@@ -153,4 +143,21 @@ fn command_line(py: Python<'_>) -> String {
         *program = name.to_string_lossy().into_owned();
     }
     argv.join(" ")
+}
+
+/// What a scenario will take, as JSON; see `backwater::estimate`. Arguments as of `validate`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
+pub(crate) fn outlook(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    base_dir: &str,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let estimate = py.detach(|| {
+        let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
+        backwater::estimate(scenario.validate()?).map(|found| found.to_string())
+    });
+    estimate.map_err(raise)
 }

@@ -15,6 +15,7 @@ pub struct Scenario {
     pub(crate) settings: Settings,
     pub(crate) root: Node,
     pub(crate) sources: Vec<Source>,
+    pub(crate) overrides: Vec<String>,
     pub(crate) base: PathBuf,
     /// What the user wrote, before the profile.
     pub(crate) written: Node,
@@ -34,7 +35,8 @@ impl Scenario {
         sources.extend(overrides.iter().map(overridden));
         match read(text, overrides, &mut sources) {
             Ok(Read { settings, root, written, defaults }) => {
-                Ok(Self { settings, root, sources, base: base.to_owned(), written, defaults })
+                let (overrides, base) = (overrides.to_vec(), base.to_owned());
+                Ok(Self { settings, root, sources, overrides, base, written, defaults })
             }
             Err(problems) => Err(ScenarioError::new(sources, problems)),
         }

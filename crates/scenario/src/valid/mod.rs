@@ -28,7 +28,7 @@ mod user;
 mod windows;
 mod workload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backwater_engine::Kind;
@@ -49,6 +49,9 @@ pub use user::{Function, Functions};
 
 /// A scenario that can run: network built, routes found, flows generated, everything checked.
 pub struct ValidScenario {
+    text: String,
+    overrides: Vec<String>,
+    base: PathBuf,
     settings: Settings,
     spec: Spec,
     functions: Functions,
@@ -132,7 +135,20 @@ impl Scenario {
         let Context { problems, caveats, long, files, functions, .. } = context;
         match spec {
             Some(spec) if problems.is_empty() => {
-                Ok(ValidScenario { settings, spec, functions, caveats, long, notes, files })
+                let (mut sources, overrides, base) = (self.sources, self.overrides, self.base);
+                let text = sources.swap_remove(0).text;
+                Ok(ValidScenario {
+                    text,
+                    overrides,
+                    base,
+                    settings,
+                    spec,
+                    functions,
+                    caveats,
+                    long,
+                    notes,
+                    files,
+                })
             }
             _ => Err(ScenarioError::new(self.sources, problems)),
         }
@@ -311,6 +327,21 @@ impl ValidScenario {
     /// Everything the fabric needs.
     pub fn build(self) -> Spec {
         self.spec
+    }
+
+    /// The scenario as it was read, without overrides.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The overrides, in their order.
+    pub fn overrides(&self) -> &[String] {
+        &self.overrides
+    }
+
+    /// The folder that paths in the scenario count from.
+    pub fn base(&self) -> &Path {
+        &self.base
     }
 
     /// The values of the scenario, with every default written out.

@@ -1,4 +1,4 @@
-//! A scenario's network as JSON: for `run.json`, and for `backwater topology`.
+//! A scenario's network as JSON: for `run.json`, and for whoever asks about the network alone.
 use backwater_scenario::ValidScenario;
 use backwater_topology::facts::{self, Halves};
 use backwater_topology::{Network, Role, RouteError, Routes, Routing, deadlock, summary};
@@ -27,8 +27,8 @@ pub(crate) fn columns(scenario: &ValidScenario) -> Value {
     })
 }
 
-/// Everything that `backwater topology` tells.
-pub(crate) fn facts(scenario: &ValidScenario) -> Value {
+/// Sizes, distances, bisection, oversubscription, and for each routing whether it can deadlock.
+pub fn network_facts(scenario: &ValidScenario) -> Value {
     let (net, routes) = (scenario.network(), scenario.routes());
     let sizes = summary(net, routes);
     let bisection = facts::bisection(net);

@@ -1,14 +1,12 @@
-//! `outlook`: what a scenario will take, from arithmetic alone, for the estimate before a run; and the files that it depends on.
+//! What a scenario will take, from arithmetic alone: the estimate before a run, and the files that it depends on.
 use crate::collectives::Collectives;
-use crate::errors::bad_input;
-use crate::session;
+use crate::error::Error;
+use crate::tables;
 use backwater_fabric::Spec;
 use backwater_scenario::ValidScenario;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Time};
-use pyo3::prelude::*;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// Flows whose ways are looked up; of more of them, evenly chosen ones stand for all.
 const SAMPLED: usize = 4096;
@@ -27,28 +25,14 @@ const MOST_ROWS: f64 = 2e6;
 /// Rows that isolation writes for each flow, if it writes any.
 const ENTRY_ROWS: f64 = 5.0;
 
-/// What a scenario holds and will take, as JSON: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`,
-/// `hosts`, `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
+/// What a scenario holds and will take: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`, `hosts`,
+/// `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
 /// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
 /// (rows of sampled tables) and `limit` (of the results, a sentence).
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
-pub(crate) fn outlook(
-    py: Python<'_>,
-    text: &str,
-    origin: &str,
-    base_dir: &str,
-    overrides: Vec<String>,
-) -> PyResult<String> {
-    let found = py.detach(|| {
-        let scenario = session::valid(text, origin, Path::new(base_dir), &overrides);
-        scenario.map_err(|error| error.to_string()).and_then(of)
-    });
-    found.map(|value| value.to_string()).map_err(bad_input)
-}
-
-/// What a scenario takes; why it cannot run, if its results do not fit what it allows them.
-fn of(scenario: ValidScenario) -> Result<Value, String> {
+///
+/// # Errors
+/// Results that do not fit what the scenario allows them.
+pub fn estimate(scenario: ValidScenario) -> Result<Value, Error> {
     let until = scenario.until();
     let budget = scenario.budget();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
@@ -58,8 +42,8 @@ fn of(scenario: ValidScenario) -> Result<Value, String> {
     let end = until.map_or_else(|| last_end(&spec), |until| until.as_ps() as f64);
     let (packets, hops) = work(&spec, end);
     let hosts = spec.network.hosts().len();
-    let plan =
-        session::plan(&spec, until, &collectives, budget).map_err(|error| format!("error: {error}"))?;
+    let plan = tables::plan(&spec, until, &collectives, budget)
+        .map_err(|error| Error::Input(format!("error: {error}")))?;
     Ok(json!({
         "scenario": resolved,
         "files": files,

@@ -1,0 +1,27 @@
+//! For whoever runs scenarios from Rust: from a TOML file to results.
+//!
+//! ```text
+//! Scenario::load ─▶ Run::new (checks everything) ─▶ in_folder ─▶ start ─▶ Results
+//!                    └▶ estimate (what it will take)   network_facts (what the network is)   Replay (the same run once more)
+//! ```
+//!
+//! A whole program is `examples/run.rs`. The Python package and the command `backwater` are built on the same calls.
+mod clock;
+mod collectives;
+mod error;
+mod estimate;
+mod functions;
+mod network;
+mod replay;
+mod results;
+mod run;
+mod tables;
+
+pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+pub use error::Error;
+pub use estimate::estimate;
+pub use functions::UserFunctions;
+pub use network::network_facts;
+pub use replay::Replay;
+pub use results::Results;
+pub use run::{Ahead, Run, Watch};

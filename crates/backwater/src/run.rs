@@ -1,0 +1,285 @@
+//! One run: a scenario that is checked, then simulated, then written.
+use crate::clock::Clock;
+use crate::collectives::Collectives;
+use crate::error::Error;
+use crate::functions::{self, UserFunctions};
+use crate::results::{self, Ends, Results};
+use crate::{estimate, tables};
+use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_probe::{NameError, Names, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
+use backwater_units::Time;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// A scenario that is ready to run, and where its results go.
+///
+/// ```
+/// use backwater::{Run, Scenario};
+///
+/// let text = r#"
+///     [topology]
+///     kind = "star"
+///     hosts = 4
+///     rate = "100Gbps"
+///     delay = "1us"
+///
+///     [[traffic]]
+///     name = "incast"
+///     kind = "incast"
+///     from = "*"
+///     to = "h0"
+///     size = "100KB"
+/// "#;
+/// let scenario = Scenario::parse(text, "incast.toml", ".".as_ref(), &["run.seed=3".to_owned()])?;
+/// let results = Run::new(scenario)?.start()?;
+/// assert!(results.is_complete());
+/// assert_eq!(results.json()["totals"]["flows"], 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Run {
+    scenario: ValidScenario,
+    folder: Option<PathBuf>,
+    command: String,
+    functions: UserFunctions,
+}
+
+/// How a run is seen and ended from another thread.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Set to end the run early: what it has is written and called partial.
+    pub interrupt: Arc<AtomicBool>,
+    /// The simulated time that it has reached, in picoseconds.
+    pub now: AtomicU64,
+}
+
+/// What is known of a run before it starts.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    /// When it will end or, of a run that ends with its last flow, when the last flow starts; 0: not known.
+    pub expected_end: Time,
+    /// How many flows it has.
+    pub flows: u64,
+    /// What it may write, in a sentence; none without a folder.
+    pub tables: Option<String>,
+}
+
+/// Who calls the core without the package.
+pub(crate) const UNLOADED: &str = "error: the scenario names functions of the user's, which have not been loaded; run it with backwater.run";
+
+impl Run {
+    /// Checks everything that the run needs. Without [`Self::in_folder`] only the summary is kept.
+    ///
+    /// # Errors
+    /// As [`Scenario::validate`].
+    pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
+        let scenario = scenario.validate()?;
+        let functions = UserFunctions::default();
+        Ok(Self { scenario, folder: None, command: String::new(), functions })
+    }
+
+    /// Writes tables and `run.json` into this folder, which is made if it is not there.
+    #[must_use]
+    pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()), ..self }
+    }
+
+    /// The command that `run.json` names.
+    #[must_use]
+    pub fn command(self, command: impl Into<String>) -> Self {
+        Self { command: command.into(), ..self }
+    }
+
+    /// What stands behind the functions that the scenario names.
+    #[must_use]
+    pub fn functions(self, functions: UserFunctions) -> Self {
+        Self { functions, ..self }
+    }
+
+    /// The scenario, checked.
+    pub fn scenario(&self) -> &ValidScenario {
+        &self.scenario
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// Results or memory that do not fit, a model that breaks a promise, a folder that cannot be written, functions that fail.
+    pub fn start(self) -> Result<Results, Error> {
+        self.watched(&Watch::default(), |_| {})
+    }
+
+    /// Runs to the end, or until the watch is told to interrupt. `ready` learns what is about to run.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn watched(self, watch: &Watch, ready: impl FnOnce(Ahead)) -> Result<Results, Error> {
+        let Self { scenario, folder, command, functions } = self;
+        let (until, kind, budget) = (scenario.until(), on_cores(scenario.engine()), scenario.budget());
+        let mut facts = results::beginning(&scenario, &command, &functions);
+        let traffic: Vec<String> =
+            scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
+        let mut collectives = Collectives::new(scenario.settings(), scenario.flows());
+        let needed = scenario.functions().clone();
+        let mut spec = scenario.build();
+        spec.user.stop = Arc::clone(&watch.interrupt);
+        if !needed.is_empty() && !functions.put(&needed, &mut spec.user) {
+            return Err(Error::Input(UNLOADED.to_owned()));
+        }
+        let names = names(&spec, traffic)?;
+        let plan = tables::plan(&spec, until, &collectives, budget)
+            .map_err(|error| Error::Input(format!("error: {error}")))?;
+        fits_memory(estimate::memory(&spec, until))?;
+        ready(Ahead {
+            expected_end: until.unwrap_or_else(|| last_start(&spec)),
+            flows: spec.flows.len() as u64,
+            tables: folder.as_ref().map(|_| plan.to_string()),
+        });
+        let mut sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
+        let throttled = spec.probe.throttle;
+        let clock = Clock::start(kind);
+        let mut simulation = Simulation::new(spec, kind);
+        let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
+        let mut throttles = ThrottleSums::default();
+        let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
+        let ends = Ends {
+            ports: simulation.ports(),
+            switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
+            ranks: simulation.ranks(),
+        };
+        let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;
+        facts.extend(results::outcome(&totals, &clock, kind));
+        facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
+        if throttled {
+            facts.insert("throttle".into(), results::to_json(throttles.summary())?);
+        }
+        results::finish(folder.as_deref(), sink, &ends, facts)
+    }
+}
+
+fn last_start(spec: &Spec) -> Time {
+    let starts = spec.flows.iter().map(|flow| flow.start).filter(|start| *start < Time::MAX);
+    starts.max().unwrap_or(Time::ZERO)
+}
+
+/// Who runs out of memory is killed, with the caller's Python: it is refused before anything is taken.
+fn fits_memory(needed: f64) -> Result<(), Error> {
+    match memory::free() {
+        Some(free) if needed > free.bytes as f64 => {
+            let [needed, left] = [needed, free.bytes as f64].map(|bytes| bytes * 1e-9);
+            Err(Error::Input(format!(
+                "error: this run takes about {needed:.2} GB of memory, and {left:.2} GB are left ({}). Send fewer flows, take a \
+                 smaller network or do fewer runs at a time; set {}=SIZE, such as 64GB, if you know that there is more",
+                free.source,
+                memory::VARIABLE
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// No more threads than this process has cores: the others would only wait for them. What happens is the same on any number.
+fn on_cores(kind: Kind) -> Kind {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    match kind {
+        Kind::Windows { threads } => Kind::Windows { threads: threads.min(cores) },
+        Kind::Heap => kind,
+    }
+}
+
+/// Runs the simulation with its records going to the sink.
+fn simulate(
+    simulation: &mut Simulation,
+    control: &Control<'_>,
+    sink: &mut Option<Sink>,
+    throttles: &mut ThrottleSums,
+) -> Result<Totals, Error> {
+    let mut refused = None;
+    let ended = simulation.run(control, &mut |records| {
+        throttles.add(&records.throttle);
+        match sink {
+            None => Ok(()),
+            Some(sink) => append(sink, records).map_err(|error| {
+                let message = error.to_string();
+                refused = Some(error);
+                message
+            }),
+        }
+    });
+    match (ended, refused) {
+        (Ok(totals), _) => Ok(totals),
+        (Err(_), Some(error)) => Err(error.into()),
+        (Err(Violation::Sink(message)), None) => Err(Error::Output(message)),
+        (Err(Violation::User(fault)), None) => {
+            let name = |node: u32| simulation.network().nodes()[node as usize].name.clone();
+            Err(Error::User(functions::told(&fault, name)))
+        }
+        (Err(violation), None) => Err(Error::Invariant(violation.to_string())),
+    }
+}
+
+fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
+    sink.append(&records.marks)?;
+    sink.append(&records.pauses)?;
+    sink.append(&records.states)?;
+    sink.append(&records.samples)?;
+    sink.append(&records.rates)?;
+    sink.append(&records.holds)?;
+    sink.append(&records.crowds)?;
+    sink.append(&records.waits)?;
+    sink.append(&records.delivered)?;
+    sink.append(&records.injected)?;
+    sink.append(&records.arrived)?;
+    sink.append(&records.isolation)?;
+    sink.append(&records.puts)?;
+    sink.append(&records.streams)?;
+    sink.append(&records.endpoints)?;
+    sink.append(&records.drops)?;
+    sink.append(&records.frames)?;
+    sink.append(&records.timings)?;
+    sink.append(&records.throttle)?;
+    sink.append(&records.throttle_states)
+}
+
+fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
+    let network = &spec.network;
+    let nodes = network.nodes().iter().map(|node| node.name.clone()).collect();
+    let count = network.nodes().len() as u32;
+    let peers: Vec<Vec<u32>> =
+        (0..count).map(|node| network.ports(node).iter().map(|port| port.peer).collect()).collect();
+    let of_flows = spec.flows.iter().map(|flow| flow.group).collect();
+    let slow = spec.endpoints.iter().zip(network.hosts()).filter(|(endpoint, _)| endpoint.is_some());
+    let slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
+    let programs = &spec.programs;
+    let ranks = programs.ranks.iter().map(|rank| (rank.group, rank.role)).collect();
+    Names::new(nodes, &peers, traffic, of_flows)
+        .and_then(|names| names.with_drains(&slow))
+        .and_then(|names| names.with_programs(programs.roles.clone(), programs.series.clone(), ranks))
+        .map_err(|error| Error::Invariant(error.to_string()))
+}
+
+/// Writes the flows and sums them up, in one pass.
+fn flows(
+    simulation: &Simulation,
+    ends: &Ends,
+    names: &Names,
+    end: Time,
+    mut sink: Option<&mut Sink>,
+    collectives: &mut Collectives,
+) -> Result<Summary, Error> {
+    let broken = |error: NameError| Error::Invariant(error.to_string());
+    let mut summing = Summing::new(names, end);
+    simulation.each_flow(|records| {
+        summing.add(records).map_err(broken)?;
+        collectives.add(records);
+        match &mut sink {
+            Some(sink) => Ok(sink.append(records)?),
+            None => Ok::<(), Error>(()),
+        }
+    })?;
+    if let Some(sink) = sink {
+        sink.append(collectives.rows())?;
+    }
+    summing.finish(&ends.ports).map_err(broken)
+}

@@ -1,0 +1,82 @@
+//! The tables that a run may write, and what of them is known before it starts.
+use crate::collectives::Collectives;
+use backwater_fabric::{Overflow, ProbeSpec, Queueing, Spec};
+use backwater_probe::{Demand, Plan, PlanError, TableId};
+use backwater_units::{Bytes, Time};
+
+/// What a run may write.
+pub(crate) fn plan(
+    spec: &Spec,
+    until: Option<Time>,
+    collectives: &Collectives,
+    budget: Bytes,
+) -> Result<Plan, PlanError> {
+    Plan::new(&[demands(spec, until), collectives.demands()].concat(), budget)
+}
+
+/// The tables of a run, with the rows that can be told beforehand.
+fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
+    let ProbeSpec {
+        sample,
+        ports,
+        rates,
+        marks,
+        pauses,
+        states,
+        delivered,
+        packets,
+        isolation,
+        puts,
+        streams,
+        endpoints,
+        drops,
+        frames,
+        throttle,
+        throttle_states,
+        blame,
+    } = &spec.probe;
+    let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
+    // At most all eight priorities of a port are in use.
+    let of_ports = |count: usize| count as u64 * 8;
+    let known = |table, rows| Demand { table, rows: Some(rows) };
+    let mut demands = vec![
+        known(TableId::Flows, spec.flows.len() as u64),
+        known(TableId::Ports, of_ports(spec.network.port_count())),
+    ];
+    if matches!(spec.switch.queueing, Queueing::Combined(_)) {
+        demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
+    }
+    if !spec.programs.ranks.is_empty() {
+        demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));
+    }
+    let (blame, packets) = (blame.is_some(), packets.contains(&true));
+    let events = [
+        (TableId::Marks, *marks),
+        (TableId::Pauses, *pauses),
+        (TableId::States, *states),
+        (TableId::Holds, blame),
+        (TableId::Crowds, blame),
+        (TableId::Waits, blame),
+        (TableId::Injected, packets),
+        (TableId::Arrived, packets),
+        (TableId::Isolation, *isolation),
+        (TableId::Delivered, *delivered),
+        (TableId::Puts, puts.contains(&true)),
+        (TableId::Streams, *streams),
+        (TableId::Endpoints, *endpoints),
+        (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
+        (TableId::Frames, !frames.is_empty()),
+        (TableId::Throttle, *throttle),
+        (TableId::ThrottleStates, *throttle_states),
+        (TableId::Timings, !spec.programs.series.is_empty()),
+    ];
+    demands
+        .extend(events.iter().filter(|(_, wanted)| *wanted).map(|&(table, _)| Demand { table, rows: None }));
+    if sample.is_some() && !ports.is_empty() {
+        demands.push(Demand { table: TableId::Samples, rows: instants.map(|n| n * of_ports(ports.len())) });
+    }
+    if sample.is_some() && !rates.is_empty() {
+        demands.push(Demand { table: TableId::Rates, rows: instants.map(|n| n * rates.len() as u64) });
+    }
+    demands
+}

@@ -1,0 +1,48 @@
+//! Long work in a thread of its own, while the caller's thread listens for Ctrl-C.
+use backwater::Error;
+use pyo3::prelude::*;
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How often Python is asked for signals and told of progress.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Does `work` in a thread; `tick` is called ten times a second and may raise, which sets `stop`. Returns what became of the work, and
+/// what was raised. `calls_python`: a function of the user's may be called, so the thread makes itself known to Python once.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    calls_python: bool,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+    mut tick: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> (Result<T, Error>, Option<PyErr>) {
+    py.detach(|| {
+        thread::scope(|scope| {
+            let (done, news) = channel::<()>();
+            let worker = scope.spawn(move || {
+                // Owned here, so that the channel closes when this thread ends.
+                let _done = done;
+                if calls_python { Python::attach(|py| py.detach(work)) } else { work() }
+            });
+            let mut raised = None;
+            while news.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_none()
+                    && let Err(error) = Python::attach(|py| py.check_signals().and_then(|()| tick(py)))
+                {
+                    raised = Some(error);
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            (worker.join().unwrap_or_else(|panic| Err(Error::Invariant(panicked(panic.as_ref())))), raised)
+        })
+    })
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    format!("the simulator stopped itself: {message} (a bug; please report it with the scenario)")
+}

@@ -12,7 +12,7 @@ STAMPS := $(VENV)/stamps
 CARGO_BIN := $(VENV)/cargo/bin
 CARGO_FUZZ := 0.13.2
 CARGO_DENY := 0.20.2
-# One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed.
+# One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed. Rust tests run the oracles with it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml

@@ -1,10 +1,12 @@
 //! Scripted credits: a throttled NIC changes its state in the very cycle in which hardware would that looks once in each cycle
 //! (`oracle/throttle.py`).
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use backwater_control::reaction::{Pft, PftConfig, Polarity, RateLaw, StateRule};
 use backwater_units::{Span, Time};
+use scene::Oracle;
+
+static ORACLE: Oracle = Oracle::new("ranks", "scripts");
 
 struct Case {
     config: PftConfig,
@@ -16,10 +18,8 @@ struct Case {
 }
 
 fn read(name: &str) -> Case {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("ranks/data/throttle/{name}.txt"));
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let (mut settings, mut used, mut changes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for line in text.lines() {
+    for line in ORACLE.case(name).lines() {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["#", "used", cycle, credits] => drop(used.insert(number(cycle), number(credits) as u32)),
@@ -111,6 +111,11 @@ fn compare(names: &[&str]) {
         assert_eq!(cycle_by_cycle(&case), case.changes, "{name}, cycle by cycle");
         assert_eq!(change_by_change(&case), case.changes, "{name}, change by change");
     }
+}
+
+#[test]
+fn the_oracle_says_of_two_short_scripts_what_is_kept_to_be_checked_by_hand() {
+    assert_eq!(ORACLE.kept(), ["band_available", "band_swapped"]);
 }
 
 #[test]

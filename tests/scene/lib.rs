@@ -3,6 +3,7 @@ mod alone;
 mod endpoint;
 mod isolation;
 mod networks;
+mod oracle;
 mod ranks;
 mod settings;
 mod slow_host;
@@ -20,6 +21,7 @@ pub use isolation::{
     isolation, ramp, tree, uniform_load,
 };
 pub use networks::{chain, host, per_port, ring, with_links};
+pub use oracle::Oracle;
 pub use ranks::{
     COSTS, START, WAIT, application, compute, irecv, isend, messages, recv, repeated, send, stop,
 };

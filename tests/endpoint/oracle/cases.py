@@ -1,4 +1,4 @@
-"""Traces that the tests compare with the fabric's, event by event: `python cases.py` writes `../data/*.txt`.
+"""Traces that the tests compare with the fabric's, event by event: `python cases.py` prints them.
 
 One line per event: picoseconds, what, the stream's source and target (numbers of hosts), number, and a value: of `sent`
 and `resent` the allowance or the congestion window after it, of what happens at the target the bytes in its queue after
@@ -8,10 +8,13 @@ it.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from network import Event, World
 from settings import LINK, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SMALL = Settings(
     payload=936,
@@ -62,8 +65,8 @@ def cases() -> dict[str, tuple[Settings, list[Stream], int]]:
     return found
 
 
-def write(folder: Path) -> None:
-    """Writes all of them."""
+def texts() -> Iterator[tuple[str, str]]:
+    """All of them: name, lines."""
     for name, (settings, streams, events) in cases().items():
         world = World(settings, 1 + max(max(src, dst) for src, dst, _, _ in streams))
         for src, dst, start, packets in streams:
@@ -74,7 +77,7 @@ def write(folder: Path) -> None:
         lines = [line(event) for event in world.trace if event[0] < last or not world.events]
         header = [f"# {key} {value}" for key, value in asdict(settings).items()]
         header += [f"# stream {src} {dst} {start} {packets}" for src, dst, start, packets in streams]
-        (folder / f"{name}.txt").write_text("\n".join(header + lines) + "\n")
+        yield name, "\n".join(header + lines) + "\n"
 
 
 def line(event: Event) -> str:
@@ -83,4 +86,5 @@ def line(event: Event) -> str:
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent.parent / "data")
+    for case, text in texts():
+        print(f"== {case}\n{text}", end="")

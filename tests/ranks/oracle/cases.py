@@ -1,4 +1,4 @@
-"""Programs and their timings, which the tests compare with the fabric's: `python cases.py` writes `../data/programs`.
+"""Programs and their timings, which the tests compare with the fabric's: `python cases.py` prints them.
 
 The head gives the settings and the operations of each rank; below it stands one line for each timing: end in
 picoseconds, rank, series, label, start.
@@ -7,7 +7,6 @@ picoseconds, rank, series, label, start.
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draws import Scene, draw, timed
@@ -15,6 +14,8 @@ from ranks import Machine
 from settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ranks import Op
 
 ONE = 1  # set 0 alone
@@ -86,9 +87,8 @@ def cases() -> dict[str, tuple[Settings, Scene]]:
     return found
 
 
-def write(folder: Path) -> None:
-    """Writes all of them."""
-    folder.mkdir(exist_ok=True)
+def texts() -> Iterator[tuple[str, str]]:
+    """All of them: name, lines."""
     for name, (settings, scene) in cases().items():
         machine = Machine(settings, scene.host_of, scene.programs, scene.starts)
         timings = machine.run()
@@ -100,8 +100,9 @@ def write(folder: Path) -> None:
             lines.append(f"# rank {host} {start}")
             lines += [f"# op {' '.join(str(word) for word in op)}" for op in scene.programs[rank]]
         lines += [" ".join(str(number) for number in timing) for timing in timings]
-        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        yield name, "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent.parent / "data" / "programs")
+    for case, text in texts():
+        print(f"== {case}\n{text}", end="")

@@ -1,4 +1,4 @@
-"""Used credits over time, and when a throttled NIC changes its state: `python scripts.py` writes `../data/throttle`.
+"""Used credits over time, and when a throttled NIC changes its state: `python scripts.py` prints them.
 
 The head gives the settings; `used CYCLE CREDITS` changes the credits before that cycle's look; a line below the head is
 a change of state: cycle, and 1 for congested.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from throttle import Machine, Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # (cycle, credits)
 Script = list[tuple[int, int]]
@@ -64,16 +67,16 @@ def follow(s: Throttle, script: Script, cycles: int) -> list[tuple[int, int]]:
     return changes
 
 
-def write(folder: Path) -> None:
-    """Writes all of them."""
-    folder.mkdir(exist_ok=True)
+def texts() -> Iterator[tuple[str, str]]:
+    """All of them: name, lines."""
     for name, (s, script, cycles) in cases().items():
         lines = [f"# {key} {value}" for key, value in asdict(s).items()]
         lines += [f"# used {cycle} {used}" for cycle, used in script if cycle < cycles]
         lines += [f"# end {cycles}"]
         lines += [f"{cycle} {state}" for cycle, state in follow(s, script, cycles)]
-        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        yield name, "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent.parent / "data" / "throttle")
+    for case, text in texts():
+        print(f"== {case}\n{text}", end="")

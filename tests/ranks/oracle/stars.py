@@ -1,11 +1,14 @@
-"""Throttled senders behind one switch: `python stars.py` writes what they use and get to `../data/stars`."""
+"""Throttled senders behind one switch: `python stars.py` prints what they use and get."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from throttle import Throttle, star
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FLITS = 10  # of a packet
 WAY = 40  # cycles on each link
@@ -28,17 +31,17 @@ def cases() -> dict[str, tuple[Throttle, int]]:
     }
 
 
-def write(folder: Path) -> None:
-    """Writes all of them: settings, the mean of used credits over senders and time, flits per cycle of each sender."""
-    folder.mkdir(exist_ok=True)
+def texts() -> Iterator[tuple[str, str]]:
+    """Each by its name: settings, the mean of used credits over senders and time, flits per cycle of each sender."""
     for name, (s, senders) in cases().items():
         seen = star(s, senders, FLITS, WAY, (WARM, MEASURED))
         known = {**asdict(s), "senders": senders, "flits": FLITS, "way": WAY, "warm": WARM, "measured": MEASURED}
         lines = [f"# {key} {value}" for key, value in known.items()]
         lines += [f"used {seen.used:.3f}", f"congested {seen.congested:.4f}"]
         lines += [f"share {share:.5f}" for share in seen.share]
-        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        yield name, "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent.parent / "data" / "stars")
+    for case, text in texts():
+        print(f"== {case}\n{text}", end="")

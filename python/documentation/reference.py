@@ -21,7 +21,7 @@ def pages(root: Path) -> dict[str, str]:
     """Every page by its place among the pages."""
     return {
         "reference/commands.md": commands(),
-        "reference/scenario.md": scenario(json.loads((root / "schema" / "scenario.schema.json").read_text("utf-8"))),
+        "reference/scenario.md": scenario(),
         "reference/exit-codes.md": exit_codes(),
         "reference/algorithms.md": algorithms(root / "crates" / "control" / "src"),
         "reference/python.md": python(),
@@ -64,8 +64,11 @@ def _help(words: tuple[str, ...]) -> str:
     return said.getvalue().strip()
 
 
-def scenario(schema: dict[str, Any]) -> str:
+def scenario() -> str:
     """Every key of a scenario, table by table."""
+    from backwater import _core
+
+    schema = json.loads(_core.schema())
     parts = [
         "# Keys of a scenario",
         "Made from the JSON Schema (`backwater schema`), with which editors complete keys. Where profiles differ the "

@@ -188,7 +188,7 @@ def test_every_column_is_explained_as_the_page_of_columns_has_it(capsys: pytest.
 
 
 def test_every_key_and_word_of_the_schema_is_explained() -> None:
-    schema = json.loads((ROOT / "schema" / "scenario.schema.json").read_text("utf-8"))
+    schema = json.loads(_core.schema())
     known = {entry.word.rsplit(".", 1)[-1].partition("=")[0] for entry in explaining.entries() if entry.kind == "key"}
     words = {entry.word.partition("=")[2] for entry in explaining.entries() if entry.kind == "value"}
 

@@ -1,22 +1,4 @@
-//! The committed JSON Schema is the one of the types, and it accepts what the scenarios of this repository say.
-use std::path::PathBuf;
-
-fn committed() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/scenario.schema.json")
-}
-
-#[test]
-fn the_committed_schema_is_the_one_of_the_types() {
-    let generated = backwater_scenario::schema();
-    if std::env::var_os("BACKWATER_WRITE_SCHEMA").is_some() {
-        std::fs::write(committed(), &generated).unwrap();
-    }
-    let stored = std::fs::read_to_string(committed()).unwrap();
-    assert!(
-        stored == generated,
-        "schema/scenario.schema.json is out of date: run BACKWATER_WRITE_SCHEMA=1 cargo test -p backwater-scenario"
-    );
-}
+//! The JSON Schema describes every key, and accepts no other.
 
 #[test]
 fn every_key_is_described_and_every_table_refuses_unknown_keys() {

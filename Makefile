@@ -59,6 +59,9 @@ test-python: $(STAMPS)/core $(STAMPS)/test
 swarm: $(STAMPS)/core $(STAMPS)/test ## mix everything with everything at random for SECONDS (600), from SEED on: bytes, times, blame, engines, the page
 	SWARM_SECONDS=$(or $(SECONDS),600) SWARM_SEED=$(or $(SEED),$(shell date +%Y%m%d000)) $(BIN)/python -m pytest python/tests/test_swarm.py -q -s -k mixed
 
+two-builds: $(STAMPS)/core $(STAMPS)/test ## run the corpus and DRAWS (200) random mixtures here and in the checkout OTHER: same digests, same tables
+	$(BIN)/python tests/corpus/two_builds.py $(OTHER) --draws $(or $(DRAWS),200) --first $(or $(FIRST),1)
+
 # The page is kept in the repository, so that whoever installs Backwater needs no node.
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
 	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/viewer/page.html

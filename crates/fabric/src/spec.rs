@@ -26,6 +26,7 @@ pub use put::PutSpec;
 pub use throttle::{Scope, ThrottleSpec};
 
 /// A fabric, its traffic and what to observe.
+#[derive(Debug)]
 pub struct Spec {
     /// Seed of every random stream and of the order of ties.
     pub seed: u64,

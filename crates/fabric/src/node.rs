@@ -1,11 +1,11 @@
 //! A node of the fabric as the engine sees it.
 use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
 
-use crate::batch::Batch;
-use crate::host::Host;
+use crate::link::ports::Ports;
+use crate::nic::host::Host;
 use crate::packet::Packet;
-use crate::ports::Ports;
 use crate::switch::Switch;
+use crate::switch::batch::Batch;
 use crate::world::World;
 
 pub(crate) enum FabricNode {

@@ -2,7 +2,7 @@
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Message};
 
-use crate::put::frame;
+use crate::transport::put::frame;
 
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
 pub(crate) const LAST: u32 = 1 << 31;
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Credit = 4,
     /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
     Cim = 5,
-    /// A packet of a PUT stream; `seq` is packed ([`crate::put::frame`]), `echo` says what it acknowledges beside: not capable
+    /// A packet of a PUT stream; `seq` is packed ([`crate::transport::put::frame`]), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80,
     /// Acknowledgement of a PUT stream; `seq` is the last number accepted in order, `echo` congestion if it is marked.

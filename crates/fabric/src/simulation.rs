@@ -6,20 +6,20 @@ use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span, Time};
 
-use crate::audit;
-use crate::deadlock;
-use crate::ends::Ends;
-use crate::explain::explain;
-use crate::host::Host;
+use crate::check::audit;
+use crate::check::deadlock;
+use crate::check::explain::explain;
+use crate::check::stall::Quiet;
+use crate::check::violation::{Violation, What};
+use crate::link::ports::{LONGEST_RUN, Ports};
 use crate::log::Records;
+use crate::nic::host::Host;
 use crate::node::FabricNode;
+use crate::observe::taps::taps;
 use crate::packet::Packet;
-use crate::ports::{LONGEST_RUN, Ports};
 use crate::spec::Spec;
-use crate::stalled::Quiet;
 use crate::switch::Switch;
-use crate::taps::taps;
-use crate::violation::{Violation, What};
+use crate::transport::roce::host_flows::Ends;
 use crate::world::World;
 
 /// How a run is watched and ended from outside.

@@ -10,16 +10,16 @@ use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
-use crate::combined::Limits;
-use crate::isolating::Rules;
-use crate::lanes::{self, Lanes};
+use crate::nic::telemetry::Telemetry;
+use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
-use crate::put::streams::Streams;
 use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
-use crate::taps::Taps;
-use crate::telemetry::Telemetry;
+use crate::switch::cioq::Limits;
+use crate::switch::cioq::isolation::Rules;
+use crate::switch::lanes::{self, Lanes};
+use crate::transport::put::streams::Streams;
+use crate::transport::roce::window;
 use crate::user::{User, UserSpec};
-use crate::window;
 
 mod by_class;
 
@@ -253,7 +253,7 @@ impl World {
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
             lanes: Lanes::new(change, &classes),
-            detectors: crate::marking::each_once(&spec.switch.detectors),
+            detectors: crate::switch::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&firsts, &spec.numbers),
             firsts,
             hashes: spec.switch.hashes.clone(),

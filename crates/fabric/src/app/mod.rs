@@ -1,0 +1,4 @@
+//! Applications: what starts flows and fills them, and the ranks of programs.
+pub(crate) mod ranks;
+pub(crate) mod steps;
+pub(crate) mod supply;

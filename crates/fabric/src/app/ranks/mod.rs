@@ -1,0 +1,223 @@
+//! Rank programs ([`backwater_traffic::program`]) at their hosts: each host executes those of its own ranks, and what a rank does to
+//! another one it does by messages that cross the fabric.
+//!
+//! ```text
+//!   op ─▶ (its cost) ─▶ message ─▶ queue pair ─▶ NIC ═▶ … ═▶ last packet ─▶ matching ─▶ ready ─▶ taken (its cost) ─▶ request done
+//!         progress.rs                outgoing.rs              arriving.rs   matching.rs          progress.rs
+//! ```
+//! A rank that waits goes on in the event that ends its wait; its costs are timers.
+mod arriving;
+pub(crate) mod frame;
+mod matching;
+mod outcome;
+pub(crate) mod outgoing;
+mod programs;
+mod progress;
+mod state;
+pub(crate) mod waiting;
+
+use backwater_engine::Post;
+
+use self::frame::{Message, Word};
+pub(crate) use self::state::Rank;
+use crate::check::violation::What;
+use crate::link::ports::{Ports, Purpose};
+use crate::nic::host::{Host, NIC};
+use crate::packet::Packet;
+use crate::record::TimingRecord;
+use crate::transport::roce::host_flows::Ends;
+use crate::world::World;
+
+/// The ranks of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    own: Vec<Rank>,
+    /// ((rank of this host, other rank, whether it is for answers), slot of the sender), sorted.
+    to: Vec<((u32, u32, bool), u32)>,
+    /// By slot of the receiver: (rank of this host, other rank); `u32::MAX`: it is no queue pair between ranks.
+    from: Vec<(u32, u32)>,
+    /// By slot of the sender: the rank of this host; `u32::MAX`: it is no queue pair between ranks.
+    owner: Vec<u32>,
+    /// What the ranks have given to queue pairs in this event.
+    given: Vec<(u32, Message)>,
+    /// What they have recorded in it, programs that have ended in it, and what went wrong.
+    recorded: u64,
+    ended: u64,
+    broken: Option<What>,
+}
+
+impl Ranks {
+    /// Those of `host`; `None` if it has none.
+    pub(crate) fn new(host: usize, ends: &Ends, world: &World) -> Option<Box<Self>> {
+        let own = &ends.ranks[host];
+        if own.is_empty() {
+            return None;
+        }
+        let programs = &world.programs;
+        let local = |rank: u32| {
+            let is_here = programs.ranks[rank as usize].host as usize == host;
+            is_here.then(|| own.binary_search(&rank).expect("a rank is at its host") as u32)
+        };
+        let (mut to, mut owner) = (Vec::new(), vec![u32::MAX; ends.sent[host].len()]);
+        let mut from = vec![(u32::MAX, u32::MAX); ends.received[host].len()];
+        for channel in &programs.channels {
+            let flow = channel.flow as usize;
+            if let Some(rank) = local(channel.from) {
+                to.push(((rank, channel.to, channel.answers), world.sender_slot[flow]));
+                owner[world.sender_slot[flow] as usize] = rank;
+            }
+            if let Some(rank) = local(channel.to) {
+                from[world.receiver_slot[flow] as usize] = (rank, channel.from);
+            }
+        }
+        to.sort_unstable();
+        let own = own.iter().map(|id| Rank::new(*id, &programs.ranks[*id as usize])).collect();
+        Some(Box::new(Self { own, to, from, owner, given: Vec::new(), recorded: 0, ended: 0, broken: None }))
+    }
+
+    /// When each of them begins.
+    pub(crate) fn starts(&self, world: &World) -> impl Iterator<Item = (u64, u32)> {
+        let start = |rank: &Rank| world.programs.ranks[rank.id as usize].start.as_ps();
+        (0..).zip(&self.own).map(move |(number, rank)| (start(rank), number))
+    }
+
+    /// A rank gives a message for another one to the queue pair, or, if that is of the same host, to itself after a while.
+    fn give(&mut self, rank: u32, to: u32, message: Message, now: u64, world: &World, ports: &mut Ports) {
+        let own = &mut self.own[rank as usize];
+        if message.word.is_payload() {
+            own.sent_messages += 1;
+            own.sent_bytes += message.size;
+        }
+        let key = (rank, to, message.word.is_answer());
+        if let Ok(place) = self.to.binary_search_by_key(&key, |(key, _)| *key) {
+            self.given.push((self.to[place].1, message));
+            return;
+        }
+        let (id, delay) = (own.id, world.costs(own.id).local.as_ps());
+        let target = self.local(to).expect("ranks of different hosts have a queue pair");
+        self.own[target as usize].local.push_back((id, message));
+        ports.set_timer(now + delay, NIC, Purpose::Local, target);
+    }
+
+    /// The place of a rank, if it is one of this host.
+    fn local(&self, id: u32) -> Option<u32> {
+        self.own.binary_search_by_key(&id, |rank| rank.id).ok().map(|place| place as u32)
+    }
+
+    fn record(&mut self, timing: TimingRecord, ports: &mut Ports) {
+        ports.records.timings.push(timing);
+        self.recorded += 1;
+    }
+}
+
+impl Host {
+    /// The timer of a rank: it begins, or the cost of its op has been paid.
+    #[cold]
+    pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, now: u64, world: &World, post: &mut P) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.paid(rank, now, world, &mut self.ports);
+        }
+        self.after_ranks(now, world, post);
+    }
+
+    /// The last bit of a message has left.
+    #[cold]
+    pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, now: u64, world: &World, post: &mut P) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.gone(rank, now, world, &mut self.ports);
+        }
+        self.after_ranks(now, world, post);
+    }
+
+    /// A message from a rank of the same host is there.
+    #[cold]
+    pub(crate) fn local_message<P: Post<Packet>>(
+        &mut self,
+        rank: u32,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Some(ranks) = &mut self.ranks {
+            let from = ranks.own[rank as usize].local.pop_front();
+            let (from, message) = from.expect("its timer was set for it");
+            ranks.arrives(rank, from, &message, now, world, &mut self.ports);
+        }
+        self.after_ranks(now, world, post);
+    }
+
+    /// The last packet of a message has come in.
+    #[cold]
+    pub(crate) fn message_came<P: Post<Packet>>(
+        &mut self,
+        slot: u32,
+        seq: u32,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Some(ranks) = &mut self.ranks {
+            let (rank, from) = ranks.from[slot as usize];
+            let (word, op) = frame::unpack(seq);
+            let size = ranks.size_of(rank, from, word, op, world);
+            ranks.arrives(rank, from, &Message { word, op, size }, now, world, &mut self.ports);
+        }
+        self.after_ranks(now, world, post);
+    }
+
+    /// The last packet of a message leaves, and its last bit at `end`.
+    #[cold]
+    pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
+        if let Some(ranks) = &mut self.ranks
+            && let Some(message) = self.senders[slot as usize].message()
+            && matches!(message.word, Word::Eager | Word::Data)
+        {
+            let rank = ranks.owner[slot as usize];
+            ranks.own[rank as usize].leaving.push(std::cmp::Reverse((end, message.op)));
+            self.ports.set_timer(end, NIC, Purpose::Gone, rank);
+        }
+    }
+
+    /// What the ranks have done in this event gets to the queue pairs, the records and the run.
+    fn after_ranks<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        let Some(ranks) = &mut self.ranks else { return };
+        if ranks.recorded > 0 {
+            post.recorded(std::mem::take(&mut ranks.recorded));
+        }
+        for _ in 0..std::mem::take(&mut ranks.ended) {
+            post.complete();
+        }
+        if let Some(what) = ranks.broken.take() {
+            self.ports.fail(now, NIC, what, post);
+        }
+        if self.ranks.as_ref().is_some_and(|ranks| ranks.given.is_empty()) {
+            return;
+        }
+        let mut given = self.ranks.as_mut().map(|ranks| std::mem::take(&mut ranks.given)).unwrap_or_default();
+        for (slot, message) in given.drain(..) {
+            self.give_to_pair(slot, message, now, world);
+        }
+        if let Some(ranks) = &mut self.ranks {
+            // It keeps its memory.
+            ranks.given = given;
+        }
+        self.send_next(now, world, post);
+    }
+
+    /// A queue pair gets one more message.
+    fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
+        self.book_throttled(now);
+        let sender = &mut self.senders[slot as usize];
+        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
+        let number = sender.connection;
+        let connection = &mut self.connections[number as usize];
+        if connection.is_idle() {
+            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+        }
+        sender.give(message, now);
+        connection.start(slot);
+        if let Some((due, pair)) = self.next_message(number, class, now, world) {
+            self.due.push(class, due, pair, queue_pair);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! From indices and counters to a message that says what to change.
+use backwater_topology::{Network, Port};
+use backwater_traffic::program::Op;
+use backwater_units::{Bytes, Time};
+
+use crate::app::ranks::waiting::place;
+use crate::check::violation::{Breach, Violation, What};
+use crate::node::FabricNode;
+use crate::world::World;
+
+pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &FabricNode) -> Violation {
+    let time = Time::from_ps(breach.time);
+    let names = network.nodes();
+    let name = names[breach.node as usize].name.clone();
+    let port = &network.ports(breach.node)[usize::from(breach.port)];
+    let from = names[port.peer as usize].name.clone();
+    match breach.what {
+        What::Buffer(held, buffer) => Violation::BufferOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            buffer: Bytes::new(buffer),
+            arithmetic: occupancy(node, world),
+            fix: if world.pfc.is_some() {
+                "Raise switch.buffer or lower switch.pfc.xoff".into()
+            } else if world.credits.is_some() {
+                "Priorities without credits, the control priority among them, share switch.buffer: raise it, or put them \
+                 under credits (switch.credits.priorities)"
+                    .into()
+            } else {
+                "Flow control is off: raise switch.buffer or set switch.flow-control".into()
+            },
+        },
+        What::Headroom(used, headroom) => Violation::HeadroomOverflow {
+            time,
+            node: name,
+            from,
+            used: Bytes::new(used),
+            headroom: Bytes::new(headroom),
+            arithmetic: headroom_arithmetic(port, world),
+        },
+        What::Region(held, region) => Violation::RegionOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            region: Bytes::new(region),
+            arithmetic: headroom_arithmetic(port, world),
+        },
+        What::Credits(held, buffer) => Violation::CreditOverflow {
+            time,
+            node: name,
+            from,
+            held,
+            buffer,
+            unit: world.credits.as_ref().map_or(Bytes::ZERO, |credits| credits.unit.size()),
+        },
+        What::Receive(held, depth, lossless) => Violation::ReceiveOverflow {
+            time,
+            node: name,
+            from,
+            held: Bytes::new(held),
+            depth: Bytes::new(depth),
+            fix: if lossless {
+                format!(
+                    "In each lossless priority a host must absorb the packet that crosses Xoff and, after PAUSE, {}. Set \
+                     host.queue to at least host.pfc.xoff and that, or lower host.pfc.xoff",
+                    headroom_arithmetic(port, world)
+                )
+            } else {
+                "Nothing holds its priority back: raise host.queue or host.drain, set switch.flow-control, or send PUTs, \
+                 which repeat what is lost"
+                    .into()
+            },
+        },
+        What::TooMuchOpen { rank, at, unexpected } => {
+            Violation::TooMuchOpen { time, rank: place(rank, at, network, world), unexpected }
+        }
+        What::Truncated { rank, from, op, at, room } => Violation::Truncated {
+            time,
+            receiver: place(rank, at, network, world),
+            sender: place(from, op, network, world),
+            size: Bytes::new(match *world.op(from, op) {
+                Op::Isend { size, .. } => size,
+                _ => 0,
+            }),
+            room: Bytes::new(room),
+        },
+        What::Stuck => Violation::NoProgress { time, hosts: Vec::new() },
+        What::NoAck { flow, seq, times } => {
+            let host = |index: u32| names[world.hosts[index as usize] as usize].name.clone();
+            let ends = &world.flows[flow as usize];
+            let (source_host, target) = (host(ends.src), host(ends.dst));
+            Violation::NoAck { time, source_host, target, flow, seq, times }
+        }
+        What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
+    }
+}
+
+/// What comes in at a port after it has decided on a PAUSE.
+fn headroom_arithmetic(port: &Port, world: &World) -> String {
+    let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+    let loop_bytes = port.rate.bytes_in(port.delay * 2);
+    let need = loop_bytes + mtu * 2;
+    format!(
+        "{need} = 2·delay·rate {loop_bytes} + 2·MTU {} (plus the PFC frame and the response time)",
+        mtu * 2
+    )
+}
+
+/// What the ingress ports of a switch hold, the largest first.
+fn occupancy(node: &FabricNode, world: &World) -> String {
+    let FabricNode::Switch(switch) = node else {
+        return String::new();
+    };
+    let classes = usize::from(world.classes.count);
+    let mut held: Vec<(u64, usize)> = switch
+        .memory
+        .accounts
+        .chunks(classes)
+        .enumerate()
+        .map(|(port, accounts)| (accounts.iter().map(|a| a.held.total()).sum(), port))
+        .collect();
+    held.sort_unstable_by(|a, b| b.cmp(a));
+    let busy = held.iter().filter(|(bytes, _)| *bytes > 0).count();
+    let worst = held.first().map_or(0, |(bytes, _)| *bytes);
+    format!(
+        "{busy} of {} ingress ports hold packets, the fullest {}; every one may hold Xoff plus headroom",
+        held.len(),
+        Bytes::new(worst)
+    )
+}

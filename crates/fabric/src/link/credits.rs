@@ -1,0 +1,394 @@
+//! Credits of a node's links: what each port may send, what it has to tell the other end, and when.
+//!
+//! An update is composed the moment its frame starts to leave, so that every packet that it counts has started before it.
+//! A lane (port and class) in which nothing has changed since its last update costs no event: what changes it sets the
+//! timer for the next instant of the port's grid, which has a random phase.
+mod kept;
+
+use std::collections::VecDeque;
+
+use backwater_control::CodePoint;
+use backwater_control::detector::Detector;
+use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, Unit, feasibility};
+use backwater_engine::{Post, Stream, stream, uniform};
+use backwater_topology::{Network, Port};
+use backwater_units::{Bytes, Span, Time};
+
+use crate::link::ports::{Ports, Purpose};
+use crate::packet::{Kind, Packet};
+use crate::world::{CreditSettings, World};
+
+/// Purposes of the random streams of phases and lost updates; entity: node << 16 | port.
+const PHASE: u64 = 0xc3ed;
+const LOSS: u64 = 0x1057;
+
+/// Both directions of a link in one class: what this end may send, what it has received.
+#[derive(Clone, Debug)]
+struct Lane {
+    sender: CreditSender,
+    receiver: CreditReceiver,
+    /// (time, FCCL) of the updates that the other end may still act by, the oldest first. Kept where a detector asks.
+    issued: VecDeque<(u64, u32)>,
+    /// The packets on their way out, and those that have left since what is free was told last.
+    leaving: Vec<Leaving>,
+}
+
+impl Lane {
+    /// Whether the other end has used up, to within `packet` units, all that it could know of by now: what had been told
+    /// before `told_by`. It may have gone on by what it was told since; that it had to is what counts.
+    #[inline]
+    fn used_up(&mut self, told_by: u64, packet: u32) -> bool {
+        while self.issued.len() > 1 && self.issued[1].0 <= told_by {
+            self.issued.pop_front();
+        }
+        let left = self.issued.front().map(|(_, fccl)| fccl.wrapping_sub(self.receiver.abr()).cast_signed());
+        left.is_some_and(|left| left < packet.cast_signed())
+    }
+}
+
+/// A packet on its way out: it holds its units in the lane by which it came until it has left completely.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    until: u64,
+    units: u32,
+}
+
+/// Credits of all ports of a node.
+#[derive(Debug)]
+pub(crate) struct Credits {
+    settings: CreditSettings,
+    periodic: bool,
+    /// `lanes[port * classes + class]`
+    lanes: Vec<Lane>,
+    /// Per port.
+    phase: Vec<Span>,
+    loss: Vec<Stream>,
+    /// Per port: how long the other end goes on with an earlier update than the latest.
+    round: Vec<u64>,
+    /// Per port: updates follow each other so closely that what was granted by one is still arriving when the next is composed.
+    /// Then it shows at an arrival, not at the next update, that the other end had used it up.
+    close: Vec<bool>,
+    /// Per port: with fewer units than these free, the other end may have to wait before the next update.
+    ample: Vec<u32>,
+    /// Units of a full packet.
+    packet: u32,
+    keeps_issued: bool,
+}
+
+/// What the arrival of a packet shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Earned {
+    /// The buffer had room for it.
+    pub(crate) fits: bool,
+    /// With it the other end had used up what it knew it might send.
+    pub(crate) held_back: bool,
+}
+
+/// What an update told, for those who watch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) class: u8,
+    /// The other end had used up what it knew it might send.
+    pub(crate) held_back: bool,
+    /// What is free may not last until the next update.
+    pub(crate) short: bool,
+}
+
+impl Credits {
+    pub(crate) fn new(node: u32, network: &Network, settings: &CreditSettings, world: &World) -> Self {
+        let ports = network.ports(node);
+        let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+        let keeps_issued = network.is_switch(node) && world.detectors.iter().any(Detector::wants_last_hold);
+        let lane = Lane {
+            sender: CreditSender::new(settings.units),
+            receiver: CreditReceiver::new(settings.units),
+            issued: if keeps_issued { VecDeque::from([(0, settings.units)]) } else { VecDeque::new() },
+            leaving: Vec::new(),
+        };
+        let entity = |port: usize| u64::from(node) << 16 | port as u64;
+        let phase = |port: usize| match settings.returned {
+            CreditReturn::AtOnce => Span::ZERO,
+            CreditReturn::Periodic(period) => {
+                let share = uniform(&mut stream(world.seed, PHASE, entity(port)));
+                Span::from_ps((share * period.as_ps() as f64) as u64)
+            }
+        };
+        // The updates of all classes may leave together.
+        let frame = Bytes::new(u64::from(settings.frame)) * u64::from(settings.classes.count_ones());
+        let ample = |port: &Port| {
+            let needed =
+                feasibility(port.rate, port.delay, settings.returned, mtu, frame, settings.unit).needed;
+            settings.unit.count(needed.get().min(u64::from(u32::MAX)) as u32)
+        };
+        Self {
+            settings: *settings,
+            periodic: matches!(settings.returned, CreditReturn::Periodic(_)),
+            lanes: vec![lane; ports.len() * usize::from(world.classes.count)],
+            phase: (0..ports.len()).map(phase).collect(),
+            loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
+            round: ports.iter().map(|p| round(p, mtu)).collect(),
+            ample: ports.iter().map(ample).collect(),
+            packet: settings.unit.count(mtu.get() as u32),
+            close: ports.iter().map(|p| close(round(p, mtu), settings.returned)).collect(),
+            keeps_issued,
+        }
+    }
+
+    /// Whether a class is under credits.
+    #[inline]
+    pub(crate) const fn govern(&self, class: u8) -> bool {
+        self.settings.classes & (1 << class) != 0
+    }
+
+    /// What a credit stands for.
+    #[inline]
+    pub(crate) const fn unit(&self) -> Unit {
+        self.settings.unit
+    }
+
+    /// Units that a packet takes.
+    #[inline]
+    pub(crate) const fn units(&self, size: u16) -> u32 {
+        self.settings.unit.count(size as u32)
+    }
+
+    /// Units of a lane's buffer that are taken, those of packets on their way out included, and all of them.
+    pub(crate) fn held(&self, at: usize) -> (u32, u32) {
+        let receiver = &self.lanes[at].receiver;
+        (receiver.held(), receiver.buffer())
+    }
+
+    /// Units of a packet that a lane may start.
+    #[inline]
+    pub(crate) fn available(&self, at: usize) -> u32 {
+        let credits = self.lanes[at].sender.credits();
+        if credits < self.settings.least { 0 } else { credits }
+    }
+
+    /// Units of a lane that are on their way out.
+    pub(crate) fn on_their_way(&self, at: usize) -> u32 {
+        self.lanes[at].leaving.iter().map(|leaving| leaving.units).sum()
+    }
+
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.lanes)
+            + size_of_val(&*self.phase)
+            + size_of_val(&*self.loss)
+            + size_of_val(&*self.round)
+            + size_of_val(&*self.close)
+            + size_of_val(&*self.ample)
+    }
+
+    /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
+    fn settle(&mut self, at: usize, now: u64) -> Option<u64> {
+        let Lane { receiver, leaving, .. } = &mut self.lanes[at];
+        leaving.retain(|packet| {
+            if packet.until <= now {
+                receiver.on_freed(packet.units);
+            }
+            packet.until > now
+        });
+        leaving.iter().map(|packet| packet.until).max()
+    }
+}
+
+impl Ports {
+    /// The credits of a node under credit-based flow control.
+    #[inline]
+    fn owned_credits(&mut self) -> &mut Credits {
+        self.credits.as_deref_mut().expect("asked for only under credits")
+    }
+
+    /// Whether a packet may start by its lane's credits.
+    #[inline]
+    pub(crate) fn fits(&self, port: u16, class: u8, size: u16) -> bool {
+        match &self.credits {
+            Some(credits) if credits.govern(class) => {
+                credits.units(size) <= credits.available(self.at(port, class))
+            }
+            _ => true,
+        }
+    }
+
+    /// A packet starts to leave by `port`; it came in by `ingress`, a port and a class, if from a link. Call it after the port was
+    /// occupied.
+    #[inline]
+    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<(u16, u8)>) {
+        let (class, until) = (packet.class, self.egress[port as usize].busy_until);
+        let (at, from) = (self.at(port, class), ingress.map(|(ingress, came_in)| self.at(ingress, came_in)));
+        let credits = self.owned_credits();
+        if !credits.govern(class) {
+            return;
+        }
+        let units = credits.units(packet.size);
+        credits.lanes[at].sender.on_sent(units);
+        let periodic = credits.periodic;
+        if let (Some(from), Some((ingress, came_in))) = (from, ingress) {
+            credits.lanes[from].leaving.push(Leaving { until, units });
+            if !self.is_armed(ingress, came_in) {
+                self.tell_at(ingress, came_in, until);
+            }
+        }
+        // That something was sent is told with the next regular update; it gives nobody credits.
+        if periodic && !self.is_armed(port, class) {
+            self.tell_at(port, class, until);
+        }
+    }
+
+    #[inline]
+    fn is_armed(&self, port: u16, class: u8) -> bool {
+        self.egress[port as usize].credit_armed & (1 << class) != 0
+    }
+
+    /// A packet of a class under credits came in.
+    #[inline]
+    pub(crate) fn earn_credit(&mut self, packet: &Packet) -> Earned {
+        let at = self.at(packet.port, packet.class);
+        let credits = self.owned_credits();
+        let units = credits.units(packet.size);
+        let lane = &mut credits.lanes[at];
+        let fits = lane.receiver.on_arrival(units);
+        let port = packet.port as usize;
+        let told_by = packet.time.saturating_sub(credits.round[port]);
+        let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(told_by, credits.packet);
+        Earned { fits, held_back }
+    }
+
+    /// A host took a packet out of its buffer at once.
+    pub(crate) fn consume(&mut self, packet: &Packet) {
+        let at = self.at(packet.port, packet.class);
+        let credits = self.owned_credits();
+        if credits.govern(packet.class) {
+            let units = credits.units(packet.size);
+            let receiver = &mut credits.lanes[at].receiver;
+            receiver.on_arrival(units);
+            receiver.on_freed(units);
+            if !self.is_armed(packet.port, packet.class) {
+                self.tell_at(packet.port, packet.class, packet.time);
+            }
+        }
+    }
+
+    /// Something that the other end of `port` should know changes at `change`, which may lie ahead; its timer is not set yet.
+    #[inline(never)]
+    fn tell_at(&mut self, port: u16, class: u8, change: u64) {
+        let credits = self.owned_credits();
+        let due = credits.settings.returned.due(credits.phase[port as usize], Time::from_ps(change));
+        if credits.periodic {
+            self.egress[port as usize].credit_armed |= 1 << class;
+        }
+        self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
+    }
+
+    /// Units that a packet of a class takes: none if it is not under credits.
+    pub(crate) fn credits_of(&self, class: u8, size: u16) -> u32 {
+        self.credits.as_ref().map_or(0, |credits| if credits.govern(class) { credits.units(size) } else { 0 })
+    }
+
+    /// Units of a lane at the far end that are in use as far as this end knows.
+    pub(crate) fn used(&self, port: u16, class: u8) -> u32 {
+        self.credits
+            .as_ref()
+            .filter(|credits| credits.govern(class))
+            .map_or(0, |credits| credits.lanes[self.at(port, class)].sender.used(credits.settings.units))
+    }
+
+    /// The same of all lanes of a port.
+    pub(crate) fn used_by_port(&self, port: u16) -> u32 {
+        (0..self.classes as u8).map(|class| self.used(port, class)).sum()
+    }
+
+    /// The first updates, if they are sent whatever happens.
+    pub(crate) fn arm_credits(&mut self, world: &World) {
+        if self.owned_credits().settings.unchanged {
+            for port in 0..self.egress.len() as u16 {
+                for class in 0..world.classes.count {
+                    if self.owned_credits().govern(class) {
+                        self.tell_at(port, class, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The timer of an update fired: it is to be sent as soon as the wire is free.
+    pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
+        let egress = &mut self.egress[port as usize];
+        egress.credit_due |= 1 << class;
+        egress.credit_armed &= !(1 << class);
+        if self.owned_credits().settings.unchanged {
+            self.tell_at(port, class, now + 1);
+        }
+    }
+
+    /// Sends an update that is due on an idle port.
+    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, now: u64, post: &mut P) -> Told {
+        let egress = &mut self.egress[port as usize];
+        let class = egress.credit_due.trailing_zeros() as u8;
+        egress.credit_due &= !(1 << class);
+        let at = self.at(port, class);
+        let credits = self.owned_credits();
+        let still_leaving = credits.settle(at, now);
+        let (round, ample) = (credits.round[port as usize], credits.ample[port as usize]);
+        let lane = &mut credits.lanes[at];
+        let abr = lane.receiver.abr();
+        let fccl = lane.receiver.grant();
+        let fctbs = lane.sender.fctbs();
+        let mut held_back = false;
+        if credits.keeps_issued {
+            held_back = lane.used_up(now.saturating_sub(round), credits.packet);
+            lane.issued.push_back((now, fccl));
+        }
+        let told = Told { class, held_back, short: fccl.wrapping_sub(abr) < ample };
+        let lost = credits.settings.loss_ppm > 0
+            && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
+        let frame = update(fctbs, fccl, class, credits.settings.frame);
+        let later = still_leaving.filter(|_| credits.periodic);
+        if let Some(until) = later.filter(|_| !self.is_armed(port, class)) {
+            self.tell_at(port, class, until);
+        }
+        if lost {
+            self.egress[port as usize].occupy_whole(now, frame.size);
+        } else {
+            self.transmit_whole(port, &frame, now, post);
+        }
+        told
+    }
+
+    /// An update arrived.
+    pub(crate) fn take_credit(&mut self, frame: &Packet) {
+        let at = self.at(frame.port, frame.class);
+        let lane = &mut self.owned_credits().lanes[at];
+        lane.sender.on_update(frame.seq);
+        lane.receiver.resynchronise(frame.flow);
+    }
+}
+
+/// How long the other end of a link goes on by what it knew before: there and back, and a packet each way.
+fn round(port: &Port, mtu: Bytes) -> u64 {
+    (port.delay * 2 + port.rate.serialize(mtu) * 2).as_ps()
+}
+
+fn close(round: u64, returned: CreditReturn) -> bool {
+    match returned {
+        CreditReturn::AtOnce => true,
+        CreditReturn::Periodic(period) => period.as_ps() < 2 * round,
+    }
+}
+
+/// The frame of an update.
+fn update(fctbs: u32, fccl: u32, class: u8, size: u16) -> Packet {
+    Packet {
+        time: 0,
+        flow: fctbs,
+        seq: fccl,
+        dst: u32::MAX,
+        next: 0,
+        port: 0,
+        size,
+        kind: Kind::Credit,
+        code: CodePoint::NotCapable,
+        class,
+        echo: CodePoint::NotCapable,
+    }
+}

@@ -1,0 +1,217 @@
+//! The gates of a node's egress queues: PFC frames sent and obeyed, pauses that run out, time spent paused.
+use backwater_control::flow_control::Form;
+use backwater_control::{CodePoint, PortState};
+use backwater_engine::Post;
+use backwater_units::{Bytes, Span, Time};
+
+use crate::link::ports::{Ports, Purpose};
+use crate::packet::{Kind, Packet};
+use crate::record::PauseRecord;
+use crate::world::World;
+
+/// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gate {
+    /// Timed pauses: when the pause runs out.
+    until: u64,
+    since: u64,
+    /// How long it has been closed in all, or its packets held back by the throttle of the NIC.
+    pub(crate) paused_ps: u64,
+    /// What of it the throttle was.
+    throttled_ps: u64,
+    pub(crate) state_since: u64,
+    pub(crate) in_state: [u64; 4],
+    pub(crate) pauses: u32,
+    pub(crate) ce_marks: u32,
+    pub(crate) ue_marks: u32,
+    /// What came for this queue and was dropped.
+    pub(crate) dropped_packets: u64,
+    pub(crate) dropped_bytes: u64,
+    /// An expiry timer is in the heap.
+    armed: bool,
+}
+
+impl Ports {
+    /// Sends the pending PFC frame of an idle port.
+    pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &mut self.egress[port as usize];
+        let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
+        let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
+        let size = world.pfc.as_ref().expect("only under PFC anybody sends PFC frames").frame;
+        self.transmit_whole(port, &Packet::pfc(pause, resume, size), now, post);
+    }
+
+    /// Puts a frame of the link's flow control on the wire of an idle port.
+    pub(crate) fn transmit_whole<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        frame: &Packet,
+        now: u64,
+        post: &mut P,
+    ) {
+        let egress = &mut self.egress[port as usize];
+        let (time, peer_port) = (egress.occupy_whole(now, frame.size), egress.peer_port);
+        post.send(egress.place, time, frame, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+        });
+    }
+
+    /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
+    pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
+        let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
+        let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
+        let mut opened = 0;
+        for class in 0..world.classes.count {
+            let bit = 1 << class;
+            if pause & bit != 0 {
+                self.close_gate(frame.port, class, frame.time, world, post);
+            } else if resume & bit != 0 && self.egress[frame.port as usize].paused & bit != 0 {
+                self.open_gate(frame.port, class, frame.time, false, world, post);
+                opened |= bit;
+            }
+        }
+        opened
+    }
+
+    pub(crate) fn close_gate<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.at(port, class);
+        if let Some(Form::Timed { pause, .. }) = world.pfc.map(|pfc| pfc.form) {
+            let gate = &mut self.gates[at];
+            gate.until = now + pause.as_ps();
+            if !std::mem::replace(&mut gate.armed, true) {
+                let until = gate.until;
+                self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
+            }
+        }
+        let bit = 1 << class;
+        if self.egress[port as usize].paused & bit == 0 {
+            self.egress[port as usize].paused |= bit;
+            let gate = &mut self.gates[at];
+            gate.since = now;
+            gate.pauses += 1;
+            self.record_pause(port, class, now, true, false, world, post);
+        }
+    }
+
+    pub(crate) fn open_gate<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        expired: bool,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.egress[port as usize].paused &= !(1 << class);
+        let at = self.at(port, class);
+        self.gates[at].paused_ps += now - self.gates[at].since;
+        self.record_pause(port, class, now, false, expired, world, post);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one flat record; every caller names all of its fields")]
+    fn record_pause<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        paused: bool,
+        expired: bool,
+        world: &World,
+        post: &mut P,
+    ) {
+        if world.pauses {
+            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            let queue = Bytes::new(u64::from(self.queues[self.at(port, class)].bytes));
+            let node = self.node;
+            self.records.pauses.push(PauseRecord { time, node, port, priority, paused, expired, queue });
+            post.recorded(1);
+        }
+    }
+
+    /// The expiry timer of a gate fired. Returns whether the gate opened by it.
+    pub(crate) fn pause_expired<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let at = self.at(port, class);
+        if self.egress[port as usize].paused & (1 << class) == 0 {
+            self.gates[at].armed = false;
+            return false;
+        }
+        let until = self.gates[at].until;
+        if until > now {
+            self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
+            return false;
+        }
+        self.gates[at].armed = false;
+        self.open_gate(port, class, now, true, world, post);
+        true
+    }
+
+    /// Since when a gate that is closed has been so.
+    pub(crate) fn closed_since(&self, port: u16, class: u8) -> u64 {
+        self.gates[self.at(port, class)].since
+    }
+
+    /// The throttle of a NIC has held back packets of an open gate for so long: to them it was closed.
+    pub(crate) fn hold_back(&mut self, port: u16, class: u8, time: u64) {
+        let at = self.at(port, class);
+        self.gates[at].paused_ps += time;
+        self.gates[at].throttled_ps += time;
+    }
+
+    /// Picoseconds that a gate was closed until `now`, or its packets held back.
+    #[inline]
+    pub(crate) fn closed_for(&self, port: u16, class: u8, now: u64) -> u64 {
+        let gate = &self.gates[self.at(port, class)];
+        let closed = self.egress[port as usize].paused & (1 << class) != 0;
+        gate.paused_ps + if closed { now - gate.since } else { 0 }
+    }
+
+    /// Time in each state and paused, as of `now`.
+    pub(crate) fn accounts(&self, port: u16, class: u8, now: u64) -> (Span, [Span; 4]) {
+        let (gate, queue) = (&self.gates[self.at(port, class)], &self.queues[self.at(port, class)]);
+        let mut in_state = gate.in_state;
+        in_state[queue.registers.state() as usize] += now - gate.state_since;
+        let closed = self.closed_for(port, class, now) - gate.throttled_ps;
+        (Span::from_ps(closed), in_state.map(Span::from_ps))
+    }
+
+    /// Books the time spent in `before`, which ended `now`.
+    pub(crate) fn left_state(&mut self, at: usize, before: PortState, now: u64) {
+        let gate = &mut self.gates[at];
+        gate.in_state[before as usize] += now - gate.state_since;
+        gate.state_since = now;
+    }
+}
+
+impl Packet {
+    /// A PFC frame for sets of priorities.
+    fn pfc(pause: u8, resume: u8, size: u16) -> Self {
+        Self {
+            time: 0,
+            flow: u32::MAX,
+            seq: u32::from(pause) | u32::from(resume) << 8,
+            dst: u32::MAX,
+            next: 0,
+            port: 0,
+            size,
+            kind: Kind::Pfc,
+            code: CodePoint::NotCapable,
+            class: 0,
+            echo: CodePoint::NotCapable,
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What switches and NICs have in common: ports with queues and gates, their wakes and timers, what they note.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use backwater_control::detector::Registers;
+
+use backwater_control::CodePoint;
+use backwater_engine::{Class, Key, Post, Ties, Trajectory};
+use backwater_topology::Network;
+use backwater_units::{Bytes, Time};
+
+use crate::check::violation::{Breach, What};
+use crate::link::credits::Credits;
+use crate::link::egress::{Egress, pick};
+use crate::link::gates::Gate;
+use crate::link::queue::{Fifo, Pool};
+use crate::log::Records;
+use crate::observe::isolation_stats::Tally;
+use crate::packet::Packet;
+use crate::record::SampleRecord;
+use crate::world::World;
+
+/// One egress queue: a port's packets of one class, and the detector's registers for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) fifo: Fifo,
+    pub(crate) bytes: u32,
+    pub(crate) peak: u32,
+    pub(crate) sent_bytes: u64,
+    pub(crate) sent_packets: u64,
+    pub(crate) registers: Registers,
+}
+
+/// What a timer is for; ties of time and port are broken in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    /// A timed pause runs out; argument: class.
+    PauseExpiry,
+    /// A switch looks at an ingress queue that it holds paused; argument: class.
+    Poll,
+    /// A CNP is due; argument: receiver slot.
+    Notify,
+    /// The next flow of this host starts.
+    Start,
+    /// A credit update is due; argument: class.
+    Credit,
+    /// The packet of an ingress port has crossed.
+    Crossed,
+    /// A switch looks at an entry of its congested-flow table; argument: slot.
+    Residency,
+    /// A NIC looks for what no CIM has told it of again.
+    Forget,
+    /// A host carries out a step; argument: its number.
+    Step,
+    /// The first packet of a slow host's receive queue has been drained.
+    Drained,
+    /// ACKs and NACKs of PUT streams have been processed; argument: the kind of PUT.
+    Effect,
+    /// A PUT stream may have waited for too long; argument: its slot.
+    Stream,
+    /// A rank begins, or has paid for its op; argument: its place at its host.
+    Rank,
+    /// The last bit of a message has left that a rank waits for; argument: the same.
+    Gone,
+    /// A message from a rank of the same host is there; argument: the place of its receiver.
+    Local,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timer {
+    pub(crate) time: u64,
+    pub(crate) rank: u16,
+    pub(crate) purpose: Purpose,
+    pub(crate) argument: u32,
+}
+
+/// Ports of a node and its bookkeeping.
+pub(crate) struct Ports {
+    pub(crate) node: u32,
+    ties: Ties,
+    pub(crate) classes: usize,
+    pub(crate) egress: Vec<Egress>,
+    /// `queues[port * classes + class]`, as are the gates.
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) gates: Vec<Gate>,
+    pub(crate) pool: Pool,
+    /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
+    wakes: Vec<u64>,
+    timers: BinaryHeap<Reverse<Timer>>,
+    pub(crate) next: Key,
+    pub(crate) trajectory: Trajectory,
+    /// Frames of the links' flow control that arrived here.
+    pub(crate) link_frames: u64,
+    pub(crate) records: Records,
+    pub(crate) breach: Option<Breach>,
+    pub(crate) sampled: Vec<u16>,
+    pub(crate) next_sample: u64,
+    /// Under credits: what each port may send and has to tell.
+    pub(crate) credits: Option<Box<Credits>>,
+    pub(crate) tally: Tally,
+}
+
+const NO_WAKE: u64 = u64::MAX;
+const RANK_BITS: u32 = 10;
+/// The longest run: beyond it a wake no longer fits its 54 bits of picoseconds.
+pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
+
+/// Time and rank in one word; what lies beyond the longest run never happens.
+#[inline]
+const fn wake_key(time: u64, rank: u16) -> u64 {
+    if time < LONGEST_RUN { time << RANK_BITS | rank as u64 } else { NO_WAKE }
+}
+
+impl Ports {
+    pub(crate) fn new(node: u32, network: &Network, sampled: Vec<u16>, world: &World) -> Self {
+        let ports = network.ports(node);
+        let classes = usize::from(world.classes.count);
+        let mut this = Self {
+            node,
+            ties: Ties::new(world.seed, node),
+            classes,
+            egress: ports.iter().map(Egress::new).collect(),
+            queues: vec![Queue::default(); ports.len() * classes],
+            gates: vec![Gate::default(); ports.len() * classes],
+            pool: Pool::new(),
+            wakes: vec![NO_WAKE; ports.len()],
+            timers: BinaryHeap::new(),
+            next: Key::NEVER,
+            trajectory: Trajectory::default(),
+            link_frames: 0,
+            records: Records::default(),
+            breach: None,
+            next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
+            sampled,
+            credits: None,
+            tally: Tally::default(),
+        };
+        this.prepare_links(network, world);
+        this
+    }
+
+    /// Where the other ends cut through; the credits of the links.
+    fn prepare_links(&mut self, network: &Network, world: &World) {
+        for (egress, port) in self.egress.iter_mut().zip(network.ports(self.node)) {
+            if let Some(header) = world.cut(network, port) {
+                egress.cut_through(header);
+            }
+        }
+        if let Some(settings) = &world.credits {
+            self.credits = Some(Box::new(Credits::new(self.node, network, settings, world)));
+            self.arm_credits(world);
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn rank(&self, port: u16) -> u16 {
+        self.ties.rank(port)
+    }
+
+    #[inline]
+    pub(crate) const fn at(&self, port: u16, class: u8) -> usize {
+        port as usize * self.classes + class as usize
+    }
+
+    /// Wakes `port` at `time`, instead of when it was to be woken before.
+    #[inline]
+    pub(crate) fn set_wake(&mut self, port: u16, time: u64) {
+        let rank = self.ties.rank(port);
+        let wake = wake_key(time, rank);
+        let before = std::mem::replace(&mut self.wakes[port as usize], wake);
+        if before == wake {
+            return;
+        }
+        let key = Key::new(time, Class::Wake, rank);
+        if key < self.next {
+            self.next = key;
+        } else if before != NO_WAKE && before >> RANK_BITS == self.next.time {
+            self.refresh();
+        }
+    }
+
+    pub(crate) fn clear_wake(&mut self, port: u16) {
+        self.wakes[port as usize] = NO_WAKE;
+        self.refresh();
+    }
+
+    /// Takes the wake announced in `next` and returns its port.
+    #[inline]
+    pub(crate) fn take_wake(&mut self) -> u16 {
+        let port = self.ties.port(self.next.rank());
+        self.wakes[port as usize] = NO_WAKE;
+        self.refresh();
+        port
+    }
+
+    pub(crate) fn set_timer(&mut self, time: u64, port: u16, purpose: Purpose, argument: u32) {
+        let rank = self.ties.rank(port);
+        self.timers.push(Reverse(Timer { time, rank, purpose, argument }));
+        self.next = self.next.min(Key::new(time, Class::Timer, rank));
+    }
+
+    /// Takes the timer announced in `next`, with its port.
+    pub(crate) fn take_timer(&mut self) -> (Timer, u16) {
+        let Reverse(timer) = self.timers.pop().expect("a timer was announced");
+        self.refresh();
+        (timer, self.ties.port(timer.rank))
+    }
+
+    /// Finds the next local event anew.
+    #[inline]
+    pub(crate) fn refresh(&mut self) {
+        let wake = self.wakes.iter().fold(NO_WAKE, |least, wake| least.min(*wake));
+        let wake = match wake {
+            NO_WAKE => Key::NEVER,
+            wake => Key::new(wake >> RANK_BITS, Class::Wake, (wake & ((1 << RANK_BITS) - 1)) as u16),
+        };
+        self.next = match self.timers.peek() {
+            Some(Reverse(timer)) => wake.min(Key::new(timer.time, Class::Timer, timer.rank)),
+            None => wake,
+        };
+    }
+
+    /// The time of the earliest timer.
+    pub(crate) fn next_timer(&self) -> u64 {
+        self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.time)
+    }
+
+    /// Sets a wake (or none) without looking for the next event; [`Ports::refresh`] does that for all ports.
+    #[inline]
+    pub(crate) fn plan_wake(&mut self, port: u16, time: Option<u64>) {
+        let rank = self.ties.rank(port);
+        self.wakes[port as usize] = time.map_or(NO_WAKE, |time| wake_key(time, rank));
+    }
+
+    /// Notes that a frame arrived.
+    #[inline]
+    pub(crate) fn note(&mut self, packet: &Packet) {
+        let (entity, kind) = packet.fingerprint();
+        self.trajectory.note(packet.time, entity, kind);
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, port: u16, packet: &Packet) {
+        self.enqueue_in(port, packet.class, packet);
+    }
+
+    /// The same in the queue of another class, behind that one's gate.
+    #[inline]
+    pub(crate) fn enqueue_in(&mut self, port: u16, class: u8, packet: &Packet) {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        self.pool.push(&mut queue.fifo, packet);
+        queue.bytes += u32::from(packet.size);
+        self.egress[port as usize].waiting |= 1 << class;
+    }
+
+    /// Keeps the largest queue. Called when what could leave at once has left: that never queued.
+    #[inline]
+    pub(crate) fn note_queue(&mut self, port: u16, class: u8) {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        queue.peak = queue.peak.max(queue.bytes);
+    }
+
+    /// The first packet of a queue that is not empty.
+    pub(crate) fn first(&self, port: u16, class: u8) -> &Packet {
+        self.pool.first(self.queues[self.at(port, class)].fifo)
+    }
+
+    /// Takes the first packet of a queue that is not empty.
+    #[inline]
+    pub(crate) fn dequeue(&mut self, port: u16, class: u8) -> Packet {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        let packet = self.pool.pop(&mut queue.fifo);
+        queue.bytes -= u32::from(packet.size);
+        if queue.fifo.is_empty() {
+            self.egress[port as usize].waiting &= !(1 << class);
+        }
+        packet
+    }
+
+    /// Puts a frame with `code` on the wire of an idle port.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "measured: the call costs a fifth of the function")]
+    pub(crate) fn transmit<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        code: CodePoint,
+        now: u64,
+        post: &mut P,
+    ) {
+        let egress = &mut self.egress[port as usize];
+        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
+        post.send(egress.place, time, packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+        });
+    }
+
+    /// The class that an idle port sends now, if any may.
+    #[inline]
+    pub(crate) fn choose(&mut self, port: u16, round_robin: bool) -> Option<u8> {
+        let egress = &mut self.egress[port as usize];
+        let ready = egress.waiting & !egress.paused;
+        if ready == 0 {
+            return None;
+        }
+        let class = pick(ready, egress.turn, round_robin);
+        if class != 0 {
+            egress.turn = class;
+        }
+        Some(class)
+    }
+
+    /// Data, ACK and CNP frames that arrived here.
+    pub(crate) const fn packet_hops(&self) -> u64 {
+        self.trajectory.events() - self.link_frames
+    }
+
+    /// Takes the samples that are due before an event at `now`: they see the state after all earlier events.
+    #[inline]
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.next_sample <= now {
+            self.sample(now, world, post);
+        }
+    }
+
+    #[cold]
+    fn sample<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        while self.next_sample <= now {
+            for i in 0..self.sampled.len() {
+                let port = self.sampled[i];
+                for class in 1..world.classes.count {
+                    let queue = &self.queues[self.at(port, class)];
+                    self.records.samples.push(SampleRecord {
+                        time: Time::from_ps(self.next_sample),
+                        node: self.node,
+                        port,
+                        priority: world.classes.priority(class),
+                        paused: self.egress[port as usize].paused & (1 << class) != 0,
+                        state: queue.registers.state() as u8,
+                        queue: Bytes::new(u64::from(queue.bytes)),
+                        sent: Bytes::new(queue.sent_bytes),
+                    });
+                    post.recorded(1);
+                }
+            }
+            self.next_sample += world.sample;
+        }
+    }
+
+    /// Bytes of state of all ports.
+    pub(crate) fn state_bytes(&self) -> usize {
+        let credits = self.credits.as_ref().map_or(0, |credits| credits.state_bytes());
+        credits
+            + size_of_val(&*self.egress)
+            + size_of_val(&*self.queues)
+            + size_of_val(&*self.gates)
+            + size_of_val(&*self.wakes)
+    }
+
+    /// Keeps the first broken invariant and stops the run.
+    #[cold]
+    pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, post: &mut P) {
+        self.breach.get_or_insert(Breach { time, node: self.node, port, what });
+        post.fail();
+    }
+}

@@ -1,0 +1,341 @@
+//! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
+use backwater_control::notify::Notify;
+use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order};
+use backwater_traffic::{OWN_CONNECTION, Pacing};
+use backwater_units::Time;
+
+use crate::app::ranks::Ranks;
+use crate::app::steps::{Happened, Steps};
+use crate::link::ports::{Ports, Purpose};
+use crate::nic::pacing_queue::Due;
+use crate::nic::pft::Throttle;
+use crate::nic::receive_queue::Endpoint;
+use crate::nic::reorder::Reorder;
+use crate::node::node_of_ports;
+use crate::observe::goodput::Delivered;
+use crate::packet::{Kind, Packet};
+use crate::record::RateRecord;
+use crate::spec::{Balancing, Spec};
+use crate::switch::batch::Batch;
+use crate::switch::cioq::isolation::Told;
+use crate::transport::put::Puts;
+use crate::transport::roce::connection::Connection;
+use crate::transport::roce::host_flows::Ends;
+use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::queue_pair::{Receiver, Sender};
+use crate::transport::roce::queue_pairs;
+use crate::world::World;
+
+/// A NIC has one port.
+pub(crate) const NIC: u16 = 0;
+
+pub(crate) struct Host {
+    pub(crate) ports: Ports,
+    pub(crate) senders: Vec<Sender>,
+    /// One for each sender, or for all those of a connection.
+    pub(crate) spacings: Vec<Spacing>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// Notification points: one for each receiver, or for all those of a connection. Empty if nobody notifies.
+    pub(crate) notifiers: Vec<Notify>,
+    pub(crate) connections: Vec<Connection>,
+    /// The senders in order of their starts, if that is not the order of their numbers.
+    order: Vec<u32>,
+    /// How many of them have started.
+    started: u32,
+    /// The queue pairs that have something to send.
+    pub(crate) due: Due,
+    pub(crate) watched: Vec<u32>,
+    /// Queue pairs that isolation moves to the congested class.
+    pub(crate) told: Told,
+    /// What holds it back when it uses many credits.
+    pub(crate) throttle: Option<Box<Throttle>>,
+    /// Its PUT streams.
+    pub(crate) puts: Option<Box<Puts>>,
+    /// What starts flows that depend on others.
+    pub(crate) steps: Option<Box<Steps>>,
+    /// Its ranks.
+    pub(crate) ranks: Option<Box<Ranks>>,
+    /// Where what comes in waits, if the host is slower than its link.
+    pub(crate) endpoint: Option<Box<Endpoint>>,
+    /// What sorts data, if the fabric spreads packets of a flow.
+    pub(crate) reorder: Option<Box<Reorder>>,
+    /// Data does not simply go on: there is an `endpoint`, or a `reorder`.
+    detour: bool,
+    /// What came in this period, if that is recorded.
+    pub(crate) delivered: Option<Box<Delivered>>,
+}
+
+impl Node for Host {
+    node_of_ports!();
+
+    #[inline]
+    fn run<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        _batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) {
+        // Once a window, not once a packet.
+        if !world.taps.is_empty() {
+            self.ports.tap(arrivals, window.end, world, post);
+        }
+        in_order(self, arrivals, window, keys, world, post);
+    }
+
+    #[inline]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.sample_until(packet.time, world, post);
+        self.ports.note(packet);
+        let now = packet.time;
+        if self.detour && packet.is_data() {
+            self.before_data(packet, world, post);
+        } else if self.ports.credits.is_some() && !packet.is_flow_control() {
+            self.ports.consume(packet);
+        }
+        match packet.kind {
+            Kind::Credit => {
+                self.ports.link_frames += 1;
+                self.ports.take_credit(packet);
+                if self.throttle.is_some() {
+                    self.feed_throttle(packet.class, now, world, post);
+                } else {
+                    self.fed(packet.class, now, world, post);
+                }
+            }
+            Kind::Pfc => {
+                self.ports.link_frames += 1;
+                if self.ports.obey(packet, world, post) != 0 {
+                    self.send_next(now, world, post);
+                } else {
+                    self.rearm(now, world);
+                }
+            }
+            Kind::Data if self.detour => self.detour(packet, world, post),
+            Kind::Data => self.on_data(packet, world, post),
+            Kind::Put => self.on_put(packet, world, post),
+            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, world, post),
+            Kind::Ack => {
+                let slot = world.sender_slot[packet.flow as usize];
+                let sender = &mut self.senders[slot as usize];
+                let (done, informs) =
+                    (sender.acknowledged(packet.seq, now), packet.echo.is_marked() || sender.measures());
+                if done && sender.begun().is_some() {
+                    sender.goes_on();
+                } else if done {
+                    post.complete();
+                    if self.steps.is_some() {
+                        self.happened(Happened::Acked(slot), now);
+                    }
+                }
+                if informs {
+                    self.informed(slot, packet, world, post);
+                }
+            }
+            Kind::Cim => {
+                self.ports.link_frames += 1;
+                self.on_cim(packet, world, post);
+            }
+            Kind::Cnp => {
+                let slot = world.sender_slot[packet.flow as usize];
+                self.senders[slot as usize].count(packet.echo);
+                let sender = &self.senders[slot as usize];
+                self.spacings[sender.spacing as usize].notified(sender.kind, packet.echo, now, world);
+            }
+        }
+    }
+
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.sample_until(key.time, world, post);
+        if key.class() == Class::Wake {
+            self.ports.take_wake();
+            self.send_next(key.time, world, post);
+            return;
+        }
+        let (timer, _) = self.ports.take_timer();
+        match timer.purpose {
+            Purpose::PauseExpiry => {
+                if self.ports.pause_expired(NIC, timer.argument as u8, timer.time, world, post) {
+                    self.send_next(timer.time, world, post);
+                }
+            }
+            Purpose::Notify => {
+                let receiver = &self.receivers[timer.argument as usize];
+                let config = world.pairs[usize::from(receiver.kind)].notify.as_ref();
+                let config = config.expect("CNP timers are set only with a notification point");
+                let (flow, kind, notes) = (receiver.flow, receiver.kind, receiver.notes);
+                if let Some(code) = self.notifiers[notes as usize].on_timer(config, Time::from_ps(timer.time))
+                {
+                    self.send_cnp(flow, kind, code, timer.time, world, post);
+                }
+            }
+            Purpose::Start => self.start(timer.time, world, post),
+            Purpose::Credit => {
+                self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
+                self.send_next(timer.time, world, post);
+            }
+            Purpose::Step => self.carry_out(timer.argument, timer.time, world, post),
+            Purpose::Forget => self.forget(timer.time, world, post),
+            Purpose::Poll => self.poll(timer.argument as u8, timer.time, world, post),
+            Purpose::Drained => self.drained(timer.time, world, post),
+            Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
+            Purpose::Effect => self.effect_due(timer.argument, timer.time, world, post),
+            Purpose::Stream => self.stream_due(timer.argument, timer.time, world, post),
+            Purpose::Rank => self.rank_due(timer.argument, timer.time, world, post),
+            Purpose::Gone => self.message_gone(timer.argument, timer.time, world, post),
+            Purpose::Local => self.local_message(timer.argument, timer.time, world, post),
+        }
+    }
+}
+
+impl Host {
+    pub(crate) fn new(node: u32, spec: &Spec, ends: &Ends, ports: Ports, world: &World) -> Self {
+        let host = spec.network.host_index(node).expect("a host") as usize;
+        let line = ports.egress[usize::from(NIC)].rate();
+        let (senders, spacings, connections) = queue_pairs::sending(&ends.sent[host], line, world);
+        let (receivers, notifiers) = queue_pairs::receiving(&ends.received[host], world);
+        let steps = Steps::new(&ends.steps[host], &spec.steps, senders.len(), world);
+        let watched = (0..senders.len() as u32)
+            .filter(|i| ends.watched[senders[*i as usize].flow as usize])
+            .collect::<Vec<_>>();
+        let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
+        let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
+        let reorder =
+            (spec.switch.balancing != Balancing::Ecmp).then(|| Box::new(Reorder::new(receivers.len())));
+        let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
+        // Those of ranks are set up before the programs run.
+        let is_standing = |sender: &&Sender| world.flows[sender.flow as usize].pacing == Pacing::Messages;
+        let standing = senders.iter().filter(is_standing).map(|sender| sender.spacing);
+        let due = Due::new(world.nic.scheduler, ports.classes, spacings.len(), standing);
+        let mut this = Self {
+            detour: endpoint.is_some() || reorder.is_some(),
+            endpoint,
+            reorder,
+            due,
+            ports,
+            order: queue_pairs::order(&senders, world),
+            senders,
+            spacings,
+            receivers,
+            notifiers,
+            connections,
+            started: 0,
+            watched,
+            told: Told::default(),
+            throttle,
+            puts: Puts::new(host as u32, world),
+            steps,
+            ranks: Ranks::new(host, ends, world),
+            delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
+        };
+        if !this.watched.is_empty() {
+            this.ports.next_sample = 0;
+        }
+        if let Some((start, _)) = this.next_start(world) {
+            this.ports.set_timer(start, NIC, Purpose::Start, 0);
+        }
+        for (at, rank) in this.ranks.iter().flat_map(|ranks| ranks.starts(world)) {
+            this.ports.set_timer(at, NIC, Purpose::Rank, rank);
+        }
+        for (at, step) in this.steps.iter().flat_map(|steps| steps.first()) {
+            this.ports.set_timer(at, NIC, Purpose::Step, step);
+        }
+        this
+    }
+
+    /// The next sender that starts, and when.
+    fn next_start(&self, world: &World) -> Option<(u64, u32)> {
+        let slot = match self.order.get(self.started as usize) {
+            Some(slot) => *slot,
+            None => self.started,
+        };
+        let sender = self.senders.get(slot as usize)?;
+        let start = world.flows[sender.flow as usize].start;
+        // Those that depend on others come last.
+        (start < Time::MAX).then_some((start.as_ps(), slot))
+    }
+
+    /// Starts the queue pairs that are due now.
+    fn start<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        while let Some((start, pair)) = self.next_start(world) {
+            if start > now {
+                self.ports.set_timer(start, NIC, Purpose::Start, 0);
+                break;
+            }
+            self.started += 1;
+            self.begin(pair, now, world);
+        }
+        self.send_next(now, world, post);
+    }
+
+    /// A sender has something to send from now on.
+    pub(crate) fn begin(&mut self, pair: u32, now: u64, world: &World) {
+        self.book_throttled(now);
+        let sender = &mut self.senders[pair as usize];
+        if self.puts.is_some() && world.is_put(sender.flow) {
+            self.begin_put(pair, now, world);
+            return;
+        }
+        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
+        sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+        let ready = match sender.connection {
+            OWN_CONNECTION => Some((sender.first_due(now), pair)),
+            connection => {
+                self.connections[connection as usize].start(pair);
+                self.next_message(connection, class, now, world)
+            }
+        };
+        if let Some((due, pair)) = ready {
+            self.due.push(class, due, pair, queue_pair);
+        }
+    }
+
+    /// Turns a connection to its next message, if it is that one's turn: when its first packet is due, and its sender.
+    #[cold]
+    pub(crate) fn next_message(
+        &mut self,
+        connection: u32,
+        class: u8,
+        now: u64,
+        world: &World,
+    ) -> Option<(u64, u32)> {
+        let connection = &mut self.connections[connection as usize];
+        let next = connection.begin()?;
+        let sender = &mut self.senders[next as usize];
+        sender.begin_message(world);
+        let lateness = &mut sender.lateness;
+        let due = connection.due.max(lateness.since());
+        lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
+        Some((due, next))
+    }
+
+    /// Samples of the NIC's queues and of the watched queue pairs that are due before an event at `now`.
+    #[inline]
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.ports.next_sample <= now {
+            self.sample_rates(now, world, post);
+            self.ports.sample_until(now, world, post);
+        }
+    }
+
+    #[cold]
+    fn sample_rates<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        for &slot in &self.watched {
+            let sender = &self.senders[slot as usize];
+            let spacing = &self.spacings[sender.spacing as usize];
+            let start = self.start_of(slot, world).as_ps();
+            let mut at = self.ports.next_sample;
+            while at <= now {
+                if at >= start {
+                    let (time, rate) = (Time::from_ps(at), spacing.rate(sender.kind, at, world));
+                    self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
+                    post.recorded(1);
+                }
+                at += world.sample;
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The throttle of a NIC: what PFT needs to know of a port and its virtual lanes, and what it says about them.
+//!
+//! ```text
+//!   credit update ──▶ c ──▶ Pft ──▶ when the gate opens ──▶ what is held, the port's next wake   (nic.rs)
+//!   packet sent ─────▶        │
+//!                             └──▶ periods and changes of state, if they are recorded             (sums.rs)
+//! ```
+//! c is what the registers of CBFC say ([`crate::link::credits`]): sent, and not yet told to be free. Nothing here costs an event of its
+//! own: states are brought up to now when something happens, and when a packet is held the port wakes at the time the gate opens.
+mod nic;
+mod sums;
+
+use backwater_control::reaction::{Gate, Pft, PftConfig};
+use backwater_engine::{Post, Stream, stream, uniform};
+use backwater_units::Time;
+
+use crate::link::ports::Ports;
+use crate::nic::host::NIC;
+use crate::packet::Packet;
+use crate::record::ThrottleStateRecord;
+use crate::spec::{Scope, ThrottleSpec};
+use crate::world::World;
+use sums::Sums;
+
+/// Purpose of the random stream of the gaps of RI; entity: host.
+const GAPS: u64 = 0x9f71;
+
+/// No time.
+const NEVER: u64 = u64::MAX;
+
+/// The throttle of one NIC.
+#[derive(Debug)]
+pub(crate) struct Throttle {
+    config: PftConfig,
+    /// One for the port, or one for each class, of which those not under credits never count anything.
+    machines: Vec<Pft>,
+    random: Stream,
+    /// Per class: since when a packet has been held by nothing but the throttle, as far as that is not booked; else [`NEVER`].
+    held_from: [u64; 8],
+    /// When the first packet that is held will be let go if c stays; [`NEVER`] if none will.
+    opens: u64,
+    /// Bit per class: what is held will not be let go before c changes.
+    stopped: u8,
+    sums: Option<Box<Sums>>,
+    states: bool,
+}
+
+impl Throttle {
+    pub(crate) fn new(
+        spec: Option<&ThrottleSpec>,
+        host: u32,
+        ports: &Ports,
+        world: &World,
+    ) -> Option<Box<Self>> {
+        let (spec, credits) = (spec?, world.credits.as_ref()?);
+        let line_flit = ports.egress[usize::from(NIC)].rate().serialize(credits.unit.size());
+        let (machines, lanes) = match spec.scope {
+            Scope::Port => (1, credits.classes.count_ones().max(1)),
+            Scope::VirtualLane => (ports.classes, 1),
+        };
+        let capacity = credits.units.saturating_mul(lanes);
+        Some(Box::new(Self {
+            config: PftConfig { line_flit, capacity, ..spec.config },
+            machines: vec![Pft::new(); machines],
+            random: stream(world.seed, GAPS, u64::from(host)),
+            held_from: [NEVER; 8],
+            opens: NEVER,
+            stopped: 0,
+            sums: world.throttle_sums.then(|| Box::new(Sums::new(world.sample))),
+            states: world.throttle_states,
+        }))
+    }
+
+    /// The machine that gates a class.
+    fn machine(&self, class: u8) -> usize {
+        if self.machines.len() == 1 { 0 } else { usize::from(class) }
+    }
+
+    /// When a packet of a class may leave, as far as the throttle goes and if c stays: `now`, later, or [`NEVER`].
+    fn opens(&mut self, class: u8, now: u64) -> u64 {
+        let machine = self.machine(class);
+        match self.machines[machine].gate(&self.config, Time::from_ps(now)) {
+            Gate::Open => now,
+            Gate::At(time) => time.as_ps(),
+            Gate::Change => NEVER,
+        }
+    }
+
+    /// An update of a class has arrived.
+    fn on_credits<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        now: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.observe(now, ports, world, post);
+        let machine = self.machine(class);
+        let used = if self.machines.len() == 1 { ports.used_by_port(NIC) } else { ports.used(NIC, class) };
+        self.change(machine, now, ports, world, post, |machine, config, _| {
+            machine.on_credits(config, Time::from_ps(now), used);
+        });
+    }
+
+    /// A packet of a class has started `now` and leaves the wire free at `end`. One that takes no credits leaves no gap.
+    #[allow(clippy::too_many_arguments, reason = "a packet, when it is sent, and where it is noted")]
+    fn on_sent<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        size: u16,
+        now: u64,
+        end: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        let flits = ports.credits_of(class, size);
+        let machine = self.machine(class);
+        self.change(machine, now, ports, world, post, |machine, config, random| {
+            let (start, end) = (Time::from_ps(now), Time::from_ps(end));
+            machine.on_sent(config, start, end, flits, &mut || uniform(random));
+        });
+        if let Some(sums) = &mut self.sums {
+            sums.sent(flits);
+        }
+    }
+
+    /// Something happens to a machine, which may change its state at once.
+    fn change<P: Post<Packet>>(
+        &mut self,
+        number: usize,
+        now: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+        how: impl FnOnce(&mut Pft, &PftConfig, &mut Stream),
+    ) {
+        let machine = &mut self.machines[number];
+        let before = machine.congested();
+        how(machine, &self.config, &mut self.random);
+        let after = machine.congested();
+        if let Some(sums) = &mut self.sums {
+            sums.uses(self.machines.iter().map(Pft::used).sum());
+        }
+        if before != after {
+            self.changed(number, now, ports, world, post);
+        }
+    }
+
+    /// Brings what is recorded up to `now`: the changes of state that samples have led to, in order, and the periods that are over.
+    pub(crate) fn observe<P: Post<Packet>>(
+        &mut self,
+        now: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        if self.sums.is_none() && !self.states {
+            return;
+        }
+        loop {
+            let next = |number: &usize| self.machines[*number].next_transition(&self.config);
+            let Some(first) = (0..self.machines.len()).min_by_key(next) else { break };
+            let Some(transition) = self.machines[first].step(&self.config, Time::from_ps(now)) else { break };
+            self.changed(first, transition.time.as_ps(), ports, world, post);
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.pass(now, ports, post);
+        }
+    }
+
+    /// The state of a machine has changed.
+    fn changed<P: Post<Packet>>(
+        &mut self,
+        number: usize,
+        now: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        let (congested, used) = (self.machines[number].congested(), self.machines[number].used());
+        if let Some(sums) = &mut self.sums {
+            sums.pass(now, ports, post);
+            sums.state(self.machines.iter().any(Pft::congested), congested);
+        }
+        if self.states {
+            let lane = if self.machines.len() == 1 { 0 } else { world.classes.priority(number as u8) };
+            let (time, node) = (Time::from_ps(now), ports.node);
+            ports.records.throttle_states.push(ThrottleStateRecord { time, node, lane, congested, used });
+            post.recorded(1);
+        }
+    }
+
+    /// The run ends `now`.
+    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
+        if let Some(sums) = &mut self.sums {
+            sums.close(now, ports, post);
+        }
+    }
+
+    /// Whether something is held that time alone will let go.
+    pub(crate) const fn moves(&self) -> bool {
+        self.opens != NEVER
+    }
+
+    /// What is held is let go only by credits that come back: how many are in use, of how many.
+    pub(crate) fn stopped(&self) -> Option<(u32, u32)> {
+        let machine = self.machine(self.stopped.trailing_zeros().min(7) as u8);
+        (self.stopped != 0).then(|| (self.machines[machine].used(), self.config.capacity))
+    }
+}

@@ -1,0 +1,161 @@
+//! The receiving side of a host: what a data packet does when it is there, and what goes back.
+use backwater_control::CodePoint;
+use backwater_control::notify::Action;
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::app::steps::Happened;
+use crate::check::violation::What;
+use crate::link::ports::Purpose;
+use crate::nic::host::{Host, NIC};
+use crate::packet::{Kind, Packet};
+use crate::transport::roce::queue_pair::Verdict;
+use crate::world::World;
+
+impl Host {
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: with a second caller, for slow hosts, it is a call of its own, which costs 7 instructions a hop"
+    )]
+    fn take_data<P: Post<Packet>, const EARLY: bool>(
+        &mut self,
+        packet: &Packet,
+        world: &World,
+        post: &mut P,
+    ) {
+        let slot = world.receiver_slot[packet.flow as usize];
+        let receiver = &mut self.receivers[slot as usize];
+        let (now, before) = (packet.time, receiver.received);
+        match receiver.on_data(packet.seq, packet.code, packet.size, now, world) {
+            Verdict::OutOfOrder => {
+                let what = What::Order(packet.flow, receiver.packets, packet.number());
+                self.ports.fail(now, packet.port, what, post);
+            }
+            Verdict::Fine { last, ack } => {
+                let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
+                let payload = receiver.received - before;
+                let message = last && receiver.goes_on();
+                if last && !message {
+                    post.complete();
+                    if self.steps.is_some() {
+                        self.happened(Happened::Received(slot), now);
+                    }
+                }
+                if world.deliveries {
+                    self.note_arrival(packet, seq - 1, payload, world, post);
+                }
+                let pair = &world.pairs[usize::from(kind)];
+                if let (false, Some(config)) = (EARLY, &pair.notify) {
+                    match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
+                        Action::Nothing => {}
+                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
+                        Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
+                    }
+                }
+                if let (Some(echo), Some(ack)) = (ack, &pair.ack) {
+                    let class = match ack.priority {
+                        Some(priority) => world.classes.class(priority),
+                        // What came isolated is answered in the class of its flow.
+                        None if world.isolation.is_some() => {
+                            world.class_of(&world.flows[packet.flow as usize])
+                        }
+                        None => packet.class,
+                    };
+                    let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
+                    self.send_control(&frame, now, world, post);
+                }
+                if message {
+                    self.message_came(slot, packet.seq, now, world, post);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.take_data::<P, false>(packet, world, post);
+    }
+
+    /// The same of a packet that came early, whose mark has been answered: its turn has come.
+    #[inline(never)]
+    pub(crate) fn on_early_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.take_data::<P, true>(packet, world, post);
+    }
+
+    pub(crate) fn send_cnp<P: Post<Packet>>(
+        &mut self,
+        flow: u32,
+        pair: u16,
+        code: CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Some(delivered) = &mut self.delivered {
+            delivered.notified(flow, now, &mut self.ports, world, post);
+        }
+        let size = world.pairs[usize::from(pair)].cnp_size;
+        let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, world);
+        self.send_control(&frame, now, world, post);
+    }
+
+    /// ACKs and CNPs go before data.
+    fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
+        // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
+        let class = if world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
+        self.ports.enqueue_in(NIC, class, frame);
+        if self.ports.credits.is_some() {
+            // Credits that are too few for data may do for this.
+            self.fed(frame.class, now, world, post);
+        }
+        self.send_next(now, world, post);
+        self.ports.note_queue(NIC, class);
+    }
+
+    /// An ACK tells the reaction point something.
+    #[inline(never)]
+    pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, world: &World, post: &mut P) {
+        let sender = &mut self.senders[slot as usize];
+        sender.count(ack.echo);
+        let (kind, queue_pair) = (sender.kind, sender.spacing);
+        if let Some(window) = sender.window_mut() {
+            let spacing = &mut self.spacings[queue_pair as usize];
+            if let Some(due) = window.acknowledged(ack, kind, spacing, world) {
+                let class = self.told.class_of(&self.senders[slot as usize], world);
+                self.due.push(class, due, slot, queue_pair);
+                self.send_next(ack.time, world, post);
+            }
+            return;
+        }
+        let rtt = sender.round_trip(ack.seq, ack.time);
+        let spacing = &mut self.spacings[sender.spacing as usize];
+        spacing.informed(sender.kind, ack.echo, rtt, ack.time, world);
+    }
+}
+
+/// An ACK or CNP for a flow: it goes back to the flow's source and is not itself markable.
+fn control_frame(
+    kind: Kind,
+    flow: u32,
+    seq: u32,
+    echo: CodePoint,
+    class: u8,
+    size: Bytes,
+    world: &World,
+) -> Packet {
+    Packet {
+        time: 0,
+        flow,
+        seq,
+        dst: world.flows[flow as usize].src,
+        next: 0,
+        port: 0,
+        size: size.get() as u16,
+        kind,
+        code: CodePoint::NotCapable,
+        class,
+        echo,
+    }
+}

@@ -1,0 +1,256 @@
+//! What a slow host does with what comes in, and what it tells its switch.
+use backwater_control::flow_control::Decision;
+use backwater_engine::Post;
+
+use super::{Endpoint, Outlook};
+use crate::check::violation::What;
+use crate::link::ports::Purpose;
+use crate::nic::host::{Host, NIC};
+use crate::packet::{Kind, Packet};
+use crate::world::World;
+
+impl Host {
+    /// The receive queue of a host that has one.
+    fn slow(&mut self) -> &mut Endpoint {
+        self.endpoint.as_deref_mut().expect("asked for only at hosts with a receive queue")
+    }
+
+    /// A data packet that has come in stands in the receive queue from now on. What the host does with it happens when it has
+    /// been drained: [`Host::on_data`] or [`Host::put_processed`], with `time` set to that instant.
+    #[inline(never)]
+    pub(crate) fn enter<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let now = packet.time;
+        self.turn_sums(now, post);
+        if self.ports.credits.is_some()
+            && let Err((held, buffer)) = self.ports.take_in(packet)
+        {
+            self.ports.fail(now, NIC, What::Credits(held, buffer), post);
+            return;
+        }
+        let endpoint = self.slow();
+        let idle = endpoint.packets == 0;
+        if !endpoint.admit(packet) {
+            self.overflow(packet, post);
+            return;
+        }
+        let look_at = if idle { endpoint.drain_first(now) } else { None };
+        let held = endpoint.held;
+        if let Some(sums) = &mut endpoint.sums {
+            sums.grown(held);
+        }
+        if let Some(at) = look_at {
+            self.ports.set_timer(at, NIC, Purpose::Drained, 0);
+        }
+        self.crowded(packet.class, now, world, post);
+        self.note_full_lane(packet.class, now);
+        self.check_progress(now, post);
+    }
+
+    /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
+    pub(crate) fn refuse<P: Post<Packet>>(&mut self, packet: &Packet, full: bool, post: &mut P) {
+        if self.endpoint.is_none() {
+            return;
+        }
+        if self.ports.credits.is_some() {
+            self.ports.consume(packet);
+        }
+        if full {
+            self.turn_sums(packet.time, post);
+            let endpoint = self.slow();
+            if let Some(sums) = &mut endpoint.sums {
+                sums.dropped(packet.size);
+            }
+            if endpoint.stuck().is_some() || endpoint.lossless & (1 << packet.class) != 0 {
+                self.overflow(packet, post);
+            }
+        }
+    }
+
+    /// What has been drained by `now` leaves the queue before data that comes in now: its timer comes later and finds it gone.
+    #[inline]
+    pub(crate) fn drain_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        if self.slow().is_due(now) {
+            self.drained(now, world, post);
+        }
+    }
+
+    /// The timer of the first packet: it has been drained, or has to be looked at again.
+    #[inline(never)]
+    pub(crate) fn drained<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        let endpoint = self.slow();
+        if !endpoint.is_due(now) {
+            return;
+        }
+        self.turn_sums(now, post);
+        let endpoint = self.slow();
+        if endpoint.outlook != Outlook::Done(now) {
+            endpoint.outlook = endpoint.drain.go_on();
+            self.plan_drain();
+        }
+        while let endpoint = self.slow()
+            && endpoint.packets > 0
+            && endpoint.outlook == Outlook::Done(now)
+        {
+            let mut packet = endpoint.take();
+            if let Some(sums) = &mut endpoint.sums {
+                sums.drained(packet.size);
+            }
+            if endpoint.packets > 0 && endpoint.drain_first(now) != Some(now) {
+                self.plan_drain();
+            }
+            self.let_go(&packet, now, world, post);
+            self.note_drained(&packet, now, world, post);
+            packet.time = now;
+            match packet.kind {
+                Kind::Put => self.put_processed(&packet, now, world, post),
+                _ => self.sort_in(&packet, world, post),
+            }
+        }
+        self.check_progress(now, post);
+    }
+
+    fn plan_drain(&mut self) {
+        if let Some(at) = self.slow().look_at() {
+            self.ports.set_timer(at, NIC, Purpose::Drained, 0);
+        }
+    }
+
+    /// A packet has left the receive queue: its credits go back, its class may be resumed.
+    fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+        if self.ports.credits.is_some() {
+            self.ports.give_back(packet, now);
+            self.note_full_lane(packet.class, now);
+        }
+        let endpoint = self.slow();
+        if endpoint.lossless & (1 << packet.class) == 0 {
+            return;
+        }
+        let whole_port = endpoint.memory.whole_port(NIC);
+        for class in 1..world.classes.count {
+            let endpoint = self.slow();
+            let concerned = class == packet.class || whole_port;
+            if concerned && endpoint.memory.accounts[usize::from(class)].outstanding {
+                let level = endpoint.memory.level(NIC, class);
+                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                self.tell(class, form.on_departure(level, true), now, world, post);
+            }
+        }
+    }
+
+    /// Something of a class came in: PAUSE for it, or for all if the whole queue is above its threshold?
+    fn crowded<P: Post<Packet>>(&mut self, came: u8, now: u64, world: &World, post: &mut P) {
+        let endpoint = self.slow();
+        let (lossless, memory) = (endpoint.lossless, &endpoint.memory);
+        if lossless & (1 << came) == 0 {
+            return;
+        }
+        let account = &memory.accounts[usize::from(came)];
+        if account.held.total() <= u64::from(account.calm) || memory.spares(NIC, came) {
+            return;
+        }
+        let whole_port = memory.whole_port(NIC);
+        for class in 1..world.classes.count {
+            if class == came || (whole_port && lossless & (1 << class) != 0) {
+                let memory = &self.slow().memory;
+                let (level, outstanding) =
+                    (memory.level(NIC, class), memory.accounts[usize::from(class)].outstanding);
+                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                self.tell(class, form.on_arrival(level, outstanding), now, world, post);
+            }
+        }
+    }
+
+    /// A timed pause is looked after.
+    pub(crate) fn poll<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+        self.turn_sums(now, post);
+        let memory = &mut self.endpoint.as_deref_mut().expect("only slow hosts pause their switch").memory;
+        let decision = self.ports.poll(memory, NIC, class, now, world);
+        self.tell(class, decision, now, world, post);
+    }
+
+    /// Carries out a decision about a class.
+    fn tell<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        decision: Decision,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if decision == Decision::Nothing {
+            return;
+        }
+        if decision == Decision::Pause {
+            self.note_pause(class, now, world, post);
+        }
+        let endpoint = self.endpoint.as_deref_mut().expect("only slow hosts pause their switch");
+        self.ports.announce(&mut endpoint.memory, NIC, class, decision, now, world);
+        if let Some(sums) = &mut endpoint.sums {
+            let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
+            match decision {
+                Decision::Pause => {
+                    sums.holds(class, now, pause.map_or(u64::MAX, |pause| now + pause.as_ps()));
+                }
+                _ => sums.holds(class, now, now),
+            }
+        }
+        self.send_next(now, world, post);
+    }
+
+    /// Under credits: whether the switch has to wait for more of them.
+    fn note_full_lane(&mut self, class: u8, now: u64) {
+        if self.ports.credits.is_none() {
+            return;
+        }
+        let full = self.ports.lane_is_full(NIC, class);
+        if let Some(sums) = &mut self.slow().sums {
+            sums.holds(class, now, if full { u64::MAX } else { now });
+        }
+    }
+
+    /// A packet finds no room.
+    #[cold]
+    fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+        let endpoint = self.slow();
+        let memory = &endpoint.memory;
+        let what = if endpoint.stuck().is_some() {
+            What::Stuck
+        } else {
+            let lossless = endpoint.lossless & (1 << packet.class) != 0;
+            What::Receive(memory.used + u64::from(packet.size), memory.capacity, lossless)
+        };
+        self.ports.fail(packet.time, NIC, what, post);
+    }
+
+    /// The run ends when a host that will never drain anything again holds back its switch: nothing will ever change that.
+    fn check_progress<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+        let endpoint = self.slow();
+        if endpoint.stuck().is_none() {
+            return;
+        }
+        let (paused, credited) = (endpoint.memory.outstanding > 0, endpoint.memory.credited);
+        let full = |class: u8| credited & (1 << class) != 0 && self.ports.lane_is_full(NIC, class);
+        if paused || (0..self.ports.classes as u8).any(full) {
+            self.ports.fail(now, NIC, What::Stuck, post);
+        }
+    }
+
+    /// Goes on to the sampling period that `now` is in.
+    #[inline]
+    pub(crate) fn turn_sums<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+        if let Some(endpoint) = &mut self.endpoint
+            && let Some(sums) = &mut endpoint.sums
+        {
+            sums.turn(now, endpoint.held, &mut self.ports, post);
+        }
+    }
+
+    /// Records the open period: the run ends `now`.
+    pub(crate) fn close_sums<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+        if let Some(endpoint) = &mut self.endpoint
+            && let Some(sums) = &mut endpoint.sums
+        {
+            sums.close(now, endpoint.held, &mut self.ports, post);
+        }
+    }
+}

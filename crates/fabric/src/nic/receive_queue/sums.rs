@@ -1,0 +1,104 @@
+//! What a receive queue did, summed up over sampling periods.
+use backwater_engine::Post;
+use backwater_units::{Bytes, Span, Time};
+
+use crate::link::ports::Ports;
+use crate::packet::Packet;
+use crate::record::EndpointRecord;
+
+/// The open period of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
+    period: u64,
+    start: u64,
+    /// Exclusive; `u64::MAX` in the last period that a run can have.
+    end: u64,
+    drained: u64,
+    dropped_packets: u64,
+    dropped_bytes: u64,
+    peak: u64,
+    held_back: u64,
+    /// By class: until when the upstream port is held back; counted up to `counted`.
+    until: [u64; 8],
+    counted: u64,
+}
+
+impl Sums {
+    pub(crate) fn new(period: u64) -> Self {
+        Self {
+            period,
+            start: 0,
+            end: period,
+            drained: 0,
+            dropped_packets: 0,
+            dropped_bytes: 0,
+            peak: 0,
+            held_back: 0,
+            until: [0; 8],
+            counted: 0,
+        }
+    }
+
+    /// So much is in the queue now, more than before.
+    pub(crate) fn grown(&mut self, held: u64) {
+        self.peak = self.peak.max(held);
+    }
+
+    pub(crate) fn drained(&mut self, size: u16) {
+        self.drained += u64::from(size);
+    }
+
+    pub(crate) fn dropped(&mut self, size: u16) {
+        self.dropped_packets += 1;
+        self.dropped_bytes += u64::from(size);
+    }
+
+    /// From `now` on the upstream port is held back in a class until `until`, if nothing else is said before.
+    pub(crate) fn holds(&mut self, class: u8, now: u64, until: u64) {
+        self.count(now);
+        self.until[usize::from(class)] = until;
+    }
+
+    fn count(&mut self, now: u64) {
+        for until in self.until {
+            self.held_back += until.min(now).saturating_sub(self.counted);
+        }
+        self.counted = now;
+    }
+
+    /// Goes on to the period that `now` is in; `held` bytes have been in the queue since the last change.
+    #[inline]
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, held: u64, ports: &mut Ports, post: &mut P) {
+        while now >= self.end {
+            let (end, period) = (self.end, self.period);
+            self.close(end, held, ports, post);
+            let goes_on = held > 0 || self.until.iter().any(|until| *until > end);
+            self.start = if goes_on { end } else { now - now % period };
+            self.end = self.start.saturating_add(period);
+            self.peak = held;
+        }
+    }
+
+    /// Records what the open period has had up to its end at `now`, and forgets it.
+    #[cold]
+    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, held: u64, ports: &mut Ports, post: &mut P) {
+        self.count(now);
+        let silent = self.peak == 0 && self.dropped_packets == 0 && self.held_back == 0;
+        if now > self.start && !silent {
+            ports.records.endpoints.push(EndpointRecord {
+                start: Time::from_ps(self.start),
+                end: Time::from_ps(now),
+                node: ports.node,
+                drained_bytes: Bytes::new(self.drained),
+                dropped_packets: self.dropped_packets,
+                dropped_bytes: Bytes::new(self.dropped_bytes),
+                queue: Bytes::new(held),
+                peak: Bytes::new(self.peak),
+                paused_upstream: Span::from_ps(self.held_back),
+            });
+            post.recorded(1);
+        }
+        (self.drained, self.dropped_packets, self.dropped_bytes) = (0, 0, 0);
+        (self.held_back, self.peak) = (0, 0);
+    }
+}

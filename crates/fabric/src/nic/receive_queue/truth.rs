@@ -1,0 +1,129 @@
+//! The ground truth at a slow host. Its drain is one more egress port of the host, [`DRAIN`], that no gate can close: what its
+//! PAUSEs, or its lack of credits, hold back is held back by the drain, and chains of holds end there.
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use super::Endpoint;
+use crate::nic::host::{Host, NIC};
+use crate::observe::ground_truth::{Crowd, Left, followed};
+use crate::packet::Packet;
+use crate::record::{HoldRecord, WaitRecord};
+use crate::world::World;
+
+/// The drain as an egress port; a host has one port.
+pub(crate) const DRAIN: u16 = NIC + 1;
+
+/// What a slow host keeps to record the ground truth: by class, the flows that are drained while more than K stays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Truth {
+    crowds: [Crowd; 8],
+}
+
+impl Endpoint {
+    fn left(&self, node: u32, class: u8, world: &World) -> Left {
+        Left {
+            node,
+            port: DRAIN,
+            priority: world.classes.priority(class),
+            queue: self.waiting(class),
+            threshold: self.long(class),
+        }
+    }
+}
+
+impl Host {
+    /// A PAUSE of a class is about to be sent. If it is not one that only keeps up another, records what holds the switch.
+    pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+        let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {
+            return;
+        };
+        let account = &endpoint.memory.accounts[usize::from(class)];
+        if !account.outstanding || now > account.poll_at {
+            let whole = endpoint.memory.whole_port(NIC);
+            let classes = if whole { endpoint.lossless } else { 1 << class };
+            self.record_holds(class, classes, now, world, post);
+        }
+    }
+
+    /// An update of a class was sent that leaves the switch less than line rate takes until the next one acts.
+    pub(crate) fn note_short<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+        if self.endpoint.as_ref().is_some_and(|endpoint| endpoint.truth.is_some()) {
+            self.record_holds(class, 1 << class, now, world, post);
+        }
+    }
+
+    #[cold]
+    fn record_holds<P: Post<Packet>>(
+        &mut self,
+        class: u8,
+        blockers: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let Some(endpoint) = &mut self.endpoint else { return };
+        let closed = endpoint.is_still(now);
+        let upstream = &self.ports.egress[usize::from(NIC)];
+        for blocker in (0..world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
+            let bytes = Bytes::new(endpoint.waiting(blocker));
+            if bytes > Bytes::ZERO {
+                self.ports.records.holds.push(HoldRecord {
+                    time: Time::from_ps(now),
+                    node: self.ports.node,
+                    port: NIC,
+                    held_node: upstream.peer,
+                    held_port: upstream.peer_port,
+                    priority: world.classes.priority(class),
+                    blocker: DRAIN,
+                    blocker_priority: world.classes.priority(blocker),
+                    bytes,
+                    queue: bytes,
+                    closed,
+                });
+                post.recorded(1);
+            }
+        }
+    }
+
+    /// A packet, which came at its time, has been drained.
+    pub(super) fn note_drained<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let Some(endpoint) = &mut self.endpoint else { return };
+        let left = endpoint.left(self.ports.node, packet.class, world);
+        let Some(truth) = &mut endpoint.truth else { return };
+        let crowd = &mut truth.crowds[usize::from(packet.class)];
+        let made = crowd.leaves(packet, packet.code, left, now, &mut self.ports.records.crowds);
+        if made > 0 {
+            post.recorded(made);
+        }
+        if let Some(last) = followed(packet, world) {
+            self.ports.records.waits.push(WaitRecord {
+                start: Time::from_ps(packet.time),
+                end: Time::from_ps(now),
+                node: self.ports.node,
+                port: DRAIN,
+                priority: left.priority,
+                flow: packet.flow,
+                seq: world.number(packet),
+                last,
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// The run ends.
+    pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
+        let Some(endpoint) = &mut self.endpoint else { return };
+        for class in 0..world.classes.count {
+            let left = endpoint.left(self.ports.node, class, world);
+            if let Some(truth) = &mut endpoint.truth {
+                truth.crowds[usize::from(class)].disperse(left, now, &mut self.ports.records.crowds);
+            }
+        }
+    }
+}

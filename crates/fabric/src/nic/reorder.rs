@@ -1,0 +1,156 @@
+//! Receivers of a fabric that spreads packets of one flow over several ways: NICs that keep what comes early until what was sent
+//! before it is there, whatever the distance (as the bitmap of IRN does, Mittal et al., SIGCOMM 2018, with a window without limit).
+use std::collections::BTreeMap;
+
+use backwater_control::notify::Action;
+use backwater_engine::Post;
+use backwater_units::Time;
+
+use crate::link::ports::Purpose;
+use crate::nic::host::{Host, NIC};
+use crate::packet::Packet;
+use crate::world::World;
+
+/// What a host keeps of its flows.
+#[derive(Debug)]
+pub(crate) struct Reorder {
+    /// By receiver and number.
+    early: BTreeMap<(u32, u32), Packet>,
+    /// By receiver.
+    counts: Vec<Counts>,
+}
+
+/// How a flow was reordered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Packets that came before one that was sent earlier.
+    pub(crate) early: u32,
+    /// The most that waited for such a packet at a time.
+    pub(crate) most: u32,
+    waiting: u32,
+    /// Number of the latest packet of the flow that came early, and when it did.
+    latest: (u32, u64),
+}
+
+impl Counts {
+    /// How long the last packet of a flow of so many, which was complete at `finish`, waited for others.
+    pub(crate) fn last_waited(&self, packets: u32, finish: u64) -> u64 {
+        let (number, came) = self.latest;
+        if self.early > 0 && number + 1 == packets { finish.saturating_sub(came) } else { 0 }
+    }
+}
+
+impl Reorder {
+    pub(crate) fn new(receivers: usize) -> Self {
+        Self { early: BTreeMap::new(), counts: vec![Counts::default(); receivers] }
+    }
+
+    pub(crate) fn counts(&self, slot: u32) -> Counts {
+        self.counts[slot as usize]
+    }
+
+    fn keep(&mut self, slot: u32, packet: &Packet) {
+        let counts = &mut self.counts[slot as usize];
+        counts.early += 1;
+        counts.waiting += 1;
+        counts.most = counts.most.max(counts.waiting);
+        counts.latest = counts.latest.max((packet.number(), packet.time));
+        self.early.insert((slot, packet.number()), *packet);
+    }
+
+    fn take(&mut self, slot: u32, number: u32) -> Option<Packet> {
+        let counts = &mut self.counts[slot as usize];
+        if counts.waiting == 0 {
+            return None;
+        }
+        let packet = self.early.remove(&(slot, number))?;
+        counts.waiting -= 1;
+        Some(packet)
+    }
+}
+
+impl Host {
+    /// Data that does not simply go on: of a host that is slow, or that sorts.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn detour<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        if self.endpoint.is_some() {
+            self.enter(packet, world, post);
+        } else {
+            self.sort_in(packet, world, post);
+        }
+    }
+
+    /// Before data comes in at such a host.
+    #[inline]
+    pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        if self.endpoint.is_some() {
+            self.drain_due(packet.time, world, post);
+        } else if self.ports.credits.is_some() {
+            self.ports.consume(packet);
+        }
+    }
+
+    /// A data packet has come in: it is dealt with, and what came early and was waiting for it; or it waits itself.
+    #[inline(never)]
+    pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let slot = world.receiver_slot[packet.flow as usize];
+        if self.reorder.is_some() && packet.number() > self.receivers[slot as usize].packets {
+            self.notify_early(slot, packet, world, post);
+            self.reorder.as_mut().expect("just seen").keep(slot, packet);
+            return;
+        }
+        self.on_data(packet, world, post);
+        let now = packet.time;
+        while let Some(reorder) = &mut self.reorder
+            && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets)
+        {
+            self.on_early_data(&Packet { time: now, ..next }, world, post);
+        }
+    }
+
+    /// A mark is answered when it comes, not when its packet's turn has come.
+    fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, world: &World, post: &mut P) {
+        let receiver = &self.receivers[slot as usize];
+        let (kind, notes) = (receiver.kind, receiver.notes);
+        let Some(config) = &world.pairs[usize::from(kind)].notify else { return };
+        let now = packet.time;
+        match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
+            Action::Nothing => {}
+            Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
+            Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_early_is_counted_and_given_back_in_order() {
+        let mut reorder = Reorder::new(2);
+        let packet = |seq| Packet { seq, ..Packet::NONE };
+        for seq in [3, 1, 2] {
+            reorder.keep(1, &packet(seq));
+        }
+        assert!(reorder.take(0, 1).is_none() && reorder.take(1, 0).is_none());
+        let given: Vec<u32> = (1..5).map_while(|number| reorder.take(1, number)).map(|p| p.seq).collect();
+        assert_eq!(given, [1, 2, 3]);
+        reorder.keep(1, &packet(9));
+        let counts = reorder.counts(1);
+        assert_eq!((counts.early, counts.most, counts.waiting), (4, 3, 1));
+    }
+
+    #[test]
+    fn the_last_packet_waits_until_the_flow_is_complete_if_it_came_early() {
+        let mut reorder = Reorder::new(1);
+        for (seq, time) in [(3, 700), (2, 800), (1, 900)] {
+            reorder.keep(0, &Packet { time, seq, ..Packet::NONE });
+        }
+        // Number 0 comes at 1000; of five packets the last one is number 4, which came in its turn.
+        assert_eq!(reorder.counts(0).last_waited(4, 1000), 300);
+        assert_eq!(reorder.counts(0).last_waited(5, 1000), 0);
+        assert_eq!(Counts::default().last_waited(1, 1000), 0);
+    }
+}

@@ -1,0 +1,152 @@
+//! What a host gets: of each traffic entry, summed up over sampling periods, and of some entries packet by packet.
+use backwater_control::CodePoint;
+use backwater_engine::Post;
+use backwater_traffic::Pacing;
+use backwater_units::{Bytes, Time};
+
+use crate::link::ports::Ports;
+use crate::nic::host::Host;
+use crate::packet::Packet;
+use crate::record::{ArrivedRecord, DeliveredRecord, InjectedRecord};
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    bytes: u64,
+    wire_bytes: u64,
+    packets: u64,
+    ce_packets: u64,
+    cnps: u64,
+}
+
+/// The open period of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Delivered {
+    start: u64,
+    /// Exclusive; `u64::MAX` in the last period that a run can have.
+    end: u64,
+    /// By traffic entry.
+    sums: Vec<Sum>,
+}
+
+impl Delivered {
+    pub(crate) fn new(world: &World) -> Self {
+        Self { start: 0, end: world.sample, sums: vec![Sum::default(); usize::from(world.groups)] }
+    }
+
+    /// A data packet has come in, after all that came before it.
+    #[inline]
+    pub(crate) fn arrived<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        payload: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.turn(packet.time, ports, world, post);
+        let sum = &mut self.sums[usize::from(world.flows[packet.flow as usize].group)];
+        sum.bytes += payload;
+        sum.wire_bytes += u64::from(packet.size);
+        sum.packets += 1;
+        sum.ce_packets += u64::from(packet.code == CodePoint::Congestion);
+    }
+
+    /// The host sends a CNP about a flow.
+    pub(crate) fn notified<P: Post<Packet>>(
+        &mut self,
+        flow: u32,
+        now: u64,
+        ports: &mut Ports,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.turn(now, ports, world, post);
+        self.sums[usize::from(world.flows[flow as usize].group)].cnps += 1;
+    }
+
+    /// Goes on to the period that `now` is in.
+    #[inline]
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, world: &World, post: &mut P) {
+        if now >= self.end {
+            self.close(ports, post);
+            self.start = now - now % world.sample;
+            self.end = self.start.saturating_add(world.sample);
+        }
+    }
+
+    /// Records what the open period has had so far, and forgets it.
+    #[cold]
+    pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, post: &mut P) {
+        for (group, sum) in (0..).zip(&mut self.sums) {
+            let Sum { bytes, wire_bytes, packets, ce_packets, cnps } = std::mem::take(sum);
+            if packets + cnps == 0 {
+                continue;
+            }
+            ports.records.delivered.push(DeliveredRecord {
+                time: Time::from_ps(self.start),
+                node: ports.node,
+                group,
+                bytes: Bytes::new(bytes),
+                wire_bytes: Bytes::new(wire_bytes),
+                packets,
+                ce_packets,
+                cnps,
+            });
+            post.recorded(1);
+        }
+    }
+}
+
+impl Host {
+    /// Data packet `seq` of its flow has come in.
+    #[cold]
+    pub(crate) fn note_arrival<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        seq: u32,
+        payload: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if let Some(delivered) = &mut self.delivered {
+            delivered.arrived(packet, payload, &mut self.ports, world, post);
+        }
+        if world.follows(packet.flow) {
+            self.ports.records.arrived.push(ArrivedRecord {
+                time: Time::from_ps(packet.time),
+                flow: packet.flow,
+                seq,
+                ce: packet.code == CodePoint::Congestion,
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// A data packet that was due at `due` starts to leave.
+    #[cold]
+    pub(crate) fn note_injection<P: Post<Packet>>(
+        &mut self,
+        flow: u32,
+        due: u64,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let entry = &world.flows[flow as usize];
+        let slot = world.sender_slot[flow as usize];
+        let made = match entry.pacing {
+            Pacing::Constant { .. } => Time::from_ps(due),
+            Pacing::Supplied { .. } => Time::from_ps(self.senders[slot as usize].made()),
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if entry.is_endless() => Time::MAX,
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, world),
+        };
+        self.ports.records.injected.push(InjectedRecord {
+            time: Time::from_ps(now),
+            made,
+            flow,
+            seq: self.senders[slot as usize].last_sent(),
+        });
+        post.recorded(1);
+    }
+}

@@ -1,0 +1,134 @@
+//! The flow completion time of a flow that has the network to itself: exact store-and-forward arithmetic.
+use std::collections::BTreeMap;
+
+use backwater_topology::Network;
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Bytes, Rate, Span};
+
+use crate::switch::forwarding::ecmp::way;
+use crate::switch::salt;
+use crate::world::World;
+
+/// What a flow would take alone; all zero for flows of unknown size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ideal {
+    /// From its start to its last byte at the receiver.
+    pub(crate) fct: Span,
+    /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is on no wire and none
+    /// of the flow's other packets is on the first: alone, too, it waits for its application and, at later links, for longer
+    /// packets before it or behind those that a slower link has not sent yet, and it crosses combined switches.
+    pub(crate) wait: Span,
+    /// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
+    /// propagation of the path; no headers, no store-and-forward.
+    pub(crate) analytic: Span,
+}
+
+/// A link, or the way from one side of a combined switch to the other: one packet at a time.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    rate: Rate,
+    /// Whether it is within a switch.
+    crossing: bool,
+    /// How much faster than `rate` it is, in hundredths.
+    percent: u64,
+    delay: u64,
+    /// How much of a frame must be in at its end before it goes on, as a time; all of it, if that is less.
+    cut: u64,
+}
+
+impl Stage {
+    fn time(&self, size: u64) -> u64 {
+        (self.rate.serialize(Bytes::new(size)).as_ps() * 100).div_ceil(self.percent)
+    }
+
+    /// From the start of a frame to when it may go on.
+    fn passes(&self, size: u64) -> u64 {
+        self.time(size).min(self.cut) + self.delay
+    }
+}
+
+/// The ways of flows through a network. Messages of a connection have one.
+pub(crate) struct Ways<'a> {
+    network: &'a Network,
+    world: &'a World,
+    known: BTreeMap<u32, Vec<Stage>>,
+}
+
+impl<'a> Ways<'a> {
+    pub(crate) fn new(network: &'a Network, world: &'a World) -> Self {
+        Self { network, world, known: BTreeMap::new() }
+    }
+
+    /// Of flow number `index`.
+    pub(crate) fn ideal(&mut self, index: u32, flow: &Flow) -> Ideal {
+        if flow.known_size().is_none() {
+            return Ideal::default();
+        }
+        let key = self.world.path_key(index);
+        if key == index && !self.world.has_connections() {
+            return alone(flow, &stages(key, flow, self.network, self.world), self.world);
+        }
+        let (network, world) = (self.network, self.world);
+        let way = self.known.entry(key).or_insert_with(|| stages(key, flow, network, world));
+        alone(flow, way, world)
+    }
+}
+
+/// The stages of the way of the flow that has path key `key`, the source's link first.
+fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
+    let of = |node, ways| way(ways, key, false, salt(world.seed, node), &world.hashes);
+    let mut way: Vec<Stage> = Vec::new();
+    for (node, port) in world.routes.path_by(network, flow.src, flow.dst, of) {
+        let link = &network.ports(node)[usize::from(port)];
+        if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
+            let rate = last.rate.max(link.rate);
+            way.push(Stage {
+                rate,
+                crossing: true,
+                percent: combined.speedup_percent,
+                delay: 0,
+                cut: u64::MAX,
+            });
+        }
+        let cut = world.cut(network, link).map_or(u64::MAX, |header| link.rate.serialize(header).as_ps());
+        way.push(Stage { rate: link.rate, crossing: false, percent: 100, delay: link.delay.as_ps(), cut });
+    }
+    way
+}
+
+/// With `s(i)` the time of a full packet on stage `i`, `d(i)` its delay, `l(i)` how much of it must be in before it goes on
+/// (all of it, `s(i)`, unless the next switch cuts through) and `n` packets, the last full packet but one of them starts on
+/// stage `h` at `Σ (l(i) + d(i)) + (n-2)·max s(j)`, i < h, j ≤ h (equal jobs in a permutation flow shop); the last, shorter
+/// one follows `S(h) = max(S(h-1) + l'(h-1) + d(h-1), full(h) + s(h))` and is complete `s'(H) + d(H)` after its start on the
+/// last stage.
+fn alone(flow: &Flow, way: &[Stage], world: &World) -> Ideal {
+    let packets = u64::from(world.packets(flow));
+    let last = u64::from(world.last_payload(flow)) + u64::from(world.header);
+    let full = u64::from(world.payload) + u64::from(world.header);
+    // When the source may start the last packet, if its application spaces the packets wider than the link.
+    let mut last_start = match flow.pacing {
+        Pacing::Constant { rate, .. } => rate.serialize(Bytes::new(full)).as_ps() * (packets - 1),
+        _ => 0,
+    };
+    let (mut ahead, mut slowest, mut done, mut under_way) = (0, 0, 0, 0);
+    for stage in way {
+        let s = stage.time(full);
+        slowest = slowest.max(s);
+        if packets > 1 {
+            last_start = last_start.max(ahead + (packets - 2) * slowest + s);
+        }
+        done = last_start + stage.time(last) + stage.delay;
+        last_start += stage.passes(last);
+        ahead += stage.passes(full);
+        if !stage.crossing {
+            under_way += stage.passes(last);
+        }
+    }
+    let before = way[0].time(full) * (packets - 1);
+    let propagation: u64 = way.iter().map(|stage| stage.delay).sum();
+    Ideal {
+        fct: Span::from_ps(done),
+        wait: Span::from_ps(done - before - under_way),
+        analytic: Span::from_ps(propagation) + way[0].rate.serialize(flow.size),
+    }
+}

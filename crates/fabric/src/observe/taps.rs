@@ -1,0 +1,89 @@
+//! Frames of chosen ports, recorded where they arrive: the plain path sees nothing of it.
+use backwater_engine::Post;
+use backwater_topology::Network;
+use backwater_units::Time;
+
+use crate::link::egress::Egress;
+use crate::link::ports::Ports;
+use crate::packet::{Kind, Packet};
+use crate::record::{FrameKind, FrameRecord};
+use crate::world::World;
+
+/// A wire whose frames are recorded, as the node sees it at which it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Tap {
+    /// The sender and its egress port.
+    node: u32,
+    port: u16,
+    /// What is known of that port from the start: rate, delay, whether this node cuts through.
+    wire: Egress,
+}
+
+/// `[node][ingress port]`; empty if no wire is tapped.
+pub(crate) type Taps = Vec<Vec<Option<Tap>>>;
+
+/// Taps the wires of these egress ports.
+pub(crate) fn taps(network: &Network, tapped: &[(u32, u16)], world: &World) -> Taps {
+    if tapped.is_empty() {
+        return Vec::new();
+    }
+    let ports = |node| vec![None; network.ports(node).len()];
+    let mut taps: Taps = (0..network.nodes().len() as u32).map(ports).collect();
+    for &(node, port) in tapped {
+        let link = &network.ports(node)[usize::from(port)];
+        let mut wire = Egress::new(link);
+        if let Some(header) = world.cut(network, link) {
+            wire.cut_through(header);
+        }
+        taps[link.peer as usize][usize::from(link.peer_port)] = Some(Tap { node, port, wire });
+    }
+    taps
+}
+
+impl Ports {
+    /// Records those of the arrivals before `end` that came by a tapped wire: what the last window of a run is cut off from
+    /// does not happen.
+    #[cold]
+    pub(crate) fn tap<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        end: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let taps = &world.taps[self.node as usize];
+        for packet in arrivals.iter().filter(|packet| packet.time < end) {
+            let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };
+            self.records.frames.push(FrameRecord {
+                time: Time::from_ps(packet.time),
+                sent: Time::from_ps(packet.time - wire.until_known(packet.size, packet.is_flow_control())),
+                node: *node,
+                port: *port,
+                kind: packet.kind.into(),
+                priority: (packet.class != 0).then(|| world.classes.priority(packet.class)),
+                size: packet.size,
+                code: packet.code as u8,
+                echo: packet.echo as u8,
+                flow: packet.flow,
+                seq: if packet.is_data() { packet.number() } else { packet.seq },
+            });
+            post.recorded(1);
+        }
+    }
+}
+
+impl From<Kind> for FrameKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Data => Self::Data,
+            Kind::Ack => Self::Ack,
+            Kind::Cnp => Self::Cnp,
+            Kind::Pfc => Self::Pfc,
+            Kind::Credit => Self::Credit,
+            Kind::Cim => Self::Cim,
+            Kind::Put => Self::Put,
+            Kind::PutAck => Self::PutAck,
+            Kind::PutNack => Self::PutNack,
+        }
+    }
+}

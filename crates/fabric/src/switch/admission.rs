@@ -1,0 +1,100 @@
+//! A packet that has to wait in a switch with output queues: is there room for it, and what follows from its being there.
+use backwater_control::flow_control::{Level, Threshold};
+use backwater_engine::Post;
+
+use crate::check::violation::What;
+use crate::packet::Packet;
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// Books a packet that has to wait for `out`; false if there is no room for it: then it is dropped, or the run stops.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: since it can drop it is a call of its own, which costs 5 instructions a hop"
+    )]
+    pub(crate) fn admit<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
+        let fits = if world.lossless & (1 << class) != 0 {
+            self.memory.admit(port, class, size)
+        } else if self.memory.credited & (1 << class) != 0 {
+            self.memory.admit_credited(port, class, size)
+        } else {
+            self.admit_unpaused(packet, out, world)
+        };
+        if !fits {
+            self.no_room(packet, out, world, post);
+        }
+        fits
+    }
+
+    /// A packet stands in its queue: its ingress port may be too full, its egress port may send.
+    #[inline]
+    pub(crate) fn stored<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        let (port, class) = (packet.port, packet.class);
+        if world.lossless & (1 << class) != 0 {
+            let account = &self.memory.accounts[self.ports.at(port, class)];
+            if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
+                self.arrived(packet, world, post);
+            }
+        }
+        let busy_until = self.ports.egress[out as usize].busy_until;
+        if busy_until > packet.time {
+            self.ports.set_wake(out, busy_until);
+        } else {
+            self.send_next(out, packet.time, world, post);
+        }
+        self.ports.note_queue(out, class);
+    }
+
+    /// Something came in at an ingress port that may be too full: PAUSE for its class, or for all if the whole port
+    /// is above its threshold?
+    fn arrived<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let (port, now) = (packet.port, packet.time);
+        let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+        let whole_port = self.memory.whole_port(port);
+        for class in 1..world.classes.count {
+            if class == packet.class || (whole_port && world.lossless & (1 << class) != 0) {
+                let level = self.memory.level(port, class);
+                if level == Level::AboveXoff {
+                    self.memory.note_peak(port, class);
+                }
+                let outstanding = self.memory.accounts[self.ports.at(port, class)].outstanding;
+                self.tell(port, class, form.on_arrival(level, outstanding), now, world, post);
+            }
+        }
+    }
+
+    /// Books a packet of a class without flow control; false if its port or the memory has no room for it.
+    #[inline(never)]
+    fn admit_unpaused(&mut self, packet: &Packet, out: u16, world: &World) -> bool {
+        self.port_takes(out, packet, world) && self.memory.admit_unpaused(u32::from(packet.size))
+    }
+
+    #[cold]
+    fn no_room<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        if world.most_at_port.is_some() {
+            self.drop_packet(packet, out, world, post);
+            return;
+        }
+        let size = u64::from(packet.size);
+        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
+        let what = if self.memory.used + size > self.memory.capacity {
+            What::Buffer(self.memory.used + size, self.memory.capacity)
+        } else {
+            let limit = match self.memory.thresholds[packet.port as usize] {
+                Threshold::Dynamic { headroom, .. } => headroom,
+                Threshold::Static { .. } => 0,
+            };
+            What::Headroom(u64::from(account.held.headroom) + size, limit)
+        };
+        self.ports.fail(packet.time, packet.port, what, post);
+    }
+}

@@ -1,0 +1,148 @@
+//! The egress side: packets by class before the gate, judged when they come or when they leave.
+use backwater_control::CodePoint;
+use backwater_control::arbitration::Head;
+use backwater_engine::Post;
+
+use crate::link::egress::pick;
+use crate::packet::{Kind, Packet};
+use crate::spec::{MarkAt, MarkBasis};
+use crate::switch::{Switch, count};
+use crate::world::World;
+
+impl Switch {
+    /// A packet has moved to the region of `out`.
+    pub(crate) fn enter_egress<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let mut packet = *packet;
+        if packet.kind == Kind::Data {
+            packet.echo = CodePoint::NotCapable;
+        }
+        let fresh = self.isolate_at_egress(&mut packet, out, now, world, post);
+        if packet.kind == Kind::Data {
+            self.judge_at_arrival(&mut packet, out, now, world, post);
+        }
+        self.ports.enqueue(out, &packet);
+        if fresh {
+            self.settle_all(now, world, post);
+        } else {
+            self.settle_output(out, now, world);
+        }
+    }
+
+    /// Detectors may look at packets as they come into the egress queue.
+    fn judge_at_arrival<P: Post<Packet>>(
+        &mut self,
+        packet: &mut Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let queue = self.ports.queues[self.ports.at(out, packet.class)].bytes;
+        if world.mark.at == MarkAt::Dequeue {
+            let detector = &world.detectors[usize::from(self.ports.egress[usize::from(out)].detector)];
+            if detector.on_arrival(u64::from(queue)) {
+                packet.echo = CodePoint::Congestion;
+            }
+            return;
+        }
+        let others = match world.mark.basis {
+            MarkBasis::Queue => queue,
+            MarkBasis::Port => self.waiting_at(out),
+        };
+        let with_it = u64::from(others) + u64::from(packet.size);
+        let code = self.ask_detector(out, packet, with_it, now, world, post);
+        if code != packet.code {
+            packet.code = code;
+            packet.echo = CodePoint::Congestion;
+        }
+    }
+
+    /// Sends what an idle port may send, if anything.
+    pub(crate) fn send_from_egress<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let Some(class) = self.choose_at_egress(out, world) else { return };
+        let packet = self.ports.dequeue(out, class);
+        if class == 0 {
+            let (queue, egress) = (self.ports.at(out, 0), &mut self.ports.egress[usize::from(out)]);
+            count(&mut self.ports.queues[queue], egress, &packet);
+            self.ports.transmit(out, &packet, packet.code, now, post);
+            return;
+        }
+        self.waited(&packet, out, now, world, post);
+        self.memory.used -= u64::from(packet.size);
+        self.combined().outputs[usize::from(out)].taken -= u32::from(packet.size);
+        self.leaves_egress(&packet, out, now, world);
+        let code = self.judge_at_departure(out, &packet, now, world, post);
+        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
+        let egress = &mut self.ports.egress[usize::from(out)];
+        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
+        post.send(egress.place, time, &packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+            copy.echo = echo;
+        });
+        self.settle_output(out, now, world);
+        self.try_output(out, now, world, post);
+    }
+
+    fn judge_at_departure<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
+        let at = self.ports.at(out, packet.class);
+        if world.mark.at == MarkAt::Dequeue {
+            if packet.is_flagged() || world.mark.basis == MarkBasis::Port {
+                count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
+                return self.judge(out, packet, now, world, post);
+            }
+            return self.depart(out, packet, now, world, post);
+        }
+        count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
+        if self.truth.is_some() {
+            let mut came = *packet;
+            if packet.is_flagged() {
+                came.code = CodePoint::Capable;
+            }
+            self.crowd(out, &came, packet.code, now, world, post);
+        }
+        packet.code
+    }
+
+    /// The class that an idle port serves now, of those that wait at an open gate.
+    fn choose_at_egress(&mut self, out: u16, world: &World) -> Option<u8> {
+        let egress = &self.ports.egress[usize::from(out)];
+        let ready = egress.waiting & !egress.paused;
+        if ready == 0 {
+            return None;
+        }
+        let Some(quanta) = &world.deficit else {
+            return Some(pick(ready, egress.turn, world.round_robin));
+        };
+        if ready & 1 != 0 {
+            return Some(0);
+        }
+        let (ports, deficits) = (&self.ports, &mut self.combined.as_deref_mut()?.deficits);
+        deficits[usize::from(out)].pick(quanta, ready, |class| {
+            let queue = &ports.queues[ports.at(out, class)];
+            let bytes = u32::from(ports.pool.first(queue.fifo).size);
+            Head { bytes, last: queue.bytes == bytes }
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! A NIC that takes part: what a CIM told it of leaves in the congested class, until no CIM has come for a while.
+//!
+//! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
+//! the round. A NIC that nobody told anything has no event and asks nothing.
+use backwater_control::isolation::{Key, Origin};
+use backwater_engine::Post;
+
+use super::Rules;
+use super::entries::{behind, ends_of, parts_of};
+use crate::link::ports::Purpose;
+use crate::nic::host::{Host, NIC};
+use crate::observe::isolation_stats::Noted;
+use crate::packet::Packet;
+use crate::record::IsolationEvent;
+use crate::spec::KeyKind;
+use crate::transport::roce::queue_pair::Sender;
+use crate::world::World;
+
+/// What a NIC was told of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    key: Key,
+    root: u32,
+    /// When it is forgotten, if no CIM comes before.
+    until: u64,
+    /// [`KeyKind::Root`]: the destinations behind the root, a bit each.
+    behind: Vec<u64>,
+}
+
+impl Told {
+    /// The class in which a queue pair's packets leave now.
+    #[inline]
+    pub(crate) fn class_of(&self, sender: &Sender, world: &World) -> u8 {
+        if self.entries.is_empty() { sender.class } else { self.class_when_told(sender, world) }
+    }
+
+    #[cold]
+    fn class_when_told(&self, sender: &Sender, world: &World) -> u8 {
+        match &world.isolation {
+            Some(rules)
+                if sender.class == rules.lanes.monitored
+                    && self.entries.iter().any(|entry| entry.concerns(sender, rules, world)) =>
+            {
+                rules.lanes.congested
+            }
+            _ => sender.class,
+        }
+    }
+
+    /// Keeps a key until `until`. Whether it is a new one.
+    fn keep(&mut self, key: Key, root: u32, until: u64) -> bool {
+        if let Some(known) = self.entries.iter_mut().find(|entry| entry.key == key) {
+            known.until = until;
+            return false;
+        }
+        self.entries.push(Entry { key, root, until, behind: Vec::new() });
+        true
+    }
+
+    /// Forgets what was to be kept until `now`, and returns it.
+    fn expire(&mut self, now: u64) -> Vec<Entry> {
+        self.entries.extract_if(.., |entry| entry.until <= now).collect()
+    }
+
+    /// When to look at it next.
+    fn next(&self) -> Option<u64> {
+        self.entries.iter().map(|entry| entry.until).min()
+    }
+}
+
+impl Entry {
+    fn concerns(&self, sender: &Sender, rules: &Rules, world: &World) -> bool {
+        match rules.key {
+            KeyKind::Root => self.behind[sender.dst as usize / 64] >> (sender.dst % 64) & 1 == 1,
+            kind => world.key(kind, sender.flow, sender.dst) == self.key,
+        }
+    }
+}
+
+impl Host {
+    /// A congestion isolation message arrived.
+    #[cold]
+    pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, world: &World, post: &mut P) {
+        let Some((rules, hold)) = world.isolation.as_ref().and_then(|rules| Some((rules, rules.host_hold?)))
+        else {
+            return;
+        };
+        let key = match rules.key {
+            KeyKind::Root => u64::from(cim.seq),
+            kind => world.key(kind, cim.flow, cim.dst),
+        };
+        let until = cim.time + hold;
+        let first = self.told.entries.is_empty();
+        if !self.told.keep(key, cim.seq, until) {
+            return;
+        }
+        if first {
+            self.ports.set_timer(until, NIC, Purpose::Forget, 0);
+        }
+        if rules.key == KeyKind::Root {
+            let behind = behind(self.ports.node, cim.seq, rules, world);
+            self.told.entries.last_mut().expect("pushed above").behind = behind;
+        }
+        self.note_told(IsolationEvent::Allocated, key, cim.seq, cim.time, world, post);
+        self.regroup(rules.lanes.monitored, rules, cim.time, world);
+        self.send_next(cim.time, world, post);
+    }
+
+    /// Forgets what no CIM has told again in time.
+    #[cold]
+    pub(crate) fn forget<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+        let Some(rules) = &world.isolation else { return };
+        let expired = self.told.expire(now);
+        if let Some(next) = self.told.next() {
+            self.ports.set_timer(next, NIC, Purpose::Forget, 0);
+        }
+        for entry in &expired {
+            self.note_told(IsolationEvent::Released, entry.key, entry.root, now, world, post);
+        }
+        if !expired.is_empty() {
+            self.regroup(rules.lanes.congested, rules, now, world);
+            self.send_next(now, world, post);
+        }
+    }
+
+    fn note_told<P: Post<Packet>>(
+        &mut self,
+        what: IsolationEvent,
+        key: Key,
+        root: u32,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let rules = world.isolation.as_ref().expect("only NICs that isolate come here");
+        let noted = Noted {
+            what,
+            port: NIC,
+            origin: 1 << Origin::Cim as u8,
+            root: Some(parts_of(root)),
+            used: self.told.entries.len() as u32,
+            ..ends_of(rules.key, key, world)
+        };
+        self.ports.note_isolation(now, &noted, world, post);
+    }
+
+    /// Moves the queue pairs that have something to send `from` one of the two classes, and belong to the other.
+    fn regroup(&mut self, from: u8, rules: &Rules, now: u64, world: &World) {
+        let (told, senders) = (&self.told, &self.senders);
+        let moved = self.due.take_if(from, |pair| told.class_of(&senders[pair as usize], world) != from);
+        if moved.is_empty() {
+            return;
+        }
+        let to = if from == rules.lanes.monitored { rules.lanes.congested } else { rules.lanes.monitored };
+        let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
+        for entry in moved {
+            self.senders[entry.pair as usize].lateness.change_gates(closed[0], closed[1]);
+            self.due.push_entry(to, entry);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A switch with queues at both sides of a crossbar that is faster than the links (combined input and output queueing).
+//!
+//! ```text
+//!   link ─▶ ingress region ─▶ ▯▯▯ per class ─┐ whole packets, at speedup times the faster link
+//!                              ▯▯▯            ├─▶ egress region ─▶ ▯▯▯ per class ─▶ arbiter & gate ─▶ link
+//!   PFC counts here ◀──────────┘             │                    ▯▯▯  detectors look here
+//!                       next ingress port ───┘
+//! ```
+//! A packet holds its place in the ingress region until it has moved completely, and a place in the egress region from when it
+//! begins to move until it starts to leave. The first packet of an ingress queue holds up those behind it when its egress region,
+//! or the share of its class in it, is full: this is the head-of-line blocking that congestion isolation is about.
+//!
+//! Source: ICI paper, sections 3 and 4.1 (a shared memory with 256 KB for each egress port, as much for ingress and margin, PFC
+//! per ingress port, a fabric of twice the speed of the links). Control frames (CNP) go straight to their egress port.
+mod audit;
+mod crossing;
+mod egress;
+mod ingress;
+pub(crate) mod isolation;
+mod truth;
+
+use backwater_control::arbitration::Drr;
+use backwater_control::detector::Detector;
+use backwater_control::flow_control::Bands;
+
+use crate::link::queue::Fifo;
+use crate::packet::Packet;
+use crate::spec::{Combined as Settings, Crossings};
+use crate::world::{Classes, World};
+
+/// No egress port: an ingress queue without packets.
+pub(crate) const NOWHERE: u16 = u16::MAX;
+
+/// [`Settings`] by class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) speedup_percent: u64,
+    pub(crate) ingress: u32,
+    egress: u32,
+    caps: [u32; 8],
+    single: bool,
+    pub(crate) bands: Bands,
+    /// An ingress port that holds less than this, of whatever class, pauses nobody.
+    pub(crate) calm: u64,
+}
+
+impl Limits {
+    pub(crate) fn new(settings: &Settings, classes: &Classes) -> Self {
+        let priority = |class: usize| usize::from(classes.priority(class as u8 % classes.count));
+        let bytes = |bytes: backwater_units::Bytes| bytes.get().min(u64::from(u32::MAX)) as u32;
+        Self {
+            speedup_percent: u64::from(settings.speedup_percent),
+            ingress: bytes(settings.ingress),
+            egress: bytes(settings.egress),
+            caps: std::array::from_fn(|class| bytes(settings.caps[priority(class)])),
+            single: settings.crossbar == Crossings::Single,
+            calm: settings.bands.own.iter().map(|band| band.stop).fold(settings.bands.port.stop, u64::min),
+            bands: Bands {
+                own: std::array::from_fn(|class| settings.bands.own[priority(class)]),
+                port: settings.bands.port,
+            },
+        }
+    }
+}
+
+/// An ingress queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) fifo: Fifo,
+    /// The egress port of its first packet.
+    pub(crate) out: u16,
+}
+
+/// An ingress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    /// The packet on its way across the crossbar, and to which port; meaningless while not `busy`.
+    pub(crate) moving: Packet,
+    pub(crate) out: u16,
+    pub(crate) busy: bool,
+    /// Class served last.
+    turn: u8,
+    /// Classes that it holds paused upstream.
+    pub(crate) told: u8,
+    /// Bytes of its region in use.
+    pub(crate) held: u32,
+    /// Packets of the monitored class that came in the congested class.
+    pub(crate) strays: u32,
+}
+
+/// An egress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Bytes on their way to it, by class.
+    coming: [u32; 8],
+    /// Bytes of its region in use: waiting, or on their way.
+    pub(crate) taken: u32,
+    /// Packets on their way.
+    moving: u16,
+    /// Ingress queues whose first packet wants to go there.
+    wanted: u16,
+    /// When a frame of the link's flow control arrived last; `u64::MAX` if none did.
+    pub(crate) last_pfc: u64,
+}
+
+/// The state of such a switch beside its egress queues.
+pub(crate) struct Combined {
+    /// `lines[port * classes + class]`
+    pub(crate) lines: Vec<Line>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    /// For each egress port the ingress ports, the one served longest ago first. Ports in turn, but one that finds no room for its
+    /// class when its turn comes keeps it: by a mere pointer, others that find room would take it for ever.
+    order: Vec<u16>,
+    /// Per egress port, if turns go by deficits.
+    deficits: Vec<Drr>,
+    /// Whether detectors look at arrivals.
+    pub(crate) arrivals: bool,
+}
+
+impl Combined {
+    pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
+        world.combined.as_ref()?;
+        let input =
+            Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
+        let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
+        Some(Box::new(Self {
+            lines: vec![Line { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
+            inputs: vec![input; ports],
+            outputs: vec![output; ports],
+            order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
+            arrivals: world.detectors.iter().any(Detector::wants_arrivals),
+            deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
+        }))
+    }
+
+    /// The ingress ports, the one that `out` served longest ago first.
+    fn order_at(&self, out: u16) -> &[u16] {
+        let ports = self.inputs.len();
+        &self.order[usize::from(out) * ports..][..ports]
+    }
+
+    /// `out` serves an ingress port: it comes last now.
+    fn served(&mut self, out: u16, port: u16) {
+        let ports = self.inputs.len();
+        let order = &mut self.order[usize::from(out) * ports..][..ports];
+        let at = order.iter().position(|other| *other == port).expect("every port is among them");
+        order[at..].rotate_left(1);
+    }
+
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+            + size_of_val(&*self.inputs)
+            + size_of_val(&*self.outputs)
+            + size_of_val(&*self.order)
+            + size_of_val(&*self.deficits)
+    }
+}

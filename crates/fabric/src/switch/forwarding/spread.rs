@@ -1,0 +1,83 @@
+//! How a switch spreads data over equally short ways, if not by the numbers of flows: see [`Balancing`], and [`crate::SwitchSpec::hashes`].
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use backwater_engine::mix;
+
+use crate::link::ports::Ports;
+use crate::packet::{Kind, Packet};
+use crate::spec::Balancing;
+use crate::switch::forwarding::ecmp::way;
+
+/// Purpose of the random choices; entity: flow << 32 | packet.
+const SPREAD: u64 = 0x59ea;
+
+/// What a switch needs for it. Nothing here is drawn from a stream: a packet's choice does not depend on how many were made before.
+#[derive(Debug)]
+pub(crate) struct Spread {
+    balancing: Balancing,
+    /// Those of the forwarding table, which keeps none then.
+    groups: Vec<Vec<u16>>,
+    salt: u32,
+    path_keys: Arc<[u32]>,
+    hashes: Arc<[[u32; 2]]>,
+    /// By flow: when its latest packet came, and where it went.
+    flowlets: BTreeMap<u32, (u64, u16)>,
+}
+
+impl Spread {
+    pub(crate) fn new(
+        balancing: Balancing,
+        groups: Vec<Vec<u16>>,
+        salt: u32,
+        path_keys: Arc<[u32]>,
+        hashes: Arc<[[u32; 2]]>,
+    ) -> Self {
+        Self { balancing, groups, salt, path_keys, hashes, flowlets: BTreeMap::new() }
+    }
+
+    fn key(&self, packet: &Packet) -> u32 {
+        self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow)
+    }
+
+    /// The port of group `cell` that all packets of its flow take.
+    pub(crate) fn port_by_hash(&self, cell: u16, packet: &Packet) -> u16 {
+        let group = &self.groups[usize::from(cell)];
+        group[way(group.len(), self.key(packet), !packet.is_data(), self.salt, &self.hashes)]
+    }
+
+    /// The port of group `cell` that a packet takes.
+    pub(crate) fn port(&mut self, cell: u16, packet: &Packet, ports: &Ports) -> u16 {
+        if packet.kind != Kind::Data || self.balancing == Balancing::Ecmp {
+            return self.port_by_hash(cell, packet);
+        }
+        let group = &self.groups[usize::from(cell)];
+        let key = self.key(packet);
+        let entity = u64::from(packet.flow) << 32 | u64::from(packet.number());
+        let draw = mix(u64::from(self.salt), SPREAD, entity) >> 32;
+        let first = ((draw * group.len() as u64) >> 32) as usize;
+        match self.balancing {
+            Balancing::Ecmp | Balancing::Spray => group[first],
+            Balancing::Flowlet { gap } => {
+                let (latest, out) = self.flowlets.entry(key).or_insert((packet.time, group[first]));
+                if packet.time - *latest > gap.as_ps() {
+                    *out = group[first];
+                }
+                *latest = packet.time;
+                *out
+            }
+            Balancing::Adaptive => {
+                let around = group[first..].iter().chain(&group[..first]);
+                *around.min_by_key(|port| load(ports, **port, packet)).expect("a group has ports")
+            }
+        }
+    }
+}
+
+/// What speaks against a port: a closed gate most, then bytes that wait, then how long it is busy.
+fn load(ports: &Ports, port: u16, packet: &Packet) -> (bool, u64, u64) {
+    let egress = &ports.egress[usize::from(port)];
+    let waiting = (0..ports.classes as u8).map(|class| u64::from(ports.queues[ports.at(port, class)].bytes));
+    let closed = egress.paused & (1 << packet.class) != 0;
+    (closed, waiting.sum(), egress.busy_until.max(packet.time))
+}

@@ -1,0 +1,195 @@
+//! What a switch does with its detectors' verdicts: marks, states, their accounts and records.
+use backwater_control::detector::{Departure, Detector};
+use backwater_control::reaction::IntHop;
+use backwater_control::{CodePoint, PortState};
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+use rand_core::Rng;
+
+use crate::nic::telemetry::Telemetry;
+use crate::packet::Packet;
+use crate::record::{MarkRecord, StateRecord};
+use crate::spec::MarkBasis;
+use crate::switch::Switch;
+use crate::world::World;
+
+impl Switch {
+    /// Shows a departure to the port's detector.
+    #[inline(never)]
+    pub(crate) fn judge<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
+        if packet.class == 0 {
+            return packet.code;
+        }
+        if let Some(telemetry) = &world.telemetry {
+            self.write_into(telemetry, out, packet, now);
+        }
+        let queue = match world.mark.basis {
+            MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
+            MarkBasis::Port => self.waiting_at(out),
+        };
+        let code = self.ask_detector(out, packet, u64::from(queue), now, world, post);
+        if self.truth.is_some() {
+            self.crowd(out, packet, code, now, world, post);
+        }
+        code
+    }
+
+    /// Writes what there is to know of the port into the packet that leaves by it.
+    fn write_into(&self, telemetry: &Telemetry, out: u16, packet: &Packet, now: u64) {
+        let first = self.ports.at(out, 0);
+        let queues = &self.ports.queues[first..first + self.ports.classes];
+        let hop = IntHop {
+            id: self.ports.node << 10 | u32::from(out),
+            rate: self.ports.egress[usize::from(out)].rate(),
+            at: Time::from_ps(now),
+            sent: queues.iter().map(|queue| queue.sent_bytes).sum(),
+            queue: u64::from(self.waiting_at(out)),
+        };
+        telemetry.write(packet, &hop);
+    }
+
+    /// Bytes in all queues of an egress port but that of the control frames.
+    pub(crate) fn waiting_at(&self, out: u16) -> u32 {
+        let first = self.ports.at(out, 0);
+        self.ports.queues[first + 1..first + self.ports.classes].iter().map(|queue| queue.bytes).sum()
+    }
+
+    /// What the port's detector says of a packet with `bytes` in the queue that it looks at.
+    #[inline]
+    pub(crate) fn ask_detector<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        bytes: u64,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
+        let before = queue.registers.state();
+        let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
+        let departure = Departure {
+            now: Time::from_ps(now),
+            queue: bytes,
+            code: packet.code,
+            last_hold: Time::from_ps(last_hold),
+            size: u32::from(packet.size),
+            candidate: packet.is_flagged(),
+        };
+        let random = &mut self.random[out as usize];
+        let draw = || random.next_u32();
+        let code = match (detector, &mut self.user) {
+            (Detector::Custom { .. }, Some(user)) => {
+                let place = (self.ports.node, out, at);
+                user.on_dequeue(place, &mut queue.registers, &departure, draw, &world.user)
+            }
+            _ => detector.on_dequeue(&mut queue.registers, &departure, draw),
+        };
+        let after = queue.registers.state();
+        if before != after {
+            self.judged_anew(out, packet.class, before, now, world, post);
+        }
+        if code != packet.code {
+            self.marked(out, packet, code, now, world, post);
+        }
+        code
+    }
+
+    #[cold]
+    pub(crate) fn judged_anew<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        before: PortState,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, class);
+        self.ports.left_state(at, before, now);
+        if world.states {
+            let state = self.ports.queues[at].registers.state() as u8;
+            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            self.ports.records.states.push(StateRecord {
+                time,
+                node: self.ports.node,
+                port,
+                priority,
+                state,
+            });
+            post.recorded(1);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn marked<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        code: CodePoint,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let at = self.ports.at(port, packet.class);
+        let gate = &mut self.ports.gates[at];
+        if code == CodePoint::Congestion {
+            gate.ce_marks += 1;
+        } else {
+            gate.ue_marks += 1;
+        }
+        if world.marks {
+            self.ports.records.marks.push(MarkRecord {
+                time: Time::from_ps(now),
+                node: self.ports.node,
+                port,
+                priority: world.classes.priority(packet.class),
+                code: code as u8,
+                flow: packet.flow,
+                seq: world.number(packet),
+                queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
+            });
+            post.recorded(1);
+        }
+    }
+
+    /// The gate of an egress queue opened.
+    #[cold]
+    pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
+        self.arm_entries_of(port, class, now, world);
+        let at = self.ports.at(port, class);
+        let queue = &self.ports.queues[at];
+        let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);
+        if let Some(user) = &mut self.user {
+            let place = (self.ports.node, port, at);
+            user.on_resume(place, &mut registers, Time::from_ps(now), waiting, &world.user);
+        }
+        world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
+            &mut registers,
+            Time::from_ps(now),
+            waiting,
+            || self.waiting(at).count() as u32,
+        );
+        self.ports.queues[at].registers = registers;
+    }
+}
+
+/// The detectors in use, each once.
+pub(crate) fn each_once(all: &[Vec<Detector>]) -> Vec<Detector> {
+    let mut detectors: Vec<Detector> = Vec::new();
+    for detector in all.iter().flatten() {
+        if !detectors.contains(detector) {
+            detectors.push(*detector);
+        }
+    }
+    detectors
+}

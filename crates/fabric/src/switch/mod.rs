@@ -1,0 +1,388 @@
+//! A switch: routing, admission, flow control, detection, scheduling. Here is the plain way through it, with output queues in
+//! a shared packet memory under PFC; the others are in `crossbar.rs` and `combined/`.
+mod admission;
+pub(crate) mod batch;
+pub(crate) mod cioq;
+pub(crate) mod forwarding;
+pub(crate) mod ingress;
+pub(crate) mod lanes;
+pub(crate) mod marking;
+mod tail_drop;
+pub(crate) mod voq;
+
+use backwater_control::CodePoint;
+use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
+use backwater_units::Time;
+
+use crate::link::egress::Egress;
+use crate::link::ports::{Ports, Purpose, Queue};
+use crate::node::node_of_ports;
+use crate::observe::ground_truth::Truth;
+use crate::packet::{Kind, Packet};
+use crate::spec::Spec;
+use crate::switch::batch::Batch;
+use crate::switch::cioq::Combined;
+use crate::switch::cioq::isolation::Isolating;
+use crate::switch::forwarding::Forwarding;
+use crate::switch::ingress::Memory;
+use crate::switch::voq::Crossbar;
+use crate::user::UserQueues;
+use crate::world::World;
+
+/// Purpose of the random streams of the detectors; entity: node << 16 | port.
+const MARKING: u64 = 0x3a7b;
+
+pub(crate) struct Switch {
+    pub(crate) ports: Ports,
+    pub(crate) memory: Memory,
+    pub(crate) forwarding: Forwarding,
+    pub(crate) random: Vec<Stream>,
+    /// What is kept for the ground truth, if it is recorded.
+    pub(crate) truth: Option<Box<Truth>>,
+    /// What a switch needs that is more than output queues under PFC.
+    pub(crate) crossbar: Option<Box<Crossbar>>,
+    /// What it needs with queues at both sides of its crossbar.
+    pub(crate) combined: Option<Box<Combined>>,
+    pub(crate) isolating: Option<Box<Isolating>>,
+    /// What a detector of the user's remembers.
+    pub(crate) user: Option<Box<UserQueues>>,
+    /// Neither of them: the plain way.
+    plain: bool,
+}
+
+impl Node for Switch {
+    node_of_ports!();
+
+    #[inline]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.ports.sample_until(packet.time, world, post);
+        self.ports.note(packet);
+        if packet.is_flow_control() {
+            self.ports.link_frames += 1;
+            if packet.kind == Kind::Credit {
+                self.ports.take_credit(packet);
+                self.fed(packet.port, packet.class, packet.time, world, post);
+                return;
+            }
+            if packet.kind == Kind::Cim {
+                self.take_cim(packet, world, post);
+                return;
+            }
+            let open = !self.ports.egress[packet.port as usize].paused;
+            let opened = self.ports.obey(packet, world, post);
+            if let Some(combined) = &mut self.combined {
+                combined.outputs[usize::from(packet.port)].last_pfc = packet.time;
+            }
+            let closed = open & self.ports.egress[packet.port as usize].paused;
+            if closed != 0 {
+                self.gate_closed(packet.port, closed, packet.time, world, post);
+            }
+            for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
+                self.resumed(packet.port, class, packet.time, world);
+            }
+            if opened != 0 {
+                self.send_next(packet.port, packet.time, world, post);
+            }
+        } else {
+            self.forward(packet, world, post);
+        }
+    }
+
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.ports.sample_until(key.time, world, post);
+        if key.class() == Class::Wake {
+            let port = self.ports.take_wake();
+            self.send_next(port, key.time, world, post);
+            return;
+        }
+        let (timer, port) = self.ports.take_timer();
+        let class = timer.argument as u8;
+        match timer.purpose {
+            Purpose::PauseExpiry => {
+                if self.ports.pause_expired(port, class, timer.time, world, post) {
+                    self.resumed(port, class, timer.time, world);
+                    self.send_next(port, timer.time, world, post);
+                }
+            }
+            Purpose::Poll => self.poll(port, class, timer.time, world, post),
+            Purpose::Credit => {
+                self.ports.credit_timer(port, class, timer.time);
+                self.send_next(port, timer.time, world, post);
+            }
+            Purpose::Crossed => self.crossed(port, timer.time, world, post),
+            Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
+            Purpose::Notify
+            | Purpose::Start
+            | Purpose::Forget
+            | Purpose::Step
+            | Purpose::Drained
+            | Purpose::Effect
+            | Purpose::Stream
+            | Purpose::Rank
+            | Purpose::Gone
+            | Purpose::Local => {
+                unreachable!("a switch has no queue pairs")
+            }
+        }
+    }
+
+    fn close_window(&mut self) {
+        self.memory.note_peaks();
+    }
+
+    #[inline]
+    fn run<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) {
+        if world.batching_untapped && self.run_batch(arrivals, window, batch, world, post) {
+            return;
+        }
+        if !world.taps.is_empty() {
+            self.ports.tap(arrivals, window.end, world, post);
+            if world.batching && self.run_batch(arrivals, window, batch, world, post) {
+                return;
+            }
+        }
+        self.memory.refresh_shared();
+        in_order(self, arrivals, window, keys, world, post);
+    }
+}
+
+impl Switch {
+    pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
+        for (egress, detector) in ports.egress.iter_mut().zip(&spec.switch.detectors[node as usize]) {
+            egress.detector = world.detector_number(detector);
+            egress.calm = match world.telemetry {
+                // Every packet is to be written into.
+                Some(_) => 0,
+                None => (detector.calm().saturating_add(1)).min(u64::from(u32::MAX)) as u32,
+            };
+        }
+        let count = ports.egress.len();
+        let truth = spec.probe.blame.as_ref().map(|above| {
+            let truth = Truth::new(&above[node as usize], ports.classes);
+            for (egress, above) in ports.egress.iter_mut().zip(&truth.above) {
+                // From above K the queue reaches K by a dequeue that is shown to the detector, and so to the crowd.
+                let calm = above.saturating_sub(u32::from(world.payload + world.header));
+                egress.calm = egress.calm.min(calm.saturating_add(1));
+            }
+            Box::new(truth)
+        });
+        let thresholds =
+            spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
+        let credited = world.credits.map_or(0, |credits| credits.classes);
+        let crossbar = Crossbar::new(count, ports.classes, world);
+        let combined = Combined::new(count, ports.classes, world);
+        let plain = crossbar.is_none() && combined.is_none();
+        Self {
+            crossbar,
+            combined,
+            isolating: Isolating::new(node, &spec.network, world),
+            user: UserQueues::new(ports.queues.len(), &world.user),
+            plain,
+            memory: Memory::new(
+                ports.classes,
+                world.lossless,
+                credited,
+                !plain,
+                thresholds,
+                count,
+                world.buffer,
+            ),
+            forwarding: Forwarding::new(
+                node,
+                spec.network.hosts().len() as u32,
+                &spec.routes,
+                spec.switch.balancing,
+                salt(world.seed, node),
+                world.path_keys.clone(),
+                world.hashes.clone(),
+            ),
+            random: (0..count as u64)
+                .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
+                .collect(),
+            truth,
+            ports,
+        }
+    }
+
+    /// Whether packets take the plain way.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Bytes of state of all ports beyond what every node has.
+    pub(crate) fn state_bytes(&self) -> usize {
+        let memory = &self.memory;
+        size_of_val(&*memory.accounts)
+            + size_of_val(&*memory.thresholds)
+            + size_of_val(&*self.random)
+            + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.state_bytes())
+            + self.user.as_ref().map_or(0, |user| user.state_bytes())
+            + self.combined.as_ref().map_or(0, |combined| combined.state_bytes())
+            + self.isolating.as_ref().map_or(0, |isolating| isolating.state_bytes())
+    }
+
+    #[inline]
+    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let Some(out) = self.forwarding.port_if_by_flow(packet) else {
+            return self.forward_spread(packet, world, post);
+        };
+        self.forward_by(out, packet, world, post);
+    }
+
+    /// The same where packets of a flow are spread. Nothing comes after it in its caller, so that this costs the others nothing.
+    #[cold]
+    #[inline(never)]
+    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let out = self.forwarding.spread(packet, &self.ports);
+        self.forward_by(out, packet, world, post);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
+    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, world: &World, post: &mut P) {
+        if self.may_pass(packet, out) {
+            let code = self.depart(out, packet, packet.time, world, post);
+            self.ports.transmit(out, packet, code, packet.time, post);
+        } else if !self.plain {
+            if self.crossbar.is_some() {
+                self.cross(packet, out, world, post);
+            } else {
+                self.take_in(packet, out, world, post);
+            }
+        } else if self.admit(packet, out, world, post) {
+            self.ports.enqueue(out, packet);
+            self.stored(packet, out, world, post);
+        }
+    }
+
+    /// Whether the packet can leave the moment it has come without anything else taking notice. It takes no
+    /// memory then.
+    #[inline]
+    fn may_pass(&self, packet: &Packet, out: u16) -> bool {
+        let egress = &self.ports.egress[out as usize];
+        if egress.busy_until > packet.time || (egress.waiting | egress.paused) & (1 << packet.class) != 0 {
+            return false;
+        }
+        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
+        account.held.total() + u64::from(packet.size) <= u64::from(account.calm)
+    }
+
+    /// Sends what an idle port may send; a busy port is woken when it is free.
+    #[inline]
+    pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &self.ports.egress[out as usize];
+        if egress.busy_until > now {
+            if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
+                let free = egress.busy_until;
+                self.ports.set_wake(out, free);
+            }
+            return;
+        }
+        if egress.owes_frame() {
+            if egress.credit_due != 0 {
+                self.send_credit(out, now, world, post);
+            } else {
+                self.ports.transmit_pfc(out, now, world, post);
+            }
+        } else if !self.plain {
+            if self.crossbar.is_some() {
+                self.send_by_crossbar(out, now, world, post);
+            } else {
+                self.send_from_egress(out, now, world, post);
+            }
+        } else {
+            let Some(class) = self.ports.choose(out, world.round_robin) else {
+                return;
+            };
+            let packet = self.ports.dequeue(out, class);
+            self.waited(&packet, out, now, world, post);
+            self.let_go(&packet, now, world, post);
+            let code = self.depart(out, &packet, now, world, post);
+            self.ports.transmit(out, &packet, code, now, post);
+        }
+        let egress = &self.ports.egress[out as usize];
+        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
+            let free = egress.busy_until;
+            self.ports.set_wake(out, free);
+        }
+    }
+
+    /// A packet leaves the memory: its ingress port may be let go.
+    #[inline]
+    pub(crate) fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+        let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
+        if world.lossless & (1 << class) == 0 {
+            if self.memory.credited & (1 << class) != 0 {
+                let class = self.came_in(packet, world);
+                self.memory.release_credited(port, class, size);
+            } else {
+                self.memory.release_unpaused(size);
+            }
+            return;
+        }
+        self.memory.release(port, class, size);
+        if self.memory.whole_port(port) {
+            // What the port holds has paused all its classes; any of them may be the one to resume.
+            for class in 1..world.classes.count {
+                self.departed(port, class, now, world, post);
+            }
+        } else {
+            self.departed(port, class, now, world, post);
+        }
+    }
+
+    /// Something left an ingress port: RESUME for a class that it holds paused?
+    #[inline]
+    fn departed<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        if self.memory.accounts[self.ports.at(port, class)].outstanding {
+            let level = self.memory.level(port, class);
+            let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+            self.tell(port, class, form.on_departure(level, true), now, world, post);
+        }
+    }
+
+    /// A packet starts to leave by `out`: the detector judges the port; the accounts follow.
+    #[inline]
+    pub(crate) fn depart<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        packet: &Packet,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) -> CodePoint {
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let egress = &mut self.ports.egress[out as usize];
+        count(queue, egress, packet);
+        if queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
+            packet.code
+        } else {
+            self.judge(out, packet, now, world, post)
+        }
+    }
+}
+
+/// Counts a packet that starts to leave.
+#[inline]
+pub(crate) fn count(queue: &mut Queue, egress: &mut Egress, packet: &Packet) {
+    queue.sent_bytes += u64::from(packet.size);
+    queue.sent_packets += 1;
+    // A packet that need not wait has had its turn, too.
+    egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
+}
+
+/// The salt of a switch's ECMP hash.
+pub(crate) fn salt(seed: u64, node: u32) -> u32 {
+    backwater_engine::mix(seed, 0xec3f, u64::from(node)) as u32
+}

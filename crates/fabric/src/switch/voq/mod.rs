@@ -1,0 +1,347 @@
+//! The way through a switch in which packets queue by ingress port, wait for credits, or take weighted turns.
+//!
+//! ```text
+//!   ingress 0 ─▶ ▯▯▯ ─┐
+//!   ingress 1 ─▶ ▯▯  ─┼─▶ arbiter of the egress port: a class, then the next ingress port whose first packet may start
+//!   ingress 2 ─▶ ▯   ─┘
+//! ```
+//! An ingress port may feed several egress ports at once: its buffer is read faster than a link (the authors' flit-level model
+//! of the TCD paper has an internal bus of seven times the link rate). A packet holds its place in the ingress buffer until
+//! its last byte has left the switch.
+//!
+//! A gate under credits closes when the arbiter finds packets of a class and credits for none of them, and opens when there are
+//! credits for one.
+pub(crate) mod queues;
+
+use backwater_control::CodePoint;
+use backwater_control::arbitration::VlArbiter;
+use backwater_control::detector::Detector;
+use backwater_control::flow_control::Unit;
+use backwater_engine::Post;
+
+use crate::check::violation::What;
+use crate::link::egress::pick;
+use crate::link::queue::Fifo;
+use crate::packet::{Kind, Packet};
+use crate::spec::Queueing;
+use crate::switch::voq::queues::Voqs;
+use crate::switch::{Switch, count};
+use crate::world::World;
+
+pub(crate) struct Crossbar {
+    pub(crate) voqs: Voqs,
+    /// Per egress port, if turns are weighted.
+    arbiters: Vec<VlArbiter>,
+    /// Whether detectors look at arrivals.
+    arrivals: bool,
+}
+
+impl Crossbar {
+    /// What a switch of `ports` ports needs, if the plain output queues do not do.
+    pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
+        if matches!(world.queueing, Queueing::Combined(_)) {
+            return None;
+        }
+        let arrivals = world.detectors.iter().any(Detector::wants_arrivals);
+        let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.weights.is_none();
+        if plain && !arrivals {
+            return None;
+        }
+        let lanes = if world.queueing == Queueing::Output { 1 } else { ports };
+        let arbiters = if world.weights.is_some() { ports } else { 0 };
+        Some(Box::new(Self {
+            voqs: Voqs::new(ports * classes, lanes),
+            arbiters: vec![VlArbiter::default(); arbiters],
+            arrivals,
+        }))
+    }
+
+    pub(crate) fn state_bytes(&self) -> usize {
+        self.voqs.state_bytes() + size_of_val(&*self.arbiters)
+    }
+}
+
+impl Switch {
+    /// The queues of an egress port and class.
+    pub(crate) fn fifos(&self, at: usize) -> &[Fifo] {
+        match &self.crossbar {
+            Some(crossbar) => crossbar.voqs.fifos(at),
+            None => std::slice::from_ref(&self.ports.queues[at].fifo),
+        }
+    }
+
+    /// The packets of an egress port and class.
+    pub(crate) fn waiting(&self, at: usize) -> impl Iterator<Item = &Packet> {
+        self.fifos(at).iter().flat_map(|fifo| self.ports.pool.iter(*fifo))
+    }
+
+    #[inline]
+    fn crossbar(&mut self) -> &mut Crossbar {
+        self.crossbar.as_deref_mut().expect("only switches with a crossbar come here")
+    }
+
+    /// A packet that cannot pass like in a plain switch.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: with a second caller, where packets are spread, it costs 13 instructions a hop"
+    )]
+    pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        let credited = self.memory.credited & (1 << packet.class) != 0;
+        if credited {
+            let earned = self.ports.earn_credit(packet);
+            if !earned.fits {
+                self.out_of_blocks(packet, post);
+                return;
+            }
+            if earned.held_back {
+                self.memory.held_until[packet.class as usize] = packet.time;
+            }
+        }
+        if let Some(lanes) = &world.lanes {
+            let class = self.leaves_in(packet, lanes, world);
+            self.cross_to(packet, &Packet { class, ..*packet }, out, world, post);
+        } else {
+            self.cross_to(packet, packet, out, world, post);
+        }
+    }
+
+    /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
+    fn cross_to<P: Post<Packet>>(
+        &mut self,
+        came: &Packet,
+        packet: &Packet,
+        out: u16,
+        world: &World,
+        post: &mut P,
+    ) {
+        let credited = self.memory.credited & (1 << packet.class) != 0;
+        let egress = &self.ports.egress[out as usize];
+        let free = egress.busy_until <= packet.time
+            && (egress.waiting | egress.paused) & (1 << packet.class) == 0
+            && if credited {
+                self.ports.fits(out, packet.class, packet.size)
+            } else {
+                self.memory.lets_pass(packet.port, packet.class, packet.size)
+            };
+        if free {
+            let at = self.ports.at(out, packet.class);
+            self.crossbar().voqs.passed(at, packet.port);
+            self.launch(out, packet, packet.time, world, post);
+            return;
+        }
+        if self.admit(came, out, world, post) {
+            let first = self.line_up(packet, out, world);
+            if self.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
+                self.look_at_head(packet, out, world, post);
+            }
+            self.stored(packet, out, world, post);
+        }
+    }
+
+    /// Puts a packet into its queue; returns whether it is the first there.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as above")]
+    fn line_up(&mut self, packet: &Packet, out: u16, world: &World) -> bool {
+        let at = self.ports.at(out, packet.class);
+        let queue = &mut self.ports.queues[at];
+        let mut packet = *packet;
+        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
+        if packet.kind == Kind::Data && detector.on_arrival(u64::from(queue.bytes)) {
+            packet.echo = CodePoint::Congestion;
+        }
+        queue.bytes += u32::from(packet.size);
+        self.ports.egress[out as usize].waiting |= 1 << packet.class;
+        let crossbar = self.crossbar.as_deref_mut().expect("only switches with a crossbar come here");
+        crossbar.voqs.push(&mut self.ports.pool, at, &packet)
+    }
+
+    /// A packet has come to the head of its queue behind a closed gate. If credits are short, they may do for this one.
+    #[cold]
+    fn look_at_head<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+        let credited = self.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
+        if credited && self.ports.fits(out, packet.class, packet.size) {
+            self.open(out, packet.class, packet.time, world, post);
+        } else {
+            self.pass_over(out, packet.class);
+        }
+    }
+
+    /// Sends what an idle port may send, if anything.
+    pub(crate) fn send_by_crossbar<P: Post<Packet>>(
+        &mut self,
+        out: u16,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        if world.weights.is_some() {
+            self.shut_starved(out, now, world, post);
+        }
+        while let Some(class) = self.choose_class(out, world) {
+            let at = self.ports.at(out, class);
+            if let Some(lane) = self.choose_lane(out, class) {
+                let crossbar = self.crossbar.as_deref_mut().expect("only switches with a crossbar come here");
+                let packet = crossbar.voqs.pop(&mut self.ports.pool, at, lane);
+                if crossbar.voqs.is_empty(at) {
+                    self.ports.egress[out as usize].waiting &= !(1 << class);
+                }
+                self.ports.queues[at].bytes -= u32::from(packet.size);
+                self.waited(&packet, out, now, world, post);
+                self.let_go(&packet, now, world, post);
+                self.launch(out, &packet, now, world, post);
+                return;
+            }
+            self.shut(out, class, now, world, post);
+        }
+    }
+
+    fn shut<P: Post<Packet>>(&mut self, out: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        self.ports.close_gate(out, class, now, world, post);
+        self.gate_closed(out, 1 << class, now, world, post);
+    }
+
+    /// Closes the gates of classes without credits, so that none of them loses its weighted turn by being picked in vain.
+    fn shut_starved<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+        let egress = &self.ports.egress[out as usize];
+        let ready = egress.waiting & !egress.paused;
+        for class in (1..world.classes.count).filter(|class| ready & (1 << class) != 0) {
+            if self.choose_lane(out, class).is_none() {
+                self.shut(out, class, now, world, post);
+            }
+        }
+    }
+
+    /// The class that an idle port serves now, of those that wait at an open gate.
+    #[inline]
+    fn choose_class(&mut self, out: u16, world: &World) -> Option<u8> {
+        let egress = &self.ports.egress[out as usize];
+        let ready = egress.waiting & !egress.paused;
+        if ready == 0 {
+            return None;
+        }
+        if let Some(weights) = &world.weights
+            && ready & 1 == 0
+        {
+            let arbiter = &mut self.crossbar().arbiters[out as usize];
+            let picked = arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready);
+            // A class that no table names takes what the others leave. If it were never chosen, the port would be woken for it
+            // at this same instant again and again, and the run would not end.
+            return Some(picked.unwrap_or_else(|| pick(ready, 0, false)));
+        }
+        Some(pick(ready, egress.turn, world.round_robin))
+    }
+
+    /// The next ingress port whose first packet may start; those passed over for lack of credits are no candidates for a mark
+    /// any more.
+    #[inline]
+    fn choose_lane(&mut self, out: u16, class: u8) -> Option<usize> {
+        let at = self.ports.at(out, class);
+        let (available, unit) = match &self.ports.credits {
+            Some(credits) if credits.govern(class) => (credits.available(at), credits.unit()),
+            _ => (u32::MAX, Unit::BLOCK),
+        };
+        let crossbar = self.crossbar.as_deref()?;
+        let mut turns = crossbar.voqs.in_turn(at);
+        while let Some(lane) = turns.next(&crossbar.voqs, at) {
+            let head = self.ports.pool.first_mut(crossbar.voqs.head(at, lane));
+            if unit.count(u32::from(head.size)) <= available {
+                return Some(lane);
+            }
+            if head.kind == Kind::Data {
+                head.echo = CodePoint::NotCapable;
+            }
+        }
+        None
+    }
+
+    /// A gate is closed: what stands before it is delayed by lack of credits, no candidate for a mark.
+    pub(crate) fn pass_over(&mut self, out: u16, class: u8) {
+        let at = self.ports.at(out, class);
+        if self.combined.as_ref().is_some_and(|combined| combined.arrivals) {
+            let fifo = self.ports.queues[at].fifo;
+            if !fifo.is_empty() && self.ports.pool.first(fifo).kind == Kind::Data {
+                self.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;
+            }
+        }
+        let Some(crossbar) = self.crossbar.as_deref().filter(|crossbar| crossbar.arrivals) else { return };
+        for fifo in crossbar.voqs.fifos(at).iter().filter(|fifo| !fifo.is_empty()) {
+            let head = self.ports.pool.first_mut(*fifo);
+            if head.kind == Kind::Data {
+                head.echo = CodePoint::NotCapable;
+            }
+        }
+    }
+
+    /// A packet starts to leave by `out`, an idle port.
+    #[inline]
+    fn launch<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, now: u64, world: &World, post: &mut P) {
+        let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
+            let at = self.ports.at(out, packet.class);
+            count(&mut self.ports.queues[at], &mut self.ports.egress[out as usize], packet);
+            self.judge(out, packet, now, world, post)
+        } else {
+            self.depart(out, packet, now, world, post)
+        };
+        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
+        let egress = &mut self.ports.egress[out as usize];
+        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
+        post.send(egress.place, time, packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+            copy.echo = echo;
+        });
+        if self.ports.credits.is_some() {
+            let came_in = self.came_in(packet, world);
+            self.ports.spend_credit(out, packet, Some((packet.port, came_in)));
+        }
+        if let (Some(weights), true) = (&world.weights, packet.class != 0) {
+            let arbiter = &mut self.crossbar().arbiters[out as usize];
+            arbiter.on_sent(&weights.high, &weights.low, packet.class, u32::from(packet.size));
+        }
+    }
+
+    /// An update of the credits of `port` has been taken.
+    pub(crate) fn fed<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+        post: &mut P,
+    ) {
+        let shut = self.ports.egress[port as usize].paused & (1 << class) != 0;
+        if shut && self.choose_lane(port, class).is_some() {
+            self.open(port, class, now, world, post);
+            self.send_next(port, now, world, post);
+        }
+    }
+
+    /// A gate under credits opens.
+    fn open<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+        self.ports.open_gate(port, class, now, false, world, post);
+        self.resumed(port, class, now, world);
+    }
+
+    /// Sends a credit update that is due on an idle port, and notes what it says about the ports upstream.
+    pub(crate) fn send_credit<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+        let told = self.ports.transmit_credit(port, now, post);
+        if told.held_back {
+            self.memory.held_until[told.class as usize] = now;
+        }
+        if told.short && self.truth.is_some() {
+            self.note_hold(port, told.class, now, world, post);
+        }
+    }
+
+    /// A packet has come that the other end had no credits for.
+    #[cold]
+    fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+        let at = self.ports.at(packet.port, packet.class);
+        let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
+        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), post);
+    }
+}

@@ -1,0 +1,100 @@
+//! PUT streams: reliable delivery over a fabric that may drop, beside the queue pairs of RoCE.
+//!
+//! ```text
+//!   initiator                                                                target
+//!   flows ─▶ Outgoing ─▶ Turns ─▶ NIC ─▶ fabric ─▶ admission ─▶ receive queue ─▶ processed
+//!               ▲  window, policy                     │ verdict      │ release
+//!               └── effects (after `processing`) ◀── fabric ◀── ACK, NACK: owed, then alone or with data
+//! ```
+//! What is decided stands in `control`: [`backwater_control::transport`] which packet is next and which is accepted,
+//! [`backwater_control::reaction::Policy`] when one may leave, [`backwater_control::notify`] what is acknowledged when.
+pub(crate) mod frame;
+mod incoming;
+mod initiator;
+mod log;
+mod nic;
+mod outgoing;
+pub(crate) mod streams;
+mod sums;
+mod target;
+mod turns;
+
+use std::collections::VecDeque;
+
+use crate::record::StreamId;
+use crate::transport::put::incoming::{Desk, Incoming};
+use crate::transport::put::initiator::Effect;
+use crate::transport::put::outgoing::Outgoing;
+use crate::transport::put::streams::Streams;
+use crate::transport::put::sums::Sums;
+use crate::transport::put::turns::Turns;
+use crate::world::World;
+
+/// The PUT streams of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Puts {
+    pub(crate) outgoing: Vec<Outgoing>,
+    pub(crate) incoming: Vec<Incoming>,
+    /// Outgoing streams that may send a new packet.
+    turns: Turns,
+    /// Outgoing streams that have packets to send again, in the order of their NACKs.
+    replays: VecDeque<u32>,
+    /// When a packet was sent again the last time.
+    replayed_at: u64,
+    /// No new packet starts before this: the initiator's overhead.
+    spaced_until: u64,
+    /// ACKs and NACKs that have come in and take effect later, by kind of PUT.
+    effects: Vec<VecDeque<Effect>>,
+    /// What the host decides about all its incoming streams of a kind.
+    desks: Vec<Desk>,
+    /// Incoming streams that owe an ACK or NACK.
+    owed: Turns,
+    /// What happened, by period, if that is recorded.
+    sums: Option<Box<Sums>>,
+}
+
+impl Puts {
+    /// The streams that a host sends and receives; `None` if there are none.
+    pub(crate) fn new(host: u32, world: &World) -> Option<Box<Self>> {
+        let streams = world.streams.as_deref()?;
+        let own = |end: fn(&streams::Stream) -> u32| {
+            (0u32..).zip(&streams.all).filter(move |(_, stream)| end(stream) == host)
+        };
+        let (sent, received) = (|| own(|stream| stream.src), || own(|stream| stream.dst));
+        let outgoing: Vec<Outgoing> =
+            sent().map(|(number, stream)| Outgoing::new(number, streams.kind(stream))).collect();
+        let incoming: Vec<Incoming> = received().map(|(number, _)| Incoming::new(number)).collect();
+        if outgoing.is_empty() && incoming.is_empty() {
+            return None;
+        }
+        let id = |(_, stream): (u32, &streams::Stream)| stream.id(world);
+        let sums = world.stream_sums.then(|| {
+            let (sent, received): (Vec<StreamId>, Vec<StreamId>) =
+                (sent().map(id).collect(), received().map(id).collect());
+            Box::new(Sums::new(sent, received, world.sample))
+        });
+        let classes = usize::from(world.classes.count);
+        Some(Box::new(Self {
+            turns: Turns::new(outgoing.len(), classes),
+            owed: Turns::new(incoming.len(), classes),
+            desks: streams.kinds.iter().map(Desk::new).collect(),
+            effects: vec![VecDeque::new(); streams.kinds.len()],
+            outgoing,
+            incoming,
+            replays: VecDeque::new(),
+            replayed_at: 0,
+            spaced_until: 0,
+            sums,
+        }))
+    }
+
+    /// Records per sampling period.
+    pub(crate) fn observed(&self) -> u64 {
+        if self.sums.is_some() { (self.outgoing.len() + self.incoming.len()) as u64 } else { 0 }
+    }
+}
+
+/// The streams of a run; there are some where there are PUTs.
+fn streams(world: &World) -> &Streams {
+    world.streams.as_deref().expect("a host with PUTs has streams")
+}

@@ -1,0 +1,168 @@
+//! What the ends of PUT streams at one host do, summed up over sampling periods.
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::link::ports::Ports;
+use crate::packet::Packet;
+use crate::record::{PutEvent, StreamId, StreamRecord};
+
+/// The open period of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
+    start: u64,
+    /// Exclusive; `u64::MAX` in the last period that a run can have.
+    end: u64,
+    /// Length of a period.
+    sample: u64,
+    /// By the host's numbers of the streams that it sends.
+    initiators: Vec<StreamRecord>,
+    /// By the host's numbers of the streams that it receives.
+    targets: Vec<StreamRecord>,
+}
+
+impl Sums {
+    /// Of the streams that a host sends and receives, by periods of `sample` ps.
+    pub(crate) fn new(
+        initiators: impl IntoIterator<Item = StreamId>,
+        targets: impl IntoIterator<Item = StreamId>,
+        sample: u64,
+    ) -> Self {
+        Self {
+            start: 0,
+            end: sample,
+            sample,
+            initiators: initiators.into_iter().map(|stream| nothing(stream, false)).collect(),
+            targets: targets.into_iter().map(|stream| nothing(stream, true)).collect(),
+        }
+    }
+
+    /// Something happened to stream number `at`: of those that the host receives if the event is one of the target's, else
+    /// of those that it sends. `bytes` are those on the wire of what is sent, and the payload of what is accepted or
+    /// processed; of other events they do not count.
+    pub(crate) fn note<P: Post<Packet>>(
+        &mut self,
+        at: usize,
+        event: PutEvent,
+        bytes: u64,
+        now: u64,
+        ports: &mut Ports,
+        post: &mut P,
+    ) {
+        self.turn(now, ports, post);
+        let sum = if event.at_target() { &mut self.targets[at] } else { &mut self.initiators[at] };
+        add(sum, event, Bytes::new(bytes));
+    }
+
+    /// What the policy of stream number `at` of those that the host sends allows now; see [`StreamRecord`].
+    pub(crate) fn allow(&mut self, at: usize, window: Option<u64>, state: Option<i8>) {
+        let sum = &mut self.initiators[at];
+        (sum.window, sum.state) = (window, state);
+    }
+
+    /// Goes on to the period that `now` is in.
+    #[inline]
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
+        if now >= self.end {
+            self.close(self.end, ports, post);
+            self.start = now - now % self.sample;
+            self.end = self.start.saturating_add(self.sample);
+        }
+    }
+
+    /// Records what the open period has had until `now`, and forgets it.
+    #[cold]
+    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
+        for sum in self.initiators.iter_mut().chain(&mut self.targets) {
+            let forgotten =
+                StreamRecord { window: sum.window, state: sum.state, ..nothing(sum.stream, sum.target) };
+            let record = std::mem::replace(sum, forgotten);
+            if record != forgotten {
+                let (start, end) = (Time::from_ps(self.start), Time::from_ps(now.min(self.end)));
+                ports.records.streams.push(StreamRecord { start, end, ..record });
+                post.recorded(1);
+            }
+        }
+    }
+}
+
+fn add(sum: &mut StreamRecord, event: PutEvent, bytes: Bytes) {
+    match event {
+        PutEvent::Sent => {
+            sum.sent_packets += 1;
+            sum.sent_bytes += bytes;
+        }
+        PutEvent::Resent => {
+            sum.resent_packets += 1;
+            sum.resent_bytes += bytes;
+        }
+        PutEvent::Accepted => {
+            sum.accepted_packets += 1;
+            sum.accepted_bytes += bytes;
+        }
+        PutEvent::Processed => sum.processed_bytes += bytes,
+        PutEvent::Dropped => sum.dropped_packets += 1,
+        PutEvent::OutOfOrder => sum.out_of_order_packets += 1,
+        PutEvent::Duplicate => sum.duplicate_packets += 1,
+        PutEvent::IackSent | PutEvent::Iack => sum.iacks += 1,
+        PutEvent::DackSent | PutEvent::Dack => sum.dacks += 1,
+        PutEvent::MarkedSent | PutEvent::Marked => {
+            sum.iacks += 1;
+            sum.marked_iacks += 1;
+        }
+        PutEvent::NackSent | PutEvent::Nack => sum.nacks += 1,
+        PutEvent::Timeout => sum.timeouts += 1,
+        PutEvent::State => {}
+    }
+}
+
+const fn nothing(stream: StreamId, target: bool) -> StreamRecord {
+    StreamRecord {
+        start: Time::ZERO,
+        end: Time::ZERO,
+        stream,
+        target,
+        sent_packets: 0,
+        sent_bytes: Bytes::new(0),
+        resent_packets: 0,
+        resent_bytes: Bytes::new(0),
+        accepted_packets: 0,
+        accepted_bytes: Bytes::new(0),
+        processed_bytes: Bytes::new(0),
+        dropped_packets: 0,
+        out_of_order_packets: 0,
+        duplicate_packets: 0,
+        iacks: 0,
+        marked_iacks: 0,
+        dacks: 0,
+        nacks: 0,
+        timeouts: 0,
+        window: None,
+        state: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: StreamId = StreamId { src: 0, dst: 1, priority: 3, kind: 0 };
+
+    #[test]
+    fn what_was_sent_again_is_counted_apart_from_what_was_new() {
+        let mut sum = nothing(STREAM, false);
+        add(&mut sum, PutEvent::Sent, Bytes::new(2112));
+        add(&mut sum, PutEvent::Resent, Bytes::new(2112));
+        add(&mut sum, PutEvent::Resent, Bytes::new(576));
+        assert_eq!((sum.sent_packets, sum.sent_bytes.get()), (1, 2112));
+        assert_eq!((sum.resent_packets, sum.resent_bytes.get()), (2, 2688));
+    }
+
+    #[test]
+    fn a_marked_iack_is_an_iack_and_no_dack_of_its_own() {
+        let mut sum = nothing(STREAM, false);
+        for event in [PutEvent::Iack, PutEvent::Marked, PutEvent::Dack, PutEvent::State] {
+            add(&mut sum, event, Bytes::new(0));
+        }
+        assert_eq!((sum.iacks, sum.marked_iacks, sum.dacks), (2, 1, 1));
+    }
+}

@@ -1,0 +1,396 @@
+//! The two ends of a flow: the sending and the receiving half of its queue pair, or of its turn on a connection.
+use backwater_control::CodePoint;
+use backwater_control::notify::{AckConfig, AckEcho};
+use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
+use backwater_units::Span;
+
+use crate::app::ranks::frame::{self, Message};
+use crate::app::ranks::outgoing::Outgoing;
+use crate::app::supply::Supply;
+use crate::observe::source_delay::Lateness;
+use crate::packet::LAST;
+use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::segments::Next;
+use crate::transport::roce::special::Special;
+use crate::transport::roce::window::Window;
+use crate::world::World;
+
+/// When a queue pair may send again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum After {
+    /// Its next packet is due then.
+    Due(u64),
+    /// It has sent everything.
+    Nothing,
+    /// Its window is full; an ACK opens it.
+    Acknowledged,
+    /// The flow has been sent; the first packet of the connection's next message is not due before that.
+    Message(u64),
+}
+
+/// The sending half.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) flow: u32,
+    pub(crate) class: u8,
+    /// Its kind among the world's.
+    pub(crate) kind: u16,
+    /// What spaces its packets, among those of the host.
+    pub(crate) spacing: u32,
+    /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
+    pub(crate) connection: u32,
+    pub(crate) dst: u32,
+    sent: u32,
+    packets: u32,
+    last_payload: u16,
+    /// Packets acknowledged.
+    acked: u32,
+    /// Packets sent again.
+    pub(crate) resent: u32,
+    pub(crate) acked_at: u64,
+    pub(crate) cnps_ce: u32,
+    pub(crate) cnps_ue: u32,
+    pub(crate) lateness: Lateness,
+    special: Option<Box<Special>>,
+}
+
+impl Sender {
+    /// The sending half of `flow`, number `index`, with the spacing and the connection of these numbers.
+    pub(crate) fn new(index: u32, flow: &Flow, spacing: u32, connection: u32, world: &World) -> Self {
+        let kind = world.pair_of(flow);
+        Self {
+            flow: index,
+            class: world.class_of(flow),
+            kind,
+            spacing,
+            connection,
+            dst: flow.dst,
+            sent: 0,
+            packets: world.packets(flow),
+            last_payload: world.last_payload(flow),
+            acked: 0,
+            resent: 0,
+            acked_at: u64::MAX,
+            cnps_ce: 0,
+            cnps_ue: 0,
+            lateness: Lateness::default(),
+            special: Special::new(index, flow, &world.pairs[usize::from(kind)], world),
+        }
+    }
+
+    /// Number, destination and size on the wire of the next packet.
+    #[inline]
+    pub(crate) fn next_packet(&self, world: &World) -> (u32, u32, u16) {
+        let payload = if self.sent + 1 == self.packets { self.last_payload } else { world.payload };
+        (self.sent, self.dst, payload + world.header)
+    }
+
+    /// The next packet, of `size` bytes, was due at `due`, starts to leave `now` and takes `wire_time` for it. When the one
+    /// after it is due.
+    #[inline]
+    pub(crate) fn sent(
+        &mut self,
+        spacing: &mut Spacing,
+        due: u64,
+        now: u64,
+        size: u16,
+        wire_time: u64,
+        world: &World,
+    ) -> After {
+        self.sent += 1;
+        if self.special.is_some() {
+            return self.sent_special(spacing, due, now, size, wire_time, world);
+        }
+        let wire = u32::from(size);
+        let last = self.sent == self.packets;
+        if last && self.connection == OWN_CONNECTION {
+            return After::Nothing;
+        }
+        let next = Next::Paced { since: now, bytes: wire };
+        let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+        if last { After::Message(due) } else { After::Due(due) }
+    }
+
+    /// The same of a sender that has something special.
+    #[inline(never)]
+    fn sent_special(
+        &mut self,
+        spacing: &mut Spacing,
+        due: u64,
+        now: u64,
+        size: u16,
+        wire_time: u64,
+        world: &World,
+    ) -> After {
+        let wire = u32::from(size);
+        let (next, made) = self.after_special(now, wire, wire_time);
+        let last = self.sent == self.packets;
+        if let Some(window) = self.special.as_mut().and_then(|special| special.window.as_mut()) {
+            window.sent(self.flow, self.sent, now, wire, made, world);
+        }
+        if last && self.connection == OWN_CONNECTION {
+            return After::Nothing;
+        }
+        let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+        if last {
+            return After::Message(due);
+        }
+        let is_full = self.window_mut().is_some_and(|window| window.closes(spacing));
+        if is_full { After::Acknowledged } else { After::Due(due.max(made)) }
+    }
+
+    /// A PUT stream sends the next packet `now`: when the one after it is there, if that was not the last.
+    pub(crate) fn put(&mut self, now: u64) -> Option<u64> {
+        self.sent += 1;
+        let mut made = 0;
+        if let Some(supply) = self.special.as_mut().and_then(|special| special.supply.as_mut()) {
+            match supply.on_sent(now) {
+                Some(at) => made = at,
+                None => self.packets = self.sent,
+            }
+        }
+        (self.sent < self.packets).then_some(made)
+    }
+
+    /// The target of a PUT stream has acknowledged one more packet; true if it is the last one.
+    pub(crate) fn put_acknowledged(&mut self, now: u64) -> bool {
+        self.acknowledged(self.acked + 1, now)
+    }
+
+    /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
+    fn after_special(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
+        let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
+        if let Some(special) = &mut self.special {
+            if let Some(supply) = &mut special.supply {
+                match supply.on_sent(now) {
+                    Some(at) => made = at,
+                    None => self.packets = self.sent,
+                }
+            }
+            if let Some(segments) = &mut special.segments {
+                next = segments.on_sent(self.sent, self.sent == self.packets, now, wire, wire_time);
+            }
+        }
+        (next, made)
+    }
+
+    /// Number in the flow of the packet sent last, if one was.
+    pub(crate) const fn last_sent(&self) -> u32 {
+        self.sent.wrapping_sub(1)
+    }
+
+    /// When the application made the packet sent last, at a time of its own.
+    pub(crate) fn made(&self) -> u64 {
+        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        supply.map_or(0, Supply::made)
+    }
+
+    /// When the first packet of a flow that starts `now` is there.
+    pub(crate) fn first_due(&self, now: u64) -> u64 {
+        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        supply.map_or(now, Supply::first)
+    }
+
+    /// What the last packet, number `seq`, carries as its number.
+    pub(crate) fn last_seq(&self, seq: u32) -> u32 {
+        match self.special.as_deref() {
+            Some(Special { outgoing: Some(outgoing), .. }) => outgoing.last(seq),
+            Some(Special { supply: Some(_), .. }) => seq | LAST,
+            _ => seq,
+        }
+    }
+
+    /// A rank gives it one more message.
+    pub(crate) fn give(&mut self, message: Message, now: u64) {
+        if let Some(outgoing) = self.outgoing_mut() {
+            outgoing.push(message, now);
+        }
+    }
+
+    /// Turns to the next message that it was given, if ranks give it messages.
+    pub(crate) fn begin_message(&mut self, world: &World) {
+        let Some(size) = self.outgoing_mut().map(Outgoing::begin) else { return };
+        let payload = u64::from(world.payload);
+        let packets = size.div_ceil(payload);
+        self.packets = self.sent.wrapping_add(packets as u32);
+        self.last_payload =
+            if world.padded { world.payload } else { (size - (packets - 1) * payload) as u16 };
+    }
+
+    /// The message that it sends, or sent last, if ranks give it messages.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        self.special.as_ref()?.outgoing.as_ref().map(Outgoing::current)
+    }
+
+    /// Whether the other end has all packets of the messages that ranks have given it, if it has `received` packets.
+    pub(crate) fn has_arrived(&self, received: u32) -> bool {
+        let outgoing = self.special.as_ref().and_then(|special| special.outgoing.as_ref());
+        let is_done = |outgoing: &Outgoing| {
+            outgoing.begun == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
+        };
+        received == self.sent && outgoing.is_none_or(is_done)
+    }
+
+    /// When ranks gave it its first message; `u64::MAX`: not yet.
+    pub(crate) fn begun(&self) -> Option<u64> {
+        self.special.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)
+    }
+
+    fn outgoing_mut(&mut self) -> Option<&mut Outgoing> {
+        self.special.as_mut()?.outgoing.as_mut()
+    }
+
+    /// All that it has sent has been acknowledged, but ranks may give it more.
+    pub(crate) fn goes_on(&mut self) {
+        self.acked_at = u64::MAX;
+    }
+
+    /// An ACK for the first `packets` packets; true if it is the last one.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, packets: u32, now: u64) -> bool {
+        self.acked = self.acked.max(packets);
+        if self.acked == self.packets && self.acked_at == u64::MAX {
+            self.acked_at = now;
+            return true;
+        }
+        false
+    }
+
+    /// Whether its ACKs tell the reaction point round-trip times.
+    #[inline]
+    pub(crate) fn measures(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.segments.is_some() || special.window.is_some())
+    }
+
+    /// What it has under way, if that is limited.
+    pub(crate) fn window_mut(&mut self) -> Option<&mut Window> {
+        self.special.as_mut()?.window.as_mut()
+    }
+
+    /// An ACK for the first `packets` packets: the round-trip time of a segment, if it completes one.
+    pub(crate) fn round_trip(&mut self, packets: u32, now: u64) -> Option<Span> {
+        self.special.as_mut()?.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
+    }
+
+    /// Counts a notification about this flow.
+    pub(crate) fn count(&mut self, code: CodePoint) {
+        match code {
+            CodePoint::Congestion => self.cnps_ce += 1,
+            CodePoint::Undetermined => self.cnps_ue += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The receiving half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) flow: u32,
+    /// Its kind among the world's.
+    pub(crate) kind: u16,
+    pub(crate) packets: u32,
+    expected: u32,
+    pub(crate) finish: u64,
+    pub(crate) received: u64,
+    pub(crate) ce_packets: u32,
+    pub(crate) ue_packets: u32,
+    /// Arrivals of PUTs that were not accepted.
+    pub(crate) refused: u32,
+    /// Its notification point, if it has one, among those of the host.
+    pub(crate) notes: u32,
+    /// It receives messages of a rank, each with an end of its own.
+    pub(crate) messages: bool,
+    echo: AckEcho,
+}
+
+/// What the receiver makes of a data packet.
+pub(crate) enum Verdict {
+    /// It is not the one expected.
+    OutOfOrder,
+    /// Fine; it is or is not the flow's last. An ACK with this echo is due.
+    Fine { last: bool, ack: Option<CodePoint> },
+}
+
+impl Receiver {
+    /// The receiving half of `flow`, number `index`, with the notification point of this number.
+    pub(crate) fn new(index: u32, flow: &Flow, notes: u32, world: &World) -> Self {
+        let messages = flow.pacing == Pacing::Messages;
+        let expected = if messages { 0 } else { world.packets(flow) };
+        Self {
+            flow: index,
+            kind: world.pair_of(flow),
+            packets: 0,
+            expected,
+            finish: u64::MAX,
+            received: 0,
+            ce_packets: 0,
+            ue_packets: 0,
+            refused: 0,
+            notes,
+            messages,
+            echo: AckEcho::default(),
+        }
+    }
+
+    /// Whether a packet of this number, which is not that of the one expected, is the last one of a flow or of a message.
+    #[cold]
+    const fn ends(&self, seq: u32) -> bool {
+        if self.messages { frame::ends(seq, self.packets) } else { seq == self.packets | LAST }
+    }
+
+    /// The last packet has come. Whether it is that of a message only, and there may be more.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        if self.messages {
+            (self.expected, self.finish) = (0, u64::MAX);
+        }
+        self.messages
+    }
+
+    /// A PUT has been processed; true if it is the last one of its flow.
+    pub(crate) fn on_put(&mut self, last: bool, size: u16, now: u64, world: &World) -> bool {
+        self.packets += 1;
+        self.received += u64::from(size - world.header);
+        if last {
+            self.finish = now;
+            // What the last packet was padded with does not count.
+            if let Some(size) = world.flows[self.flow as usize].known_size() {
+                self.received = size.get();
+            }
+        }
+        last
+    }
+
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        seq: u32,
+        code: CodePoint,
+        size: u16,
+        now: u64,
+        world: &World,
+    ) -> Verdict {
+        if seq != self.packets {
+            if !self.ends(seq) {
+                return Verdict::OutOfOrder;
+            }
+            self.expected = self.packets + 1;
+        }
+        self.packets += 1;
+        self.received += u64::from(size - world.header);
+        self.ce_packets += u32::from(code == CodePoint::Congestion);
+        self.ue_packets += u32::from(code == CodePoint::Undetermined);
+        let last = self.packets == self.expected;
+        if last {
+            self.finish = now;
+            // What the last packet was padded with does not count.
+            if let Some(size) = world.flows[self.flow as usize].known_size() {
+                self.received = size.get();
+            }
+        }
+        let ack = match &world.pairs[usize::from(self.kind)].ack {
+            Some(ack) => self.echo.on_packet(&AckConfig { every: ack.every }, code, last),
+            None => None,
+        };
+        Verdict::Fine { last, ack }
+    }
+}

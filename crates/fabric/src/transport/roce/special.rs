@@ -1,0 +1,39 @@
+//! What only some senders have, in a place of its own: the others do not pay for it.
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::Bytes;
+
+use crate::app::ranks::outgoing::Outgoing;
+use crate::app::supply::Supply;
+use crate::spec::PairSpec;
+use crate::transport::roce::segments::Segments;
+use crate::transport::roce::window::Window;
+use crate::world::World;
+
+/// What only some senders have.
+#[derive(Clone, Debug)]
+pub(crate) struct Special {
+    /// If its reaction point wants round-trip times.
+    pub(crate) segments: Option<Segments>,
+    /// If its application makes the packets one by one.
+    pub(crate) supply: Option<Supply>,
+    /// If ranks give it messages.
+    pub(crate) outgoing: Option<Outgoing>,
+    /// If its reaction point limits what is under way.
+    pub(crate) window: Option<Window>,
+}
+
+impl Special {
+    pub(crate) fn new(index: u32, flow: &Flow, pair: &PairSpec, world: &World) -> Option<Box<Self>> {
+        let segments = match flow.pacing {
+            Pacing::Constant { .. } => None,
+            _ => pair.segment.map(Segments::new),
+        };
+        let full = Bytes::new(u64::from(world.payload) + u64::from(world.header));
+        let supply = Supply::new(flow, full, world.seed);
+        let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
+        let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
+        let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
+        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
+        is_special.then(|| Box::new(Self { segments, supply, outgoing, window }))
+    }
+}

@@ -1,0 +1,144 @@
+//! What a flow with a window has under way, and what each ACK tells its reaction point.
+use std::collections::VecDeque;
+
+use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
+use backwater_traffic::Flow;
+use backwater_units::Span;
+
+use crate::packet::Packet;
+use crate::spec::{PairSpec, Spec};
+use crate::transport::roce::pacer::Spacing;
+use crate::world::World;
+
+/// An instant that has been used up.
+const DONE: u64 = u64::MAX;
+
+/// The packets under way of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// Bytes of a full packet on the wire, or of its payload: what windows count each packet as.
+    packet: u64,
+    hops: u32,
+    /// It is full, and its queue pair is not among those that are due.
+    closed: bool,
+    /// Packets sent, and acknowledged.
+    sent: u32,
+    acked: u32,
+    /// When the packets from number `first` on started to leave. As long as the most ever under way; it grows no more after that.
+    first: u32,
+    times: VecDeque<u64>,
+    /// Size of the latest packet, and when the application had made the one after it.
+    wire: u32,
+    made: u64,
+    last: u64,
+    /// What the switches told by the ACK before.
+    told: Option<Box<Told>>,
+}
+
+/// Telemetry of one packet.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    count: usize,
+    hops: [IntHop; MAX_HOPS],
+}
+
+impl Told {
+    const NOTHING: Self = Self { count: 0, hops: [IntHop::NONE; MAX_HOPS] };
+}
+
+impl Window {
+    pub(crate) fn new(flow: u32, pair: &PairSpec, world: &World) -> Self {
+        let header = if pair.payload_windows { 0 } else { u64::from(world.header) };
+        Self {
+            packet: u64::from(world.payload) + header,
+            hops: u32::from(world.hops[flow as usize]),
+            closed: false,
+            sent: 0,
+            acked: 0,
+            first: 0,
+            times: VecDeque::new(),
+            wire: 0,
+            made: 0,
+            last: 0,
+            told: pair.reaction.wants_telemetry().then(|| Box::new(Told::NOTHING)),
+        }
+    }
+
+    /// A packet of `wire` bytes starts to leave `now`, the `sent`-th of its flow; the next one is there at `made`.
+    pub(crate) fn sent(&mut self, flow: u32, sent: u32, now: u64, wire: u32, made: u64, world: &World) {
+        (self.sent, self.wire, self.made, self.last) = (sent, wire, made, now);
+        self.times.push_back(now);
+        if let Some(telemetry) = &world.telemetry {
+            telemetry.begin(flow, sent - 1);
+        }
+    }
+
+    /// Whether no more may be sent for now. Then the queue pair waits for an ACK.
+    pub(crate) fn closes(&mut self, spacing: &Spacing) -> bool {
+        self.closed = self.under_way() as f64 >= spacing.window();
+        self.closed
+    }
+
+    fn under_way(&self) -> u64 {
+        u64::from(self.sent - self.acked) * self.packet
+    }
+
+    /// An ACK has come. When the next packet is due, if the window was closed and is open now.
+    pub(crate) fn acknowledged(
+        &mut self,
+        ack: &Packet,
+        kind: u16,
+        spacing: &mut Spacing,
+        world: &World,
+    ) -> Option<u64> {
+        let now = ack.time;
+        let number = ack.seq - 1;
+        let started = self.take_time(number)?;
+        let newly = ack.seq.saturating_sub(self.acked);
+        self.acked += newly;
+        let mut int = Told::NOTHING;
+        if let (Some(telemetry), true) = (&world.telemetry, self.told.is_some()) {
+            int.count = telemetry.read(ack.flow, number, &mut int.hops);
+        }
+        let before = self.told.as_deref().copied().unwrap_or(Told::NOTHING);
+        let feedback = Feedback {
+            acked: u64::from(self.acked) * self.packet,
+            newly: u64::from(newly) * self.packet,
+            sent: u64::from(self.sent) * self.packet,
+            echo: ack.echo,
+            rtt: Span::from_ps(now - started),
+            hops: self.hops,
+            int: &int.hops[..int.count],
+            before: &before.hops[..before.count],
+        };
+        spacing.fed_back(kind, &feedback, now, world);
+        if let Some(told) = &mut self.told {
+            **told = int;
+        }
+        if !self.closed || self.under_way() as f64 >= spacing.window() {
+            return None;
+        }
+        self.closed = false;
+        Some(now.max(self.last + spacing.gap(self.wire)).max(self.made))
+    }
+
+    /// When a packet started to leave, the first time that is asked.
+    fn take_time(&mut self, number: u32) -> Option<u64> {
+        let time = std::mem::replace(self.times.get_mut(number.checked_sub(self.first)? as usize)?, DONE);
+        while self.times.front() == Some(&DONE) {
+            self.times.pop_front();
+            self.first += 1;
+        }
+        (time != DONE).then_some(time)
+    }
+}
+
+/// Switches on the path of each flow, as ECMP chooses it; empty unless a reaction point has a window.
+pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
+    if !spec.pairs.iter().any(|pair| pair.reaction.has_window()) {
+        return Vec::new();
+    }
+    let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
+    let path = |(index, flow)| crate::switch::forwarding::ecmp::links(spec, key(index), flow).len();
+    (0..).zip(flows).map(|it| path(it).saturating_sub(1).min(255) as u8).collect()
+}

@@ -37,13 +37,12 @@ reproduce-quick: build ## a quick look at every figure of the papers: does every
 	$(BIN)/backwater reproduce ec --quick
 	$(BIN)/backwater reproduce pft --quick
 
-# The report's own version and date stand beside the link in README.md; a test compares them.
-report: build ## reproduce the papers at their own size, vary what they leave open, put the reports into docs/reports
-	@mkdir -p docs/reports
+# The table of every claim is the end of a paper's page. The few pictures there are those of the report in fewer colours.
+report: build ## reproduce the papers at their own size, vary what they leave open: report.html in results/reproduce, verdicts in papers/*/README.md
 	for paper in tcd ici ec pft; do \
-	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && \
-	  $(BIN)/backwater report results/reproduce/$$paper && \
-	  cp results/reproduce/$$paper/report.html docs/reports/$$paper.html || exit; \
+	  made=results/reproduce/$$paper; page=papers/$$paper/README.md; \
+	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && $(BIN)/backwater report $$made && \
+	  { sed '/^## Every claim$$/,$$d' $$page; cat $$made/verdicts.md; } > $$made/README.md && mv $$made/README.md $$page || exit; \
 	done
 
 test: test-rust test-dataplane test-python ## run every test

@@ -9,6 +9,7 @@ import pytest
 from backwater import paper_figure, report, reproduce
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.report import text
 from conftest import FakeCore
 from small_paper import CLAIMS, EXPERIMENT
 
@@ -181,3 +182,42 @@ def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, f
         ("X-F3a", "infiniband"),
         ("X-F3b", "infiniband"),
     ]
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_the_section_of_a_readme_has_each_claim_in_short_and_what_it_says_once() -> None:
+    assert main(["reproduce", "demo"]) == Exit.OK
+    lines = Path("results/reproduce/demo/verdicts.md").read_text().splitlines()
+    assert lines[0] == "## Every claim"
+    assert re.fullmatch(r"`backwater .*`, Backwater version .*, .* UTC; seeds: 2 per figure, from 1 on\.", lines[2])
+    assert lines[3] == "4 verdicts: 2 holds, 2 differs."
+    assert lines[5] == "| claim | profile | what | ours (mean ± 95 %) | holds if | seeds | verdict |"
+    rows = [line.strip("| ").split(" | ") for line in lines[7:]]
+    assert [row[:2] for row in rows] == [
+        ["X-F3a", "authors"],
+        ["X-F3a", "ideal"],
+        ["X-F3b", "authors"],
+        ["X-F3b", "ideal"],
+    ]
+    assert [row[2] for row in rows] == ["P2 holds more than P1", "", "nothing is marked CE", ""]
+    assert rows[2][4:] == ["= 0", "2", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("", "differs"),
+        ("there P1 is slow. See P2", "differs: there P1 is slow"),
+        ("below 0.5 (of 1). The rest waits.", "differs: below 0.5 (of 1)"),
+        ("one sentence of v. 2 alone", "differs: one sentence of v. 2 alone"),
+    ],
+)
+def test_a_verdict_in_short_has_the_first_sentence_of_its_reason(reason: str, told: str) -> None:
+    assert text.verdict("differs", reason) == told
+
+
+@pytest.mark.parametrize(
+    ("bound", "printed"), [(">= 500", "≥ 500"), ("1.2..2.5", "1.2 to 2.5"), ("== 0", "= 0"), ("true", "true")]
+)
+def test_bounds_are_printed_with_the_signs_of_mathematics(bound: str, printed: str) -> None:
+    assert text.bound(bound) == printed

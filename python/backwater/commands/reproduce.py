@@ -35,8 +35,9 @@ def reproduce(
 ) -> int:
     """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
 
-    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md, a
-    picture per figure, timing.json and report.html, which `backwater report` makes again from what there is.
+    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md,
+    verdicts.md, a picture per figure, timing.json and report.html, which `backwater report` makes again from what there
+    is.
 
     Parameters
     ----------

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from backwater.claims import Judged, Measured, Verdict
 from backwater.report.pictures import embedded
-from backwater.report.text import every, ours
+from backwater.report.text import bound, every, ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,16 +208,10 @@ def _check(judged: Judged, item: Measured) -> dict[str, str]:
     return {
         "name": item.check.metric.replace("_", " ") if len(judged.measured) > 1 else "",
         "ours": ours(item),
-        "bound": _bound(item.check.bound.text),
+        "bound": bound(item.check.bound.text),
         "sign": SIGNS[item.verdict],
         "slug": _slug(item.verdict),
     }
-
-
-def _bound(text: str) -> str:
-    """A bound as it is printed: ``≥ 500``."""
-    text = re.sub(r"\s*\.\.\s*", " to ", text)
-    return text.replace(">=", "≥").replace("<=", "≤").replace("==", "=")
 
 
 def _runs(item: Reproduced) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.markup import escape as escape_markup
@@ -11,7 +12,7 @@ from backwater.claims import Judged, Measured, Verdict
 from backwater.quantity import three_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from backwater.definitions import Held
     from backwater.reproduce import Reproduced
@@ -25,6 +26,7 @@ _RICH = {
     Verdict.NOT_CHECKED: "dim",
 }
 _HEADINGS = ("claim", "profile", "what", "paper", "ours (mean ± 95 %)", "holds if", "seeds", "verdict")
+_SHORT = ("claim", "profile", "what", "ours (mean ± 95 %)", "holds if", "seeds", "verdict")
 _DEFINED = ("definition", "what", "paper", "tests", "verdict")
 
 
@@ -150,6 +152,42 @@ def markdown(figures: Sequence[Reproduced], title: str, held: Sequence[Held] = (
     ]
     lines += ["", "## Not complete", "", *(f"- {text}" for text in lacks)] if lacks else []
     return "\n".join(lines) + "\n"
+
+
+def verdicts(figures: Sequence[Reproduced], facts: Mapping[str, str], held: Sequence[Held] = ()) -> str:
+    """The section of a README on a reproduction: what ran when, how many claims hold, and each claim in short."""
+    counts = [tally(figures), *([of_quick_look(figures)] if any(one.quick for one in every(figures)) else [])]
+    counts += [held_by_tests(held)] if held else []
+    return section(facts, counts, map(_short, every(figures)))
+
+
+def section(facts: Mapping[str, str], counts: Sequence[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """That section of its parts; what a claim says stands there once, whatever the number of its profiles."""
+    made = f"`{facts['reproduce']}`, Backwater {facts['Backwater']}, {facts['date']}; seeds: {facts['seeds']}."
+    lines = ["## Every claim", "", made, "; ".join(counts) + ".", "", _row(_SHORT), _row("---" for _ in _SHORT)]
+    before = ""
+    for claim, profile, what, *rest in rows:
+        lines.append(_row((claim, profile, "" if what == before else what, *rest)))
+        before = what
+    return "\n".join(lines) + "\n"
+
+
+def _short(judged: Judged) -> tuple[str, ...]:
+    claim, profile, what, _, numbers, *_ = _cells(judged)
+    bounds = "\n".join(bound(item.check.bound.text) for item in judged.measured) or "-"
+    return (claim, profile, what, numbers, bounds, str(judged.seeds), verdict(str(judged.verdict), judged.reason))
+
+
+def verdict(word: str, reason: str) -> str:
+    """A verdict with the first sentence of its reason."""
+    first = re.split(r"(?<=[\w)%])\. (?=[A-Z])", reason, maxsplit=1)[0].removesuffix(".")
+    return f"{word}: {first}" if first else word
+
+
+def bound(text: str) -> str:
+    """A bound as it is printed: ``≥ 500``."""
+    text = re.sub(r"\s*\.\.\s*", " to ", text)
+    return text.replace(">=", "≥").replace("<=", "≤").replace("==", "=")
 
 
 def _defined(item: Held) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Writes a report: claims.json, claims.md, report.html."""
+"""Writes a report: claims.json, claims.md, verdicts.md, report.html."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from backwater.report.page import html
-from backwater.report.text import every, markdown
+from backwater.report.text import every, markdown, verdicts
 from backwater.staging import whole
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ def write(
     quick: bool = False,
     sensitivity: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write the three files to `folder`; each is whole or not there."""
+    """Write the four files to `folder`; each is whole or not there."""
     folder.mkdir(parents=True, exist_ok=True)
     title = f"Reproducing {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
     rows = [judged.as_json() for judged in every(figures)] + [item.as_json() for item in held]
     texts = {
         "claims.json": json.dumps(rows, indent=2) + "\n",
         "claims.md": markdown(figures, title, held),
+        "verdicts.md": verdicts(figures, dict(facts), held),
         "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
     }
     for name, text in texts.items():

@@ -124,7 +124,8 @@ fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input rand
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; seeds=$$(ls -d fuzz/seeds/$$target 2>/dev/null); words=; \
 	  case $$target in scenario) seeds="$$seeds scenarios"; words=-dict=fuzz/scenario.dict;; \
-	    overrides) words=-dict=fuzz/scenario.dict;; esac; \
+	    overrides) words=-dict=fuzz/scenario.dict;; \
+	    testbed) seeds=dataplane/examples;; trace) seeds="$$seeds scenarios/traces";; esac; \
 	  cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target $$seeds -- $$words \
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 $(FUZZ_FLAGS) > "$$log" 2>&1 \
 	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \

@@ -4,9 +4,9 @@ use backwater_topology::{Routes, Routing, deadlock, summary};
 use backwater_units::{Rate, Span};
 use proptest::prelude::*;
 
-const MICRO: &str = include_str!("data/hpcc/micro.txt");
-const K4: &str = include_str!("data/hpcc/k4.txt");
-const INCAST: &str = include_str!("data/hpcc/incast.txt");
+const MICRO: &str = include_str!("../../../tests/differential/data/micro/topology.txt");
+const K4: &str = include_str!("../../../tests/differential/data/k4/topology.txt");
+const INCAST: &str = include_str!("../../../tests/differential/data/incast/topology.txt");
 
 fn message(text: &str) -> String {
     hpcc(text).unwrap_err().to_string()

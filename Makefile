@@ -152,9 +152,10 @@ lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 --upgrade \
 	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements.lock
+	@# What both lists would pin alike stands in the first alone; what a marker limits there may be needed elsewhere by tests.
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra test --constraints requirements.lock --universal --generate-hashes \
 	  --python-version 3.11 --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --quiet \
-	  --output-file requirements-test.lock
+	  $$(sed -n 's/^\([a-z0-9-]*\)==[^;]*$$/--no-emit-package \1/p' requirements.lock) --output-file requirements-test.lock
 
 wheel: $(STAMPS)/core ## build the wheel into target/wheels
 	rm -f target/wheels/backwater-*.whl
@@ -181,7 +182,8 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/test: requirements-test.lock $(STAMPS)/dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements.lock -r requirements-test.lock
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/node: viewer/package-lock.json | $(BIN)/python

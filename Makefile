@@ -63,12 +63,12 @@ two-builds: $(STAMPS)/core $(STAMPS)/test ## run the corpus and DRAWS (200) rand
 
 # The page is kept in the repository, so that whoever installs Backwater needs no node.
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
-	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/viewer/page.html
+	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/view/page.html
 
 test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, in Chromium too, and whether the one kept is this one; needs node 20
 	viewer/install.sh --browser
 	cd viewer && npm run --silent check && npm run --silent test && npm run --silent build
-	@cmp viewer/dist/index.html python/backwater/viewer/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
+	@cmp viewer/dist/index.html python/backwater/view/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser
 
 viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page in docs/ again, in Chromium

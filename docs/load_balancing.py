@@ -12,7 +12,7 @@ from pathlib import Path
 
 import backwater as bw
 import polars as pl
-from backwater import plot
+from backwater.analysis import plot
 
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "spray.toml"
 PICTURE = Path(__file__).with_name("load-balancing.png")

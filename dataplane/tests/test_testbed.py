@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backwater import testbed_parts, written
+from backwater.papers import testbed_parts
+from backwater.scenario import toml_writer
 
 SWITCH = os.environ.get("BACKWATER_SWITCH", "")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -159,7 +160,7 @@ def test_in_lockstep_a_process_per_switch_shows_the_same(tmp_path: Path, flow_co
         parts = testbed_parts.split(tomllib.loads(quick(tmp_path, flow_control).read_text()), Path(folder))
         files = [tmp_path / f"{number}.toml" for number in range(len(parts))]
         for file, part in zip(files, parts, strict=True):
-            file.write_text(written.toml(part))
+            file.write_text(toml_writer.toml(part))
         with ThreadPoolExecutor(len(files)) as pool:
             told = list(pool.map(run, files))
     document = testbed_parts.merged([json.loads(text.splitlines()[-1]) for text in told])

@@ -4,9 +4,12 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from backwater import Results, comparison, deliveries, plot, schemes
-from backwater.progress import watching
-from backwater.running import run_jobs
+from backwater import Results
+from backwater.analysis import plot, throughput
+from backwater.experiments import comparison
+from backwater.experiments.executor import run_jobs
+from backwater.experiments.progress import watching
+from backwater.scenario import schemes
 
 NAME = "isolation-and-tcd-one-tree"
 ROOT = Path(__file__).parents[2]
@@ -38,9 +41,9 @@ def draw(found: dict[str, Results], file: Path) -> None:
         for axes, (traffic, title) in zip(made.subplots(1, 2), PANELS, strict=True):
             axes.axvspan(*OFFERED, color="#EEEEEE", lw=0)
             for scheme in SCHEMES:
-                series = deliveries.throughput(found[scheme], [traffic])
+                series = throughput.throughput(found[scheme], [traffic])
                 means = [series.value[at : at + SAMPLES].mean() / 1e9 for at in range(0, len(series.value), SAMPLES)]
-                step = SAMPLES * deliveries.period_ps(found[scheme]) / 1e9
+                step = SAMPLES * throughput.period_ps(found[scheme]) / 1e9
                 look = {"color": plot.SCHEME_COLOURS[scheme], "ls": DASHES.get(scheme, "-"), "label": scheme}
                 axes.stairs(means, np.arange(len(means) + 1) * step, baseline=None, lw=1.6, **look)
             axes.set_title(title)

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from backwater import Results, comparison, deliveries, plot, quantity, schemes
-from backwater.blame import Blame
-from backwater.progress import watching
-from backwater.running import run_jobs
-from backwater.stats import estimate
+from backwater import Results
+from backwater.analysis import plot, throughput
+from backwater.analysis.blame import Blame
+from backwater.common import quantities
+from backwater.common.statistics import estimate
+from backwater.experiments import comparison
+from backwater.experiments.executor import run_jobs
+from backwater.experiments.progress import watching
+from backwater.scenario import schemes
 
 NAME = "lossy-or-lossless"
 ROOT = Path(__file__).parents[2]
@@ -45,7 +49,7 @@ def measured(run: Results) -> Values:
     blame = Blame(run)
     roots = blame.roots.filter(pl.col("root_port").str.starts_with("h0 ")).to_dicts()
     tree: dict[str, Any] = roots[0] if roots else {"branches": 0, "depth": 0, "weighted_ps": 0}
-    got = deliveries.throughput(run, ["writers"])
+    got = throughput.throughput(run, ["writers"])
     inside = (got.time_ps >= SLOW[0]) & (got.time_ps < SLOW[1])
     found: Values = {
         "victims": blame.flows.filter(pl.col("verdict") == "victim", pl.col("traffic") == "background").height,
@@ -103,15 +107,15 @@ def _cell(values: Sequence[float | None]) -> str:
     if not known:
         return "-"
     found = estimate(known)
-    return quantity.three_digits(found.mean) + (
-        f" ± {quantity.three_digits(found.half_width)}" if found.half_width else ""
+    return quantities.three_digits(found.mean) + (
+        f" ± {quantities.three_digits(found.half_width)}" if found.half_width else ""
     )
 
 
 def background(run: Results) -> Steps:
     """What the background gets in each step, in Gbps."""
-    series = deliveries.throughput(run, ["background"]).value / 1e9
-    means: Steps = series.reshape(-1, BIN_PS // deliveries.period_ps(run)).mean(axis=1)
+    series = throughput.throughput(run, ["background"]).value / 1e9
+    means: Steps = series.reshape(-1, BIN_PS // throughput.period_ps(run)).mean(axis=1)
     return means
 
 
@@ -136,7 +140,7 @@ def held(run: Results) -> Steps:
 
 
 def _end(run: Results) -> int:
-    return quantity.parse_time(run.meta["scenario"]["run"]["until"])
+    return quantities.parse_time(run.meta["scenario"]["run"]["until"])
 
 
 def _steps(run: Results, rows: Iterable[tuple[Any, ...]], unit: float) -> Steps:

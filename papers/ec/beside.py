@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater.number_tables import NumberTable
+from backwater.papers.number_tables import NumberTable
 
 from papers.ec.authors import COMMIT
 from papers.ec.panels import LABELS, SIZE_LABELS, seen

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater.quantity import parse_size
+from backwater.common.quantities import parse_size
 from backwater.results import Results
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.ec.authors import COMMIT
 from papers.ec.measured import POLICIES, SIZES, mean

@@ -9,7 +9,7 @@ import polars as pl
 from papers.ec.measured import US
 
 if TYPE_CHECKING:
-    from backwater.put_trace import Trace
+    from backwater.analysis.put_trace import Trace
 
 #: Signs of congestion, as they leave the target.
 SIGNS = ("marked-sent", "dack-sent")

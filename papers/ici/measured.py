@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from backwater.measures import Series, end_ps
-from backwater.quantity import parse_time
+from backwater.common.quantities import parse_time
+from backwater.results.measures import Series, end_ps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

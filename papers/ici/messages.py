@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater.measures import end_ps
+from backwater.results.measures import end_ps
 
 from papers.ici.measured import (
     MS,

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from backwater import plot, quantity
-from backwater.measures import end_ps
+from backwater.analysis import plot
+from backwater.common import quantities
+from backwater.results.measures import end_ps
 
 from papers.ici import measured
 from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from backwater.measures import Series
     from backwater.results import Results
+    from backwater.results.measures import Series
     from matplotlib.axes import Axes
 
     from papers.ici.times import Times
@@ -142,7 +143,7 @@ def bars(
 
 def shown(value: float) -> str:
     """A number above a bar."""
-    return f"{value:.3g}" if value < 1000 else quantity.count(value)
+    return f"{value:.3g}" if value < 1000 else quantities.count(value)
 
 
 def scaled(axes: Axes, values: Sequence[float], scale: Scale) -> None:

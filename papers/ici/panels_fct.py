@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater.quantity import round_size
+from backwater.common.quantities import round_size
 
 from papers.ici.measured import SCHEMES
 from papers.ici.panels import bars, colour, distribution

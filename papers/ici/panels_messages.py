@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backwater.measures import end_ps
+from backwater.results.measures import end_ps
 
 from papers.ici import measured
 from papers.ici.measured import MS

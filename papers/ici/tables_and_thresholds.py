@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.ici import trees
 from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater.measures import end_ps
 from backwater.results import Results
+from backwater.results.measures import end_ps
 
 from papers.ici.measured import US, half, offered
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from backwater import plot
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft.measured import NONE, STRATEGIES, median, processes
 from papers.pft.panels import COLOURS, LABELS

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import gpcnet
+from backwater.analysis import gpcnet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backwater import paper_figure
+from backwater.experiments.executor import Job, run_jobs
+from backwater.papers import paper_figure
 from backwater.results import Results
-from backwater.running import Job, Scenario, run_jobs
+from backwater.scenario.scenario import Scenario
 
 #: The folder of the table's rows by profile.
 FOLDERS = {"authors": "table03", "ideal": "table03", "infiniband": "table03-ib"}

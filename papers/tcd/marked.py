@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.tcd.victims import VICTIMS
 

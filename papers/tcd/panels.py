@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backwater import measures, plot
-from backwater.measures import Series
+from backwater.analysis import plot
+from backwater.results import measures
+from backwater.results.measures import Series
 
 from papers.tcd.scene import PRIORITY, US, since
 

@@ -10,13 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import slowdown
+from backwater.analysis import slowdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from backwater.analysis.slowdown import Base
     from backwater.results import Results
-    from backwater.slowdown import Base
 
 #: The workloads and, in bytes, the sizes at which the paper's text parts small from large flows.
 CUTS: Mapping[str, Mapping[str, int]] = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import plot, slowdown
-from backwater.stats import estimate
+from backwater.analysis import plot, slowdown
+from backwater.common.statistics import estimate
 
 from papers.tcd.slowdowns import CUTS, PERCENTILES, SCHEMES, WORKLOADS, gains, name, parts
 

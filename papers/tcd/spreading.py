@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater import measures
+from backwater.results import measures
 
 from papers.tcd.scene import MS, PRIORITY, US, Scene, since
 

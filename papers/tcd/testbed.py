@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater import measures
-from backwater.testbed import Windows
+from backwater.papers.testbed import Windows
+from backwater.results import measures
 
 from papers.tcd.scene import PRIORITY, size_bytes
 

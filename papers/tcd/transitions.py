@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import congestion_point
+from backwater.analysis import congestion_point_picture
 
 from papers.tcd.scene import MS, US, Scene, detector_bytes, since
 
@@ -76,6 +76,6 @@ def verdict_ps(scene: Scene) -> int | None:
 def draw_states(run: Results, file: Path, *, title: str, shown_ms: float) -> None:
     """Queue, OFF periods, state and marks of P2 and P1."""
     bursts = Scene(run).bursts_ps
-    congestion_point.draw(
+    congestion_point_picture.draw(
         {"TCD": run}, ["P2", "P1"], file, title=title, origin_ps=bursts, end_ps=bursts + round(shown_ms * MS)
     )

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import measures
+from backwater.results import measures
 
 from papers.tcd.scene import MS, PRIORITY, US
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backwater import plot
-from backwater.stats import estimate
+from backwater.analysis import plot
+from backwater.common.statistics import estimate
 
 from papers.tcd.victims import BINS, BURSTS_KB, by_bin, mean_fct_us, percent_marked, sweep_name
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from backwater.common.statistics import Estimate
     from backwater.results import Results
-    from backwater.stats import Estimate
     from matplotlib.axes import Axes
 
     Seeds = Sequence[Mapping[str, Results]]

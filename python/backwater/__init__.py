@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 from backwater._core import InvariantError, ScenarioError, __version__
 
 if TYPE_CHECKING:
-    from backwater.api import Experiment, Runs, ci, run
+    from backwater.api.experiment import Experiment, run
+    from backwater.api.results import Results
+    from backwater.api.runs import Runs, ci
+    from backwater.api.sweep import sweep
     from backwater.errors import ResultsChangedError, UsageError
     from backwater.extend import (
         ACK,
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
         congestion_control,
         detector,
     )
-    from backwater.results import Results
-    from backwater.running import validate
-    from backwater.sweeping.api import sweep
+    from backwater.scenario.scenario import validate
 
 #: Where each name lives. Imported when it is used, so that ``backwater --help`` and ``import backwater`` stay quick.
 _HOMES = {
-    "backwater.api": ("Experiment", "Runs", "ci", "run"),
+    "backwater.api.experiment": ("Experiment", "run"),
+    "backwater.api.results": ("Results",),
+    "backwater.api.runs": ("Runs", "ci"),
     "backwater.errors": ("ResultsChangedError", "UsageError"),
     "backwater.extend": (
         "ACK",
@@ -63,9 +66,8 @@ _HOMES = {
         "congestion_control",
         "detector",
     ),
-    "backwater.results": ("Results",),
-    "backwater.running": ("validate",),
-    "backwater.sweeping.api": ("sweep",),
+    "backwater.scenario.scenario": ("validate",),
+    "backwater.api.sweep": ("sweep",),
 }
 
 __all__ = [

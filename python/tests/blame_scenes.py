@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from backwater.blame import Blame
+    from backwater.analysis.blame import Blame
 
 FIGURE_2 = """
 profile = "authors"

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import pytest
 import synthetic
-from backwater import _core, content, paper_figure
-from backwater.blame import Blame
-from backwater.results import Results
+from backwater import Results, _core
+from backwater.analysis.blame import Blame
+from backwater.experiments import content_key
+from backwater.papers import paper_figure
 from blame_scenes import figure_3, overlapped_trees
 from small_paper import CLAIMS, EXPERIMENT, FIGURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from backwater.running import Scenario
+    from backwater.scenario.scenario import Scenario
 
 # What fails unexpectedly in a test shows where.
 os.environ.setdefault("BACKWATER_TRACEBACK", "1")
@@ -65,7 +66,7 @@ class FakeCore:
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     fake = FakeCore()
     monkeypatch.setattr(_core, "validate", fake.validate, raising=False)
-    monkeypatch.setattr(content, "of", fake.content)
+    monkeypatch.setattr(content_key, "of", fake.content)
     monkeypatch.setattr(_core, "run", fake.run, raising=False)
     return fake
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import made_results
 import numpy as np
 import polars as pl
-from backwater.results import Results
+from backwater import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import made_results
 import polars as pl
-from backwater import puts
+from backwater.analysis import puts
 
 if TYPE_CHECKING:
     from pathlib import Path

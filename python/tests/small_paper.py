@@ -37,7 +37,7 @@ unit = "packets"
 """
 
 FIGURE = """
-from backwater import measures
+from backwater.results import measures
 
 def metrics(runs):
     ports = measures.by_port(runs["tcd"], ["P1", "P2"], 3)["peak_queue_bytes"]

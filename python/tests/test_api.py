@@ -19,7 +19,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from backwater.written import toml, topology, value_text
+from backwater.api.inputs import topology
+from backwater.scenario.toml_writer import toml, value_text
 
 ROOT = Path(__file__).parents[2]
 STAR: dict[str, Any] = {

@@ -7,10 +7,10 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from backwater.beginning import begin, example_topology
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
+from backwater.io.first_scenario import begin, example_topology
 
 if TYPE_CHECKING:
     from pathlib import Path

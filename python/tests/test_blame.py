@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from backwater.blame import Blame, report
+from backwater.analysis.blame import Blame, report
 from blame_scenes import FIGURE_2, UNEVEN, branches_of, overlapped_trees, roots_of, verdicts_of
 from rich.table import Table
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import backwater
 import pytest
-from backwater.blame import Blame, report, score_of
+from backwater import Results
+from backwater.analysis.blame import Blame, report, score_of
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 from blame_scenes import UNEVEN, figure_3
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import polars as pl
 import pytest
-from backwater.blame import Blame, report
+from backwater.analysis.blame import Blame, report
 from backwater.cli import main
 from backwater.errors import Exit
 from blame_scenes import branches_of, roots_of, verdicts_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from backwater.blame import Blame, report, threshold
-from backwater.results import Results
+from backwater import Results
+from backwater.analysis.blame import Blame, report, threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def test_a_threshold_that_one_link_cannot_exceed_is_a_caveat(runs: Callable[...,
     blame = runs("hpc", INCAST, "probe.blame-threshold=100KB")
     assert threshold.text(blame.results) == "K = 100 KB"
     assert any("is more than can wait for" in caveat for caveat in blame.results.meta["caveats"])
-    from backwater.explaining import codes
+    from backwater.common import codes
 
     assert [codes.of_message(text) for text in blame.results.meta["caveats"] if "blame-threshold" in text] == [
         "unreachable-threshold"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import backwater
 import polars as pl
 import pytest
-from backwater.blame import Blame, report, starvation
+from backwater.analysis.blame import Blame, report, starvation
 from backwater.cli import main
 from backwater.errors import Exit
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import made_results
 import polars as pl
 import pytest
-from backwater.blame import Blame
-from backwater.results import Results
+from backwater import Results
+from backwater.analysis.blame import Blame
 from blame_scenes import UNEVEN, figure_3
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from backwater import claims
-from backwater.claims import Bound, Claim, Verdict, judge
 from backwater.errors import UsageError
+from backwater.papers import claims
+from backwater.papers.claims import Bound, Claim, Verdict, judge
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError

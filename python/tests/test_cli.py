@@ -8,10 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from backwater import InvariantError, ScenarioError
+from backwater import InvariantError, Results, ScenarioError
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 from conftest import FakeCore
 
 

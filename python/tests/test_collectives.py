@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from backwater import _core, collectives
+from backwater import Results, _core
+from backwater.analysis import collectives
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 
 #: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers.
 PS_PER_BYTE, PACKET, DELAY, LATENCY = 80, 1000, 1_000_000, 600_000

@@ -15,8 +15,8 @@ import gpcnet_scene
 import polars as pl
 import put_scene
 import pytest
-from backwater import quantity
 from backwater.cli import main
+from backwater.common import quantities
 from backwater.errors import Exit
 from blame_scenes import figure_3, overlapped_trees
 from test_throttle import sums
@@ -225,11 +225,11 @@ def line(expected: dict[str, Any]) -> str:
         return "-" if share is None else f"{100 * share:.1f} %"
 
     right = expected["ce_marks"] - expected["early_marks"]
-    early = f" and {quantity.count(expected['early_marks'])} early" if expected["early_marks"] else ""
+    early = f" and {quantities.count(expected['early_marks'])} early" if expected["early_marks"] else ""
     flows = f"flows: precision {percent(expected['flow_precision'])}, recall {percent(expected['flow_recall'])}"
     return (
-        f"blame: precision {percent(expected['precision'])} of {quantity.count(right)} CE marks{early}; recall: "
-        f"{percent(expected['recall'])} of {quantity.count(expected['root_packets'])} packets from roots left with "
+        f"blame: precision {percent(expected['precision'])} of {quantities.count(right)} CE marks{early}; recall: "
+        f"{percent(expected['recall'])} of {quantities.count(expected['root_packets'])} packets from roots left with "
         f"CE; {flows}"
     )
 
@@ -374,9 +374,9 @@ def test_what_puts_tells_of_a_stream_is_in_the_sums_of_its_two_ends(
         assert row["goodput_bps"] == pytest.approx(goodput)
         assert row["goodput"] == pytest.approx(goodput / rate)
         assert row["resent"] == pytest.approx(8 * total(sender["resent_bytes"]) / seconds / rate)
-        shares = f"{quantity.rate(goodput)} │ {quantity.three_digits(100 * goodput / rate)} %"
+        shares = f"{quantities.rate(goodput)} │ {quantities.three_digits(100 * goodput / rate)} %"
         columns = [sender["sent_packets"], sender["resent_packets"], target["accepted_packets"]]
-        counts = " │ ".join(quantity.count(total(column)) for column in columns)
+        counts = " │ ".join(quantities.count(total(column)) for column in columns)
         assert f"│ {row['src']}->{row['dst']} │ {counts} │" in said
         assert f"│ {shares} │" in said
     if not made:
@@ -425,7 +425,7 @@ def of_turns(folder: Path, entry: dict[str, Any], phase: str, key: str) -> dict[
     """What GPCNeT's manual says of a test, from the times of its turns."""
     times = table(folder, "timings").filter(series=f"{phase}/{key}").select("label", "rank", "elapsed_ps")
     # A rank sends its messages to each of two neighbours; a latency is half of an exchange with both.
-    moved: float = 2 * int(entry["bandwidth"]["messages"]) * quantity.parse_size(entry["bandwidth"]["size"]) / MIB
+    moved: float = 2 * int(entry["bandwidth"]["messages"]) * quantities.parse_size(entry["bandwidth"]["size"]) / MIB
     turns: dict[tuple[int, int], list[int]] = {}
     for label, rank, elapsed in times.rows():
         turns.setdefault((label, rank), []).append(elapsed)
@@ -517,7 +517,7 @@ def test_what_throttle_tells_of_a_nic_is_in_the_sums_of_its_periods(
         folder = quick / json.loads((quick / "gpcnet.json").read_text())["runs"]["PFT"][0]
     found, said = told(capsys, "throttle", str(folder)), shown(capsys, "throttle", str(folder))
     meta = json.loads((folder / "run.json").read_text())
-    end, flit = meta["sim_time_ps"], quantity.parse_size(meta["scenario"]["switch"]["credits"]["unit"])
+    end, flit = meta["sim_time_ps"], quantities.parse_size(meta["scenario"]["switch"]["credits"]["unit"])
     rows, ranks = table(folder, "throttle"), table(folder, "ranks")
     roles = {node: ", ".join(sorted(set(mine["role"]))) for (node,), mine in ranks.group_by("node")}
     assert {nic["node"]: nic["sends"] for nic in found["nics"]} == roles
@@ -543,7 +543,7 @@ def test_what_throttle_tells_of_a_nic_is_in_the_sums_of_its_periods(
         assert sender["held_most"] == pytest.approx(max(total(mine["held_ps"]) for mine in own.values()) / end)
         flits = sum(total(mine["sent_flits"]) for mine in own.values())
         assert sender["rate_bps"] == pytest.approx(flits * flit * 8e12 / end / len(nodes))
-        percent = f"{quantity.three_digits(100 * sender['held_most'])} %"
+        percent = f"{quantities.three_digits(100 * sender['held_most'])} %"
         assert f"│ {sender['sends']} │ {len(nodes)} │ {sender['throttled']} │" in said
         assert f"│ {percent} │" in said
     test = [node for node, role in roles.items() if role == "test"]
@@ -563,7 +563,7 @@ def test_what_describe_tells_of_tables_and_ranks_is_in_their_files(
         frame = pl.read_parquet(file)
         assert found["run"]["tables"][name]["rows"] == frame.height
         assert found["run"]["tables"][name]["bytes"] == file.stat().st_size
-        assert f"{file.name}: {quantity.count(frame.height)} rows, {quantity.size(file.stat().st_size)}" in said
+        assert f"{file.name}: {quantities.count(frame.height)} rows, {quantities.size(file.stat().st_size)}" in said
         assert [entry["column"] for entry in found["columns"] if entry["table"] == name] == frame.columns
     ranks = table(quick / one, "ranks")
     for row in found["roles"]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import cli, helping, overview
-from backwater.cli import main
+from backwater import cli
+from backwater.cli import command_help, main, overview
 from backwater.errors import Exit
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_every_command_explains_itself_and_has_json(words: str, path: str, capsy
     # Whatever a person reads, a program can.
     assert "--json" in shown, f"backwater {words} has no --json"
     module, _, function = path.partition(":")
-    assert hasattr(importlib.import_module(f"backwater.commands.{module}"), function)
+    assert hasattr(importlib.import_module(f"backwater.cli.commands.{module}"), function)
 
 
 def test_the_list_of_commands_names_each_of_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +102,7 @@ def test_no_help_imports_what_is_slow() -> None:
         "print(*sys.modules, file=sys.stderr)"
     )
     _, modules = _cpu_seconds(code)
-    assert not (_HEAVY | {"backwater.commands"}) & set(modules.split())
+    assert not (_HEAVY | {"backwater.cli.commands"}) & set(modules.split())
 
 
 def _parsed(words: str) -> Any:
@@ -115,7 +115,7 @@ def _parsed(words: str) -> Any:
 
 @pytest.mark.parametrize(("words", "path"), _listed())
 def test_help_says_what_is_parsed(words: str, path: str) -> None:
-    page = helping.of_command(words, path, 100)
+    page = command_help.of_command(words, path, 100)
     usage = page.splitlines()[0].replace("...", "")
     rows = {line.strip().split("  ")[0] for line in page.splitlines() if line.startswith("  ") and line[2] != " "}
     parsed = _parsed(words)
@@ -148,7 +148,7 @@ def test_help_of_a_group_names_its_commands(capsys: pytest.CaptureFixture[str]) 
 def test_lines_of_help_fit(room: int) -> None:
     for words, path in _listed():
         # A name or a path cannot be broken, and the usage is one line.
-        lines = helping.of_command(words, path, room).splitlines()[1:]
+        lines = command_help.of_command(words, path, room).splitlines()[1:]
         assert all(len(line) <= room or len(line.split()[-1]) > room // 3 for line in lines), words
 
 
@@ -171,7 +171,7 @@ def test_ctrl_c_anywhere_in_a_command_has_the_exit_code_of_interrupted_ones(
     def pressed(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("backwater.explaining.find", pressed)
+    monkeypatch.setattr("backwater.cli.explaining.find", pressed)
     assert main(["explain", "slowdown"]) == Exit.CAVEATS
     assert capsys.readouterr().err == "interrupted\n"
 

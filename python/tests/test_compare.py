@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 import synthetic
-from backwater import same_traffic
+from backwater import Results
+from backwater.analysis import same_traffic
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable

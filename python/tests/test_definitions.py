@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from backwater import paper, paper_figure
-from backwater.claims import Verdict
 from backwater.cli import main
-from backwater.definitions import Definition, exists, look_up
 from backwater.errors import Exit, UsageError
+from backwater.papers import paper, paper_figure
+from backwater.papers.claims import Verdict
+from backwater.papers.definitions import Definition, exists, look_up
 from conftest import FakeCore
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,13 @@ import backwater
 import made_results
 import polars as pl
 import pytest
-from backwater import _core, differing
+from backwater import _core
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.experiments import run_differences
 
 if TYPE_CHECKING:
-    from backwater.results import Results
+    from backwater import Results
 
 _SCENARIO = Path(__file__).parents[2] / "scenarios" / "single-congestion-point.toml"
 
@@ -147,5 +148,5 @@ def controller(flow, event):
 def test_keys_that_differ_are_named_as_they_are_set() -> None:
     one = {"a": {"b": 1}, "traffic": [{"name": "x", "load": 0.2}], "only": "here"}
     other = {"a": {"b": 1}, "traffic": [{"name": "x", "load": 0.4}], "there": True}
-    found = list(differing.settings(one, other))
+    found = list(run_differences.settings(one, other))
     assert found == [("traffic[0].load", 0.2, 0.4), ("only", "here", None), ("there", None, True)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from backwater import cli
 from backwater.errors import Exit
-from backwater.running import Scenario
+from backwater.scenario.scenario import Scenario
 from documentation import links
 from documentation.reference import command_line, pages
 
@@ -149,7 +149,7 @@ def test_the_reference_has_every_command_key_and_code() -> None:
         assert f"| `{key}` |" in made["reference/scenario.md"]
     assert "| 3 | `INVARIANT_BROKEN` |" in made["reference/exit-codes.md"]
     assert "### `detector/tcd.rs`" in made["reference/algorithms.md"]
-    assert "::: backwater.api.Experiment" in made["reference/python.md"]
+    assert "::: backwater.api.experiment.Experiment" in made["reference/python.md"]
 
 
 def test_the_site_is_built_and_fetches_nothing(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import _core, doctoring, extras
-from backwater.cli import main
-from backwater.doctoring import Check, Finding
+from backwater import _core, extras
+from backwater.cli import doctor_checks, main
+from backwater.cli.doctor_checks import Check, Finding
 from backwater.errors import Exit
+from backwater.experiments import self_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the self-check, for tests of all else."""
-    monkeypatch.setattr(doctoring, "self_check", lambda: iter(()))
+    monkeypatch.setattr(doctor_checks, "self_checks", lambda: iter(()))
 
 
 def _doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -31,11 +32,11 @@ def _doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> 
 
 
 def test_the_self_check_gives_its_digest_on_every_engine_and_number_of_threads() -> None:
-    found = list(doctoring.self_check())
+    found = list(doctor_checks.self_checks())
     assert [check.finding for check in found] == [Finding.OK] * 4, found
     assert found[-1].name == "speed"
     # It is worth its name: PFC, marks and congestion control are all in it.
-    run = json.loads(_core.run(doctoring.SELF_CHECK, "self-check", ".", [], None, None, None, None))
+    run = json.loads(_core.run(self_check.SCENARIO, "self-check", ".", [], None, None, None, None))
     assert run["totals"]["pauses"] > 0
     assert sum(entry["ce_packets"] + entry["ue_packets"] for entry in run["traffic"]) > 0
     assert run["status"] == "complete"
@@ -64,7 +65,7 @@ def test_its_text_can_be_copied_line_by_line(tmp_path: Path, capsys: pytest.Capt
 def test_another_digest_is_a_broken_invariant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctoring, "DIGEST", "0123456789abcdef")
+    monkeypatch.setattr(self_check, "DIGEST", "0123456789abcdef")
     code, found = _doctor(tmp_path, capsys)
     assert code == Exit.INVARIANT_BROKEN
     assert "not 0123456789abcdef" in found["self-check heap, 1 thread"]["told"]
@@ -76,7 +77,7 @@ def test_a_core_that_fails_is_told_without_a_traceback(
     def broken(*_: object) -> str:
         raise _core.InvariantError("12us: deadlock: a -> b\nmore")
 
-    monkeypatch.setattr(doctoring, "_run", broken)
+    monkeypatch.setattr(self_check, "run", broken)
     code, found = _doctor(tmp_path, capsys)
     assert code == Exit.INVARIANT_BROKEN
     assert found["self-check windows, 1 thread"]["told"] == "12us: deadlock: a -> b"
@@ -128,8 +129,8 @@ def test_the_cache_of_sweeps_is_looked_at(
 def test_what_is_absent_says_what_for_and_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    there: Callable[[str], str | None] = doctoring._version
-    monkeypatch.setattr(doctoring, "_version", lambda name: None if name in ("ray", "polars") else there(name))
+    there: Callable[[str], str | None] = doctor_checks._version
+    monkeypatch.setattr(doctor_checks, "_version", lambda name: None if name in ("ray", "polars") else there(name))
     monkeypatch.setattr(shutil, "which", lambda _: None)
     code, found = _doctor(tmp_path, capsys)
     # What is only absent does not count, what is needed does.
@@ -141,7 +142,7 @@ def test_what_is_absent_says_what_for_and_how_to_get_it(
 
 def test_exit_codes_follow_from_what_was_found() -> None:
     def code(*findings: tuple[str, Finding]) -> Exit:
-        return doctoring.exit_code([Check(name, finding, "") for name, finding in findings])
+        return doctor_checks.exit_code([Check(name, finding, "") for name, finding in findings])
 
     assert code(("ray", Finding.ABSENT), ("core", Finding.OK)) == Exit.OK
     assert code(("core", Finding.POOR)) == Exit.CAVEATS

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import _core, estimate_tables, estimating
+from backwater import _core
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.estimating import Estimate
-from backwater.running import Job, Scenario
+from backwater.experiments import estimate_tables, estimates
+from backwater.experiments.estimates import Estimate
+from backwater.experiments.executor import Job
+from backwater.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +95,7 @@ def test_a_run_takes_what_was_told(name: str, overrides: tuple[str, ...]) -> Non
 
 
 def _check(file: Path, overrides: tuple[str, ...]) -> None:
-    told = estimating.of(Scenario.load(file), overrides, estimating.pace())
+    told = estimates.of(Scenario.load(file), overrides, estimates.pace())
     took = _took(file, overrides)
     assert 1 / _WORK < told.packet_hops / took["packet_hops"] < _WORK
     # How many marks there are is not known before.
@@ -148,7 +150,7 @@ _SMALL = (
 @pytest.mark.parametrize("name", _SMALL.split())
 def test_packet_hops_of_every_kind_of_scenario_are_near(name: str) -> None:
     file = _SCENARIOS / f"{name}.toml"
-    told = estimating.of(Scenario.load(file)).packet_hops
+    told = estimates.of(Scenario.load(file)).packet_hops
     took = json.loads(_core.run(file.read_text("utf-8"), str(file), str(file.parent), [], None, None, None, None))
     assert 1 / _WORK < told / took["packet_hops"] < _WORK
 
@@ -183,13 +185,13 @@ def _one(cpu_s: float, memory: float, ranks: int = 0) -> Estimate:
 
 
 def test_runs_together_take_the_cores_that_there_are() -> None:
-    work = estimating.together([_one(10, 100), _one(20, 300), _one(30, 200)], 2)
+    work = estimates.together([_one(10, 100), _one(20, 300), _one(30, 200)], 2)
     # 60 s on two cores; the two largest may be there at once.
     assert (work.runs, work.at_once, work.cpu_s, work.wall_s, work.memory_bytes) == (3, 2, 60, 30, 500)
     # One long run cannot be shared out.
-    assert estimating.together([_one(100, 1), _one(1, 1)], 8).wall_s == 100
-    assert estimating.together([_one(1, 1)], 8).at_once == 1
-    assert not estimating.together([_one(1, 1), _one(1, 1, ranks=4)], 1).known
+    assert estimates.together([_one(100, 1), _one(1, 1)], 8).wall_s == 100
+    assert estimates.together([_one(1, 1)], 8).at_once == 1
+    assert not estimates.together([_one(1, 1), _one(1, 1, ranks=4)], 1).known
 
 
 def test_it_runs_nothing_and_writes_nothing(
@@ -253,7 +255,7 @@ def test_of_many_runs_a_few_stand_for_all(monkeypatch: pytest.MonkeyPatch, capsy
         looked_at.append((scenario.origin, tuple(overrides)))
         return _one(100.0, 1e6)
 
-    monkeypatch.setattr(estimating, "of", of)
+    monkeypatch.setattr(estimates, "of", of)
     scenario = Scenario(STAR, "star.toml", Path())
     jobs = [Job("x", scenario, (f"ack.every={number // 10 + 1}",), seed=number) for number in range(40)]
     estimate_tables.say_if_long(jobs, 4)
@@ -272,7 +274,7 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
     given = ["run", str(file), "--out", str(tmp_path / "out")]
     assert main(given) == Exit.OK
     assert "--estimate" not in capsys.readouterr().err
-    monkeypatch.setattr(estimating, "LONG_S", 0.0)
+    monkeypatch.setattr(estimates, "LONG_S", 0.0)
     assert main(given) == Exit.OK
     assert "this takes about < 1 s and 9" in capsys.readouterr().err
     assert main([*given, "--json"]) == Exit.OK

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import ScenarioError, _core, explaining, paper_figure
-from backwater.cli import main
+from backwater import ScenarioError, _core
+from backwater.cli import explaining, main
+from backwater.common import codes
 from backwater.errors import MEANS, Exit, UsageError
-from backwater.explaining import codes
-from backwater.sweeping.measured import MEASURES
+from backwater.experiments.sweep_measures import MEASURES
+from backwater.papers import paper_figure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.exporting import hpcc
-from backwater.results import Results
+from backwater.io.exporting import hpcc
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backwater import InvariantError, cli, failing, overview
-from backwater.cli import main
+from backwater import InvariantError, cli
+from backwater.cli import failures, main, overview
+from backwater.common import codes
 from backwater.errors import Exit
-from backwater.explaining import codes
 
 #: Two mistakes, each in its own line.
 _WRONG = """\
@@ -116,13 +116,13 @@ def test_broken_invariants_bugs_and_ctrl_c_have_an_object_too(
         (ZeroDivisionError("by zero"), Exit.INVARIANT_BROKEN, "audit"),
         (KeyboardInterrupt(), Exit.CAVEATS, "interrupted"),
     ):
-        monkeypatch.setattr("backwater.explaining.find", raising(error))
+        monkeypatch.setattr("backwater.cli.explaining.find", raising(error))
         (found,) = _failed(capsys, "explain", "word", code=code)
         assert found["code"] == kind
 
 
 def test_messages_without_a_place_keep_their_lines() -> None:
-    (known,) = failing.problems("error: one thing\nand its second line")
+    (known,) = failures.problems("error: one thing\nand its second line")
     assert known == {"code": "usage", "message": "one thing\nand its second line"}
 
 

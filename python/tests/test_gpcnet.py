@@ -11,22 +11,16 @@ import gpcnet_scene
 import numpy as np
 import polars as pl
 import pytest
-from backwater import (
-    gpcnet,
-    gpcnet_profile,
-    gpcnet_runs,
-    gpcnet_tables,
-    measures,
-    outcomes,
-    run_lines,
-    slowdown,
-    topologies,
-)
+from backwater import Results
+from backwater.analysis import gpcnet, gpcnet_profile, gpcnet_tables, run_notes, scheme_measures, slowdown
+from backwater.analysis.gpcnet import Test
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.gpcnet import Test
-from backwater.results import Results
-from backwater.running import Job, Scenario
+from backwater.experiments import gpcnet_runs
+from backwater.experiments.executor import Job
+from backwater.results import measures
+from backwater.scenario import topologies
+from backwater.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,10 +248,10 @@ def test_channels_between_ranks_have_throughput_but_no_completion_time(results: 
     # 10 channels that got 2048 B across in 2 ms.
     assert row["throughput_bps"] == pytest.approx(10 * 2048 * 8 / 2e-3)
     assert slowdown.flows(results).is_empty()
-    values = outcomes.outcomes({"PFT": [results]}).traffic["gpcnet"]["PFT"]
+    values = scheme_measures.outcomes({"PFT": [results]}).traffic["gpcnet"]["PFT"]
     assert "finished" not in values
     assert "median_fct_ps" not in values
-    lines = run_lines.of(results)
+    lines = run_notes.of(results)
     assert "gpcnet: 2 of 10 ranks came to their end, the last after 2.00 ms; 1 792 messages" in lines
     factors = "RR Two-sided Lat 3.0 and 3.0, RR Two-sided BW+Sync 4.0 and 4.0, Multiple Allreduce 5.0 and 5.0"
     assert f"congestion impact factors of Avg and of 99 %: {factors}" in lines

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import gpcnet
+from backwater import Results
+from backwater.analysis import gpcnet
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 
 SCENARIO = """
 profile = "hpc"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from backwater import gpcnet
-from backwater.gpcnet import Test
+from backwater.analysis import gpcnet
+from backwater.analysis.gpcnet import Test
 
 SOURCE = Path(__file__).parents[2] / "tests" / "ranks" / "oracle" / "metrics.py"
 _spec = importlib.util.spec_from_file_location("oracle_metrics", SOURCE)

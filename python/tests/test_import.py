@@ -7,11 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from backwater import validate
+from backwater import Results, validate
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.importing import hpcc, htsim
-from backwater.results import Results
+from backwater.io.importing import hpcc, htsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

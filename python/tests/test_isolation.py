@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import isolation_scene
 import polars as pl
 import pytest
-from backwater import isolation, measures, terminal
-from backwater.results import Results
+from backwater import Results
+from backwater.analysis import isolation
+from backwater.common import terminal
+from backwater.results import measures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from backwater import Results, measures
-from backwater.measures import Interval
+from backwater import Results
+from backwater.results import measures
+from backwater.results.measures import Interval
 from hypothesis import given
 from hypothesis import strategies as st
 

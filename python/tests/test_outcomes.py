@@ -9,10 +9,10 @@ from typing import Any
 import made_results
 import polars as pl
 import pytest
-from backwater import outcome_tables, outcome_views, outcomes
+from backwater import Results
+from backwater.analysis import scheme_measures, scheme_pictures, scheme_tables
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.results import Results
 
 US = 1_000_000
 GBPS = 1_000_000_000
@@ -50,13 +50,13 @@ def delivered(us: int, size: int, traffic: str = "web") -> dict[str, Any]:
     return {"time_ps": us * US, "traffic": traffic, "received_bytes": size}
 
 
-def mean(found: outcomes.Outcomes, traffic: str, scheme: str, name: str) -> float:
+def mean(found: scheme_measures.Outcomes, traffic: str, scheme: str, name: str) -> float:
     return found.traffic[traffic][scheme][name].mean
 
 
 def test_marks_are_a_share_of_the_packets_and_becns_are_of_either_mark(tmp_path: Path) -> None:
     flows = [flow(5, ce_packets=3, cnps_ce=2), flow(7, ue_packets=1, cnps_ue=4, traffic="other", traffic_index=1)]
-    found = outcomes.outcomes({"x": [run(tmp_path / "x", flows=[*flows, flow(9)])]})
+    found = scheme_measures.outcomes({"x": [run(tmp_path / "x", flows=[*flows, flow(9)])]})
     assert list(found.traffic) == ["web", "other"]
     assert mean(found, "web", "x", "ce_percent") == 15
     assert mean(found, "other", "x", "ue_percent") == 10
@@ -67,7 +67,7 @@ def test_marks_are_a_share_of_the_packets_and_becns_are_of_either_mark(tmp_path:
 def test_fct_is_that_of_the_flows_that_finished_and_endless_flows_have_none(tmp_path: Path) -> None:
     flows = [flow(us) for us in (1, 2, 3, None)]
     endless = flow(None, size_bytes=None, traffic="endless", traffic_index=1)
-    found = outcomes.outcomes({"x": [run(tmp_path / "x", flows=[*flows, endless])]})
+    found = scheme_measures.outcomes({"x": [run(tmp_path / "x", flows=[*flows, endless])]})
     assert mean(found, "web", "x", "median_fct_ps") == 2 * US
     assert (mean(found, "web", "x", "max_fct_ps"), mean(found, "web", "x", "timed")) == (3 * US, 3)
     assert "p99_fct_ps" not in found.traffic["web"]["x"]
@@ -79,7 +79,7 @@ def test_throughput_of_a_window_is_what_arrived_within_it(tmp_path: Path) -> Non
     hosts = [delivered(10, FULL), delivered(20, FULL), delivered(20, FULL), delivered(30, 9 * FULL)]
     one = run(tmp_path / "x", delivered=hosts)
     rates = [
-        mean(outcomes.outcomes({"x": [one]}, (start * US, end * US)), "web", "x", "throughput_bps")
+        mean(scheme_measures.outcomes({"x": [one]}, (start * US, end * US)), "web", "x", "throughput_bps")
         for start, end in ((10, 20), (10, 30), (20, 30), (50, 90))
     ]
     assert rates == [10 * GBPS, 15 * GBPS, 20 * GBPS, 0]
@@ -98,13 +98,13 @@ def test_a_window_that_cannot_be_measured_is_refused(
 ) -> None:
     one = run(tmp_path / "x", **tables)
     with pytest.raises(UsageError, match=said):
-        outcomes.outcomes({"x": [one]}, (window[0] * US, window[1] * US))
+        scheme_measures.outcomes({"x": [one]}, (window[0] * US, window[1] * US))
 
 
 def test_a_priority_that_only_one_scheme_pauses_has_no_pauses_under_the_others(tmp_path: Path) -> None:
     one = run(tmp_path / "1", ports=[{"pauses": 4, "paused_ps": 20 * US}, {"pauses": 1, "priority": 2}])
     two = run(tmp_path / "2", ports=[{"ce_marks": 7}])
-    found = outcomes.outcomes({"one": [one], "two": [two]})
+    found = scheme_measures.outcomes({"one": [one], "two": [two]})
     names = [quantity.name for quantity in found.quantities]
     assert names == ["ce_marks", "becns", "pauses_3", "pauses_2", "paused_ps"]
     assert [found.network["one"][name].mean for name in names] == [0, 0, 4, 1, 20 * US]
@@ -117,7 +117,7 @@ def test_refusals_of_entries_and_of_mirrors_count_and_without_isolation_there_ar
     switches = [{"allocations": 5, "refusals": 2, "peak_slots": 4}, {"mirror_refusals": 3, "cims_sent": 6}]
     one = run(tmp_path / "1", isolation="ci", switches=switches)
     two = run(tmp_path / "2", switches=[{}])
-    found = outcomes.outcomes({"ci": [one], "none": [two]})
+    found = scheme_measures.outcomes({"ci": [one], "none": [two]})
     names = ("allocations", "refusals", "peak_slots", "cims")
     assert [found.network["ci"][name].mean for name in names] == [5, 5, 4, 6]
     assert not set(names) & found.network["none"].keys()
@@ -126,16 +126,16 @@ def test_refusals_of_entries_and_of_mirrors_count_and_without_isolation_there_ar
 
 def test_means_over_seeds_have_intervals_in_tables_and_are_drawn(tmp_path: Path) -> None:
     runs = [run(tmp_path / str(us), flows=[flow(us, slowdown=us / 2 - 1)], ports=[{"pauses": us}]) for us in (4, 6)]
-    found = outcomes.outcomes({"a": runs, "ECN+ici": runs})
+    found = scheme_measures.outcomes({"a": runs, "ECN+ici": runs})
     # Two seeds: half the interval is 12.706 standard errors, of 1 µs here.
     row = found.entries().row(0, named=True)
     assert (row["median_fct_ps"], row["median_fct_ps_high"]) == (5 * US, pytest.approx(17.706 * US))
-    traffic, network = outcome_tables.tables(found)
+    traffic, network = scheme_tables.tables(found)
     cells = [cell for column in (*traffic.columns, *network.columns) for cell in column.cells]
     # No time and no count is below 0, no slowdown below 1; a p99 of one flow is the slowest of one.
     assert {"5.00 (0.00 to 17.71) µs", "5 (0 to 18)", "1.50 (1.00 to 7.85) (max of 1)"} <= set(cells)
     assert "max of n: too few values in each run for a percentile (p99 needs 100)" in str(traffic.caption)
-    picture = outcome_views.draw(found, tmp_path / "x.png", title="x")
+    picture = scheme_pictures.draw(found, tmp_path / "x.png", title="x")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -198,7 +198,8 @@ def test_a_window_is_two_times(
 
 
 def test_a_slow_host_gets_the_same_traffic_in_lossy_and_in_lossless_fabrics() -> None:
-    from backwater import same_traffic, schemes
+    from backwater.analysis import same_traffic
+    from backwater.scenario import schemes
 
     found = schemes.of_files([Path(__file__).parents[2] / "scenarios" / "lossy-or-lossless.toml"])
     resolved = [scheme.scenario.resolve(scheme.overrides) for scheme in found]
@@ -210,7 +211,8 @@ def test_a_slow_host_gets_the_same_traffic_in_lossy_and_in_lossless_fabrics() ->
 
 @pytest.mark.parametrize("name", ["isolation-and-tcd", "isolation-and-tcd-one-tree"])
 def test_isolation_stands_beside_tcd_on_the_same_switch_with_the_same_traffic(name: str) -> None:
-    from backwater import same_traffic, schemes
+    from backwater.analysis import same_traffic
+    from backwater.scenario import schemes
 
     found = schemes.of_files([Path(__file__).parents[2] / "scenarios" / f"{name}.toml"])
     assert [scheme.name for scheme in found][1:4] == ["ECN", "NP-ECN", "TCD"]
@@ -281,11 +283,11 @@ def test_schemes_that_agree_are_named_below_the_tables(tmp_path: Path) -> None:
         "ci": [run(tmp_path / "ci", isolation="ci", switches=[taken[0] | {"peak_slots": 9}])],
         "ecn": [run(tmp_path / "ecn", ports=marks)],
     }
-    told = str(outcome_tables.tables(outcomes.outcomes(runs))[1].caption).splitlines()
+    told = str(scheme_tables.tables(scheme_measures.outcomes(runs))[1].caption).splitlines()
     assert told[-2].startswith("ici and ici+ agree in every number: ici+ marks flows that a full table refused")
     assert told[-1] == "ici and ci agree in every number but most slots"
-    apart = outcomes.outcomes({name: runs[name] for name in ("ci", "ecn")})
-    assert "agree" not in str(outcome_tables.tables(apart)[1].caption)
+    apart = scheme_measures.outcomes({name: runs[name] for name in ("ci", "ecn")})
+    assert "agree" not in str(scheme_tables.tables(apart)[1].caption)
 
 
 PUTS = """

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import claims, paper_figure, put_trace, schemes, sensitivity
-from backwater.number_tables import NumberTable
-from backwater.results import Results
-from backwater.running import Scenario
+from backwater import Results
+from backwater.analysis import put_trace
+from backwater.papers import claims, open_parameters, paper_figure, sensitivity
+from backwater.papers.number_tables import NumberTable
+from backwater.scenario import schemes
+from backwater.scenario.scenario import Scenario
 from ec_scenes import FRAME, queue, results, stream, write
 
 from papers.ec import authors, compare, measured, traces
@@ -157,7 +159,7 @@ def test_a_trace_tells_when_the_first_sign_left_and_when_it_acted(tmp_path: Path
 
 
 def test_every_reading_of_what_the_paper_leaves_open_names_figures_that_there_are() -> None:
-    _, parameters = sensitivity.load("ec")
+    _, parameters = open_parameters.load("ec")
     assert all(case.figures for case in sensitivity.cases("ec", parameters, ["endpoint"]))
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import paper_figure, stored
-from backwater.results import Results
-from backwater.running import Scenario
+from backwater import Results
+from backwater.experiments import store
+from backwater.papers import paper_figure
+from backwater.scenario.scenario import Scenario
 
 from papers.tcd import one_hash, slowdowns
 
@@ -121,7 +122,7 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
     def keys(figure: paper_figure.Figure) -> set[Path]:
         common = figure.overrides("authors", "", quick=False)
         return {
-            stored.Store(Path()).folder(Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
+            store.Store(Path()).folder(Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
             for spec in figure.experiment.run
             for _, own in spec.expand()
         }

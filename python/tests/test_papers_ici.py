@@ -7,9 +7,10 @@ import made_results
 import numpy as np
 import polars as pl
 import pytest
-from backwater import claims, paper_figure, schemes, sensitivity
-from backwater.results import Results
-from backwater.running import Scenario
+from backwater import Results
+from backwater.papers import claims, open_parameters, paper_figure, sensitivity
+from backwater.scenario import schemes
+from backwater.scenario.scenario import Scenario
 from ici_scenes import write
 
 from papers.ici import measured, messages, times, trees
@@ -76,7 +77,7 @@ def test_every_figure_measures_what_its_claims_ask_and_is_drawn(name: str, quick
 
 
 def test_every_reading_of_what_the_paper_leaves_open_names_figures_that_there_are() -> None:
-    _, parameters = sensitivity.load("ici")
+    _, parameters = open_parameters.load("ici")
     assert {f"A{number}" for number in range(1, 19)} <= {parameter.id for parameter in parameters}
     cases = sensitivity.cases("ici", parameters, ["sigcomm15"])
     assert all(case.figures for case in cases)

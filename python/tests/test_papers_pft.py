@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pft_scenes as scenes
 import pytest
-from backwater import claims, paper_figure, reproduce, sensitivity
-from backwater.number_tables import NumberTable
-from backwater.results import Results
+from backwater import Results
+from backwater.papers import claims, open_parameters, paper_figure, reproduce, sensitivity
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft import laws, measured
 
@@ -157,7 +157,7 @@ def test_what_nics_count_is_told_from_what_waits_further_in(tmp_path: Path) -> N
 
 
 def test_every_reading_of_what_the_paper_leaves_open_has_figures_and_stands_on_the_page_of_the_spread() -> None:
-    _, parameters = sensitivity.load("pft")
+    _, parameters = open_parameters.load("pft")
     assert all(case.figures for case in sensitivity.cases("pft", parameters, ["hpc"]))
     spread = paper_figure.discover("pft", ["spread"])[0]
     runs = {run for spec in spread.experiment.run for run, _ in spec.expand()}
@@ -183,13 +183,13 @@ def test_every_run_of_every_figure_is_a_valid_scenario(quick: bool, tmp_path: Pa
 
 
 def test_every_run_of_every_reading_is_a_valid_scenario(tmp_path: Path) -> None:
-    _, parameters = sensitivity.load("pft")
+    _, parameters = open_parameters.load("pft")
     found = sensitivity.plan(sensitivity.cases("pft", parameters, ["hpc"]), 1, tmp_path, quick=False)
     assert found.jobs
 
 
 def test_the_page_of_the_spread_shares_the_runs_of_the_sensitivity() -> None:
-    _, parameters = sensitivity.load("pft", ["delay"])
+    _, parameters = open_parameters.load("pft", ["delay"])
     case = sensitivity.cases("pft", parameters, ["hpc"])[1]
     figure = case.figures[0]
     (spec,) = (spec for spec in figure.experiment.run if spec.name == "AT-RI")

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import paper_figure
+from backwater import Results
 from backwater.cli import main
-from backwater.results import Results
+from backwater.papers import paper_figure
 from synthetic import US
 
 #: Every claim of the paper's simulations.

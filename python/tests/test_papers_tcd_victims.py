@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 import synthetic
-from backwater import paper_figure
-from backwater.results import Results
+from backwater import Results
+from backwater.papers import paper_figure
 from synthetic import US
 
 MS = 1000 * US

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from backwater import api, cli, errors, streams
+from backwater import cli, errors
+from backwater.api import experiment
+from backwater.common import standard_streams
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 _SWEEP = """
@@ -41,8 +43,8 @@ def scene(name: str, size: str = "10KB") -> Path:
 def test_a_run_whose_name_is_a_pattern_is_that_run_alone(name: str) -> None:
     # Each of these patterns means the other run, too.
     scene("ab", "20KB")
-    run = api.run(scene(name), out=f"results/{name}-s1")
-    other = api.run("ab.toml")
+    run = experiment.run(scene(name), out=f"results/{name}-s1")
+    other = experiment.run("ab.toml")
     assert (run.folder.name, other.folder.name) == (f"{name}-s1", "ab-s1")
     for results, size in ((run, 10_000), (other, 20_000)):
         flows = results.flows.collect()
@@ -113,7 +115,7 @@ set = []
 
 
 def test_a_text_without_them_is_left_alone() -> None:
-    assert streams.printable("µs, 第一\t→\n") == "µs, 第一\t→\n"
+    assert standard_streams.printable("µs, 第一\t→\n") == "µs, 第一\t→\n"
 
 
 def test_a_long_scheme_with_control_characters_is_drawn_without_warnings() -> None:
@@ -134,18 +136,18 @@ def test_a_name_that_is_no_text_is_bad_input() -> None:
         assert code == 2, told
         assert b"\\xff.toml: the name is not UTF-8; rename the file or the folder" in told
     with pytest.raises(errors.UsageError, match="is not UTF-8"):
-        api.run(os.fsdecode(b"\xff.toml"))
+        experiment.run(os.fsdecode(b"\xff.toml"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     import polars as pl
-    from backwater import staging
-    from backwater.sweeping import frame
+    from backwater.common import atomic_files
+    from backwater.experiments import sweep_tables
 
-    monkeypatch.setattr(staging, "_name", lambda _: "full")
+    monkeypatch.setattr(atomic_files, "_name", lambda _: "full")
     Path("full.parquet").symlink_to("/dev/full")
     with pytest.raises(errors.UsageError) as told:
-        frame.replaced(Path("runs.parquet"), pl.DataFrame({"a": list(range(100_000))}).write_parquet)
+        sweep_tables.replaced(Path("runs.parquet"), pl.DataFrame({"a": list(range(100_000))}).write_parquet)
     assert "No space left on device" in str(told.value)
     assert "None" not in str(told.value)

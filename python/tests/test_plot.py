@@ -4,9 +4,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from backwater import Results, congestion_point, plot
+from backwater import Results
+from backwater.analysis import congestion_point_picture, plot
 from backwater.errors import UsageError
-from backwater.measures import STATES
+from backwater.results.measures import STATES
 
 
 def _luminance(colour: str) -> float:
@@ -26,20 +27,23 @@ def test_the_two_states_that_the_paper_is_about_differ_in_brightness_too() -> No
 
 
 def test_the_picture_of_a_congestion_point_is_one_png(tcd_run: Results, ecn_run: Results, tmp_path: Path) -> None:
-    file = congestion_point.draw({"ECN": ecn_run, "TCD": tcd_run}, ["P1", "P2"], tmp_path / "q.png", title="t")
+    file = congestion_point_picture.draw({"ECN": ecn_run, "TCD": tcd_run}, ["P1", "P2"], tmp_path / "q.png", title="t")
     assert file.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.glob("*q.png*")] == ["q.png"]
 
 
 def test_equal_results_give_equal_pictures(tcd_run: Results, tmp_path: Path) -> None:
-    files = [congestion_point.draw({"TCD": tcd_run}, ["P2"], tmp_path / name, title="t") for name in ("a.png", "b.png")]
+    files = [
+        congestion_point_picture.draw({"TCD": tcd_run}, ["P2"], tmp_path / name, title="t")
+        for name in ("a.png", "b.png")
+    ]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: Results, tmp_path: Path) -> None:
     (tmp_path / "q.png").mkdir()
     with pytest.raises(UsageError, match=r"the picture .*/q\.png cannot be written"):
-        congestion_point.draw({"TCD": tcd_run}, ["P2"], tmp_path / "q.png", title="t")
+        congestion_point_picture.draw({"TCD": tcd_run}, ["P2"], tmp_path / "q.png", title="t")
     assert not list(tmp_path.glob(".q*"))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import MEANS, Exit
-from backwater.results import Results
 from documentation import reference
 
 if TYPE_CHECKING:

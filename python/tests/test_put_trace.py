@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import put_scene
 import pytest
-from backwater import plot, put_picture, put_trace
+from backwater import Results
+from backwater.analysis import plot, put_picture, put_trace
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

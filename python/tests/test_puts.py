@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import put_scene
 import pytest
-from backwater import measures, outcome_tables, outcome_views, outcomes, put_lines, puts, tables
+from backwater import Results
+from backwater.analysis import put_notes, puts, scheme_measures, scheme_pictures, scheme_tables, tables
 from backwater.errors import UsageError
-from backwater.results import Results
+from backwater.results import measures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,23 +72,23 @@ def test_without_sums_of_streams_flows_tell_what_was_sent_again(tmp_path: Path) 
 def test_a_network_without_puts_has_nothing_of_them(tmp_path: Path) -> None:
     run = Results(put_scene.write(tmp_path / "run", transport="roce", without=("streams", "endpoints")))
     assert puts.numbers(run) == {}
-    assert put_lines.of(run) == []
-    found = outcomes.outcomes({"x": [run]})
-    assert (list(found.puts), len(outcome_tables.tables(found))) == ([], 1)
+    assert put_notes.of(run) == []
+    found = scheme_measures.outcomes({"x": [run]})
+    assert (list(found.puts), len(scheme_tables.tables(found))) == ([], 1)
     assert "resent_packets" not in measures.by_traffic(run).columns
 
 
 def test_a_comparison_shows_puts_within_the_window(results: Results, tmp_path: Path) -> None:
-    found = outcomes.outcomes({"opt": [results], "dack": [results]}, SECOND_HALF)
+    found = scheme_measures.outcomes({"opt": [results], "dack": [results]}, SECOND_HALF)
     assert found.network["opt"]["goodput_percent"].mean == pytest.approx(50)
     # The entry is the only one of PUTs.
     assert found.traffic["put"]["opt"]["throughput_bps"].mean == pytest.approx(40e9)
     assert found.totals()["goodput_bps"].to_list() == pytest.approx([40e9, 40e9])
     # No port was OFF, nothing was marked: the network has no table.
-    titles = [str(made.title).partition(" under")[0] for made in outcome_tables.tables(found)]
+    titles = [str(made.title).partition(" under")[0] for made in scheme_tables.tables(found)]
     assert titles == ["Traffic", "PUTs", "Drops, ACKs and receive queues"]
-    assert "from 50.0 µs to 100 µs" in str(outcome_tables.tables(found)[-1].caption)
-    assert outcome_views.draw(found, tmp_path / "x.png", title="x").is_file()
+    assert "from 50.0 µs to 100 µs" in str(scheme_tables.tables(found)[-1].caption)
+    assert scheme_pictures.draw(found, tmp_path / "x.png", title="x").is_file()
 
 
 @pytest.mark.parametrize(("window", "said"), [((0, 75), "multiples of probe.sample"), ((0, 150), "after the runs do")])
@@ -95,11 +96,11 @@ def test_a_window_of_puts_is_one_of_whole_periods_within_the_run(
     results: Results, window: tuple[int, int], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        outcomes.outcomes({"x": [results]}, (window[0] * US, window[1] * US))
+        scheme_measures.outcomes({"x": [results]}, (window[0] * US, window[1] * US))
 
 
 def test_the_lines_of_a_run_say_what_was_lost_how_full_queues_were_and_who_stands_still(results: Results) -> None:
-    lines = put_lines.of(results)
+    lines = put_notes.of(results)
     assert lines[0] == "PUTs: 125 packets sent again (17.9 % of all sent), 90 dropped by their targets, 7 by switches"
     assert lines[1] == "no progress: h0 accepted no PUT of h3 at all, though 50 packets were sent"
     assert lines[2] == (

@@ -5,9 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from backwater import claims, cli
+from backwater import cli
 from backwater.errors import Exit
-from backwater.running import Scenario
+from backwater.papers import claims
+from backwater.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

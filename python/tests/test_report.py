@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import paper_figure, report, reproduce
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.report import text
+from backwater.papers import paper_figure, report, reproduce
+from backwater.papers.report import text
 from conftest import FakeCore
 from small_paper import CLAIMS, EXPERIMENT
 

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backwater import paper, paper_figure
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
+from backwater.papers import paper, paper_figure
 from conftest import FakeCore
 from small_paper import CLAIMS, EXPERIMENT, FIGURE, FIRST, SETTLE
 

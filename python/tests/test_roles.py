@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from backwater import roles
+from backwater import Results
+from backwater.analysis import roles
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

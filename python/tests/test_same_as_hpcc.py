@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

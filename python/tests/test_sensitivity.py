@@ -5,9 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from backwater import content, sensitivity
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
+from backwater.experiments import content_key
+from backwater.papers import open_parameters
 from conftest import FakeCore
 from small_paper import CLAIMS, EXPERIMENT, FIGURE, FIRST, SETTLE
 
@@ -37,7 +38,7 @@ fixed = "no claim is about it"
 
 @pytest.fixture
 def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    from backwater import paper_figure
+    from backwater.papers import paper_figure
 
     home = tmp_path / "papers" / "demo"
     figure = home / "fig03"
@@ -153,9 +154,9 @@ def test_one_profile_leaves_what_was_found_under_the_other() -> None:
 def test_what_another_build_found_is_kept_and_said_to_be_of_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(content, "build", lambda: "0123456789abcdef")
+    monkeypatch.setattr(content_key, "build", lambda: "0123456789abcdef")
     assert main(["sensitivity", "demo", "--profile", "authors"]) == Exit.OK
-    monkeypatch.setattr(content, "build", lambda: "fedcba9876543210")
+    monkeypatch.setattr(content_key, "build", lambda: "fedcba9876543210")
     assert main(["reproduce", "demo"]) == Exit.OK
     capsys.readouterr()
     assert main(["sensitivity", "demo", "--profile", "ideal"]) == Exit.OK
@@ -233,10 +234,10 @@ def test_an_interrupted_call_says_what_is_not_run_and_the_same_command_continues
 def test_what_is_wrong_in_sensitivity_toml_is_named(papers: Path, change: tuple[str, str], said: str) -> None:
     (papers / "sensitivity.toml").write_text(OPEN.replace(*change))
     with pytest.raises(UsageError, match=said):
-        sensitivity.load("demo")
+        open_parameters.load("demo")
 
 
 @pytest.mark.usefixtures("papers")
 def test_a_parameter_that_does_not_exist_is_named_with_those_that_do() -> None:
     with pytest.raises(UsageError, match="no parameter 'Q9' of demo; there are: Q1, Q2"):
-        sensitivity.load("demo", ["Q9"])
+        open_parameters.load("demo", ["Q9"])

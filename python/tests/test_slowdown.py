@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from backwater import slowdown
+from backwater.analysis import slowdown
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from backwater.results import Results
+    from backwater import Results
 
 
 def seed(*rows: tuple[int, float | None]) -> pl.DataFrame:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import backwater as bw
 import polars as pl
 import pytest
-from backwater import staging
+from backwater import Results
 from backwater.cli import main
+from backwater.common import atomic_files
 from backwater.errors import Exit, ResultsChangedError, UsageError
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,7 +243,7 @@ def test_what_another_machine_left_is_removed_when_it_is_old(here: Path) -> None
         folder.mkdir()
     os.utime(old, (0, 0))
     (here / ".mine.part").mkdir()
-    staging.remove_left(here)
+    atomic_files.remove_left(here)
     assert sorted(path.name for path in here.iterdir()) == [new.name, ".mine.part"] or not old.exists()
     assert new.exists()
 
@@ -272,7 +272,7 @@ def test_without_exchange_a_folder_is_replaced_too(here: Path, monkeypatch: pyte
     def cannot(*_: object) -> None:
         raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr(staging, "_exchange", cannot)
+    monkeypatch.setattr(atomic_files, "_exchange", cannot)
     for size in (100, 101):
         assert is_of(run(experiment(size), out="out"), size)
     assert not litter(here)

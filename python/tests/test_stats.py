@@ -5,8 +5,8 @@ import statistics
 from typing import Any
 
 import pytest
-from backwater import quantity
-from backwater.stats import estimate, t95, with_interval
+from backwater.common import quantities
+from backwater.common.statistics import estimate, t95, with_interval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,16 +66,16 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
 @pytest.mark.parametrize(
     ("values", "of", "show", "told"),
     [
-        ([4.0, 4.0], "pauses", quantity.count, "4 ± 0"),
+        ([4.0, 4.0], "pauses", quantities.count, "4 ± 0"),
         # From the review: 1 ± 1.69 and 0 ± 0.226 of counts of 3 seeds.
-        ([1, 1, 2], "pauses", quantity.count, "1.3 (0.0 to 2.8)"),
-        ([0, 0, 1], "pauses", quantity.count, "0.3 (0.0 to 1.8)"),
-        ([0.1, 0.1, 0.2], "pauses", quantity.count, "0.1 (0.0 to 0.3)"),
-        ([9e6, 11e6, 10e6], "mean_fct_ps", quantity.time, "10.0 ± 2.5 µs"),
-        ([10e6, 10.002e6], "mean_fct_ps", quantity.time, "10.00 ± 0.01 µs"),
-        ([8.0, 9.0, 12.6], "p99_slowdown", quantity.three_digits, "9.87 ± 6.01"),
-        ([3.0, 9.0, 17.6], "p99_slowdown", quantity.three_digits, "9.87 (1.00 to 28.10)"),
-        ([0.0, 0.0], "paused_ps", quantity.time, "0 ± 0 ps"),
+        ([1, 1, 2], "pauses", quantities.count, "1.3 (0.0 to 2.8)"),
+        ([0, 0, 1], "pauses", quantities.count, "0.3 (0.0 to 1.8)"),
+        ([0.1, 0.1, 0.2], "pauses", quantities.count, "0.1 (0.0 to 0.3)"),
+        ([9e6, 11e6, 10e6], "mean_fct_ps", quantities.time, "10.0 ± 2.5 µs"),
+        ([10e6, 10.002e6], "mean_fct_ps", quantities.time, "10.00 ± 0.01 µs"),
+        ([8.0, 9.0, 12.6], "p99_slowdown", quantities.three_digits, "9.87 ± 6.01"),
+        ([3.0, 9.0, 17.6], "p99_slowdown", quantities.three_digits, "9.87 (1.00 to 28.10)"),
+        ([0.0, 0.0], "paused_ps", quantities.time, "0 ± 0 ps"),
     ],
 )
 def test_a_mean_and_its_interval_are_rounded_alike(values: list[float], of: str, show: Any, told: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from backwater import quantity
 from backwater.cli import main
+from backwater.common import quantities
 from backwater.errors import Exit
 
 SWARM = range(8)
@@ -139,9 +139,9 @@ def test_what_run_tells_of_a_collective_is_in_its_messages(
     entry = next(entry for entry in told["scenario"]["traffic"] if entry["name"] == "job")
     # From the start of the entry to the last message.
     last = int(flows.select(pl.col("finish_ps").max()).item())
-    assert app["time_ps"] == last - quantity.parse_time(entry["start"])
+    assert app["time_ps"] == last - quantities.parse_time(entry["start"])
     # What NCCL-tests print: S / t, and what a rank sends of it at least.
-    n, size = one["ranks"], quantity.parse_size(entry["size"])
+    n, size = one["ranks"], quantities.parse_size(entry["size"])
     of_ranks = {"all-gather": n, "all-to-all": n}.get(entry["op"], 1)
     share = {"all-reduce": 2 * (n - 1) / n, "broadcast": 1}.get(entry["op"], (n - 1) / n)
     assert one["algorithm_bps"] == pytest.approx(8e12 * size * of_ranks / one["time_ps"])
@@ -159,14 +159,17 @@ def test_what_run_prints_for_people_is_what_it_tells_machines(
     assert main(["run", str(tmp_path / "drawn.toml"), "--out", str(tmp_path / "again")]) in (Exit.OK, Exit.CAVEATS)
     shown = " ".join(capsys.readouterr().out.split())
     (one,) = told["collectives"]
-    assert f"alone {quantity.time(one['alone_ps'])}, {quantity.three_digits(one['time_ps'] / one['alone_ps'])}" in shown
-    assert f"bus bandwidth {quantity.rate(one['bus_bps'])}" in shown
+    assert (
+        f"alone {quantities.time(one['alone_ps'])}, {quantities.three_digits(one['time_ps'] / one['alone_ps'])}"
+        in shown
+    )
+    assert f"bus bandwidth {quantities.rate(one['bus_bps'])}" in shown
     for name, flows in table(folder, "flows").group_by("traffic"):
         values = [float(value) for value in flows["slowdown"].drop_nulls()]
-        three = quantity.three_digits(max(values) if len(values) < 100 else rank(values, 99))
+        three = quantities.three_digits(max(values) if len(values) < 100 else rank(values, 99))
         cell = f"{three} (max of {len(values)})" if len(values) < 100 else three
         assert f"{cell} │" in shown, (name, cell)
-        assert f"{quantity.time(float(flows.select(pl.col('fct_ps').mean()).item()))} │" in shown
+        assert f"{quantities.time(float(flows.select(pl.col('fct_ps').mean()).item()))} │" in shown
 
 
 def test_the_means_of_a_sweep_are_those_of_its_runs(

@@ -20,18 +20,19 @@ from typing import TYPE_CHECKING
 import backwater as bw
 import polars as pl
 import pytest
-from backwater import _core, measures
-from backwater.blame.losses import PARTS, SOURCE
+from backwater import _core
+from backwater.analysis.blame.losses import PARTS, SOURCE
+from backwater.results import measures
+from backwater.scenario.toml_writer import toml
 from backwater.view.collect import packed
 from backwater.view.page import View
-from backwater.written import toml
 from swarm_draws import Draw, draw
 from view_reader import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from backwater.results import Results
+    from backwater import Results
 
 #: Draws of a plain run of the tests, the first of them, and seconds at most: a busy machine makes fewer.
 _DRAWS, _FIRST, _LONGEST = 40, 20_261_123, 75

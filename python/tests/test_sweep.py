@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.sweeping.quick import combinations
+from backwater.experiments.quick_sweep import combinations
 from test_compare import SCENARIO, SCHEMES
 
 

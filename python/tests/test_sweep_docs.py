@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.sweeping import reference
+from backwater.experiments import reference
 
 if TYPE_CHECKING:
     import pytest

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import sweep_scene
 from backwater.errors import UsageError
-from backwater.sweeping import plan, values
-from backwater.sweeping.document import Document
-from backwater.sweeping.measured import MEASURES
+from backwater.experiments import axis_values, sweep_file
+from backwater.experiments.sweep_measures import MEASURES
+from backwater.experiments.toml_document import Document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _refused(text: str) -> str:
     sweep_scene.write(Path(), text)
     with pytest.raises(UsageError) as told:
-        plan.of(Document.load("loads.toml", "sweep file"))
+        sweep_file.of(Document.load("loads.toml", "sweep file"))
     message = str(told.value)
     assert message.startswith("loads.toml: ")
     return message.removeprefix("loads.toml: ")
@@ -231,7 +231,7 @@ def test_files_that_are_not_there_or_no_text_are_refused(here: Path) -> None:
 
 def _axis(said: str) -> tuple[object, ...]:
     sweep_scene.write(Path(), f'{_LINE}[axes]\n"a.b" = {said}\n')
-    return tuple(step[0] for step in plan.of(Document.load("loads.toml", "sweep file")).axes[0].steps)
+    return tuple(step[0] for step in sweep_file.of(Document.load("loads.toml", "sweep file")).axes[0].steps)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_range_begins_and_ends_as_it_says(
     table = {"from": low, "to": low + step * steps, "step": step}
     written = {key: f"{value / 100:.2f}{unit}" if unit else value for key, value in table.items()}
     document = Document("a", tmp_path_factory.getbasetemp(), {})
-    found = values.of_range(document, "", "a.b", written)
+    found = axis_values.of_range(document, "", "a.b", written)
     scale = 100 if unit else 1
     numbers = [Fraction(str(value).removesuffix(unit)) * scale for value in found]
     assert numbers == [low + step * index for index in range(steps + 1)]
@@ -295,7 +295,7 @@ _VALUES = st.recursive(
 
 def _read_or_refused(document: Document) -> None:
     try:
-        found = plan.of(document)
+        found = sweep_file.of(document)
     except UsageError as error:
         told = str(error)
     else:

@@ -17,9 +17,9 @@ import sweep_scene
 from backwater import _core, extras
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.sweeping import cells, on_ray, plan
-from backwater.sweeping.cache import Cache, _Making
-from backwater.sweeping.document import Document
+from backwater.experiments import cells, ray_engine, sweep_file
+from backwater.experiments.cache import Cache, _Making
+from backwater.experiments.toml_document import Document
 
 
 @pytest.fixture(autouse=True)
@@ -146,14 +146,14 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> _FakeRay:
 
 
 def _outcomes(here: Path) -> list[Any]:
-    every = cells.of(plan.of(Document.load(sweep_scene.write(here), "sweep file")))
-    return on_ray.cluster()(every, Cache(here / "cache"), None)
+    every = cells.of(sweep_file.of(Document.load(sweep_scene.write(here), "sweep file")))
+    return ray_engine.cluster()(every, Cache(here / "cache"), None)
 
 
 def test_a_worker_with_another_core_is_refused(here: Path, fake: _FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
     del fake
     builds = iter(["mine"] * 4)
-    monkeypatch.setattr(on_ray, "core_build", lambda: next(builds, "another"))
+    monkeypatch.setattr(ray_engine, "core_build", lambda: next(builds, "another"))
     refused = _outcomes(here)[0].error
     assert type(refused) is UsageError
     assert str(refused) == ("this worker has core another, the sweep was planned with mine; install the same on all")

@@ -16,13 +16,13 @@ import backwater
 import polars as pl
 import pytest
 import sweep_scene
-from backwater import _core, content
+from backwater import Results, _core
 from backwater.cli import main
+from backwater.common.statistics import t95
 from backwater.errors import Exit, UsageError
-from backwater.results import Results
-from backwater.stats import t95
-from backwater.sweeping import cells, measured
-from backwater.sweeping.cells import Shard, parse_shard
+from backwater.experiments import cells, content_key, sweep_measures
+from backwater.experiments.cells import Shard, parse_shard
+from backwater.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,7 +310,7 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def key(scenario: str = text, *overrides: str, seed: int = 1, flows: str = flows) -> str:
         sweep_scene.write(here, scenario=scenario)
         (here / "flows.txt").write_text(flows)
-        found = cells.content(backwater.running.Scenario.load("star.toml"), overrides)
+        found = cells.content(Scenario.load("star.toml"), overrides)
         return found.key(seed)
 
     first = key()
@@ -325,7 +325,7 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
         key(text, "run.until=1ms"),
     ]
     others += [key(flows=flows.replace("1000", "1001"))]
-    monkeypatch.setattr(content, "core_build", lambda: "another")
+    monkeypatch.setattr(content_key, "core_build", lambda: "another")
     others.append(key())
     assert len({first, *others}) == len(others) + 1
 
@@ -363,11 +363,11 @@ def test_what_other_code_measured_is_measured_again(
 ) -> None:
     sweep_scene.write(here)
     swept(capsys, "--out", "one")
-    really = measured.of
-    monkeypatch.setattr(measured, "of", lambda results: [{**row, "pauses": 77} for row in really(results)])
+    really = sweep_measures.of
+    monkeypatch.setattr(sweep_measures, "of", lambda results: [{**row, "pauses": 77} for row in really(results)])
     assert swept(capsys, "--out", "same")["cached"] == 4
     assert Path("same/runs.csv").read_bytes() == Path("one/runs.csv").read_bytes()
-    monkeypatch.setattr(measured, "code", lambda: "another")
+    monkeypatch.setattr(sweep_measures, "code", lambda: "another")
     assert swept(capsys, "--out", "other")["cached"] == 4
     assert pl.read_csv("other/runs.csv")["pauses"].unique().to_list() == [77]
 
@@ -417,7 +417,7 @@ def test_the_cache_says_what_it_has_and_is_cleared(here: Path, capsys: pytest.Ca
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from backwater.sweeping.cache import default_folder
+    from backwater.experiments.cache import default_folder
 
     monkeypatch.delenv("BACKWATER_CACHE")
     monkeypatch.setenv("HOME", "/home/me")
@@ -436,7 +436,7 @@ def test_ctrl_c_that_comes_while_a_run_is_measured_stops_the_sweep(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Polars takes the signal while it works, and raises in the thread that called it.
-    really, calls = measured.of, list[str]()
+    really, calls = sweep_measures.of, list[str]()
 
     def of(results: Results) -> list[dict[str, Any]]:
         calls.append(results.digest)
@@ -445,7 +445,7 @@ def test_ctrl_c_that_comes_while_a_run_is_measured_stops_the_sweep(
         return really(results)
 
     sweep_scene.write(here, sweep_scene.SWEEP.replace("seeds = 2", "seeds = 20"))
-    monkeypatch.setattr(measured, "of", of)
+    monkeypatch.setattr(sweep_measures, "of", of)
     assert main(["sweep", "loads.toml", "--jobs", "1"]) == Exit.CAVEATS
     assert "interrupted: 1 of 40 runs done and kept; the same command does the rest" in capsys.readouterr().err
     assert len(list(Path("cache").glob("runs/*/*"))) == 1

@@ -5,12 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 import synthetic
-from backwater import Results, quantity, run_lines, tables
-from backwater.stats import estimate, with_interval
+from backwater import Results
+from backwater.analysis import run_notes, tables
+from backwater.common import quantities
+from backwater.common.statistics import estimate, with_interval
 
 
 def test_a_run_that_paused_needs_no_explanation(tcd_run: Results) -> None:
-    assert not any("no PAUSE" in line for line in run_lines.of(tcd_run))
+    assert not any("no PAUSE" in line for line in run_notes.of(tcd_run))
 
 
 def test_a_run_without_a_pause_says_how_far_from_xoff_it_was(tcd_run: Results) -> None:
@@ -19,7 +21,7 @@ def test_a_run_without_a_pause_says_how_far_from_xoff_it_was(tcd_run: Results) -
     pfc = {"form": "timed", "threshold": "static", "xoff": "329.6KB"}
     tcd_run.meta["scenario"]["switch"] = {"flow-control": "pfc", "pfc": pfc}
     said = "no PAUSE: the fullest ingress, at L0 from T0, held 120 KB; Xoff is 329.6KB"
-    assert run_lines.of(tcd_run)[-1] == said
+    assert run_notes.of(tcd_run)[-1] == said
 
 
 def test_a_combined_switch_without_a_pause_names_the_stops_of_its_regions(tcd_run: Results) -> None:
@@ -33,13 +35,13 @@ def test_a_combined_switch_without_a_pause_names_the_stops_of_its_regions(tcd_ru
         "combined": {"stop": "200KiB"},
         "isolation": isolation,
     }
-    said = run_lines.of(tcd_run)[-1]
+    said = run_notes.of(tcd_run)[-1]
     assert "Xoff" not in said
     assert said.endswith(
         "held 120 KB; a port is paused at switch.combined.stop = 200KiB, shared equally by the priorities with traffic"
     )
     isolation["kind"] = "ici"
-    said = run_lines.of(tcd_run)[-1]
+    said = run_notes.of(tcd_run)[-1]
     assert said.endswith("; the NFQ is paused at 88KiB, the CFQ at 68KiB, the port at switch.combined.stop = 200KiB")
 
 
@@ -48,12 +50,12 @@ def test_a_run_that_never_lacked_credits_says_how_full_its_buffers_were(tcd_run:
     tcd_run.meta["totals"] |= {"pauses": 0, "peak_ingress": peak}
     tcd_run.meta["scenario"]["switch"] = {"flow-control": "credits", "credits": {"buffer": "280KB"}}
     said = "no port ran out of credits: the fullest ingress, at L0 from T0, held 120 KB of 280KB"
-    assert run_lines.of(tcd_run)[-1] == said
+    assert run_notes.of(tcd_run)[-1] == said
 
 
 def test_caveats_come_with_the_run(tcd_run: Results) -> None:
     tcd_run.meta["caveats"].append("marks: only the first 9 rows fit the budget")
-    assert "caveat[budget]: marks: only the first 9 rows fit the budget" in run_lines.of(tcd_run)
+    assert "caveat[budget]: marks: only the first 9 rows fit the budget" in run_notes.of(tcd_run)
 
 
 def test_the_busiest_ports_come_first_and_by_their_aliases(tcd_run: Results) -> None:
@@ -68,10 +70,10 @@ def test_a_partial_seed_is_named_and_is_not_in_the_mean(tmp_path: Path) -> None:
 
 
 def test_identical_seeds_have_an_interval_of_zero_and_others_one_in_the_unit_of_the_mean() -> None:
-    assert with_interval(estimate([0.1 + 0.2, 0.3, 0.3]), quantity.three_digits) == "0.300 ± 0"
-    assert with_interval(estimate([5e9] * 3), quantity.time) == "5.00 ± 0 ms"
-    assert with_interval(estimate([10.0e9, 10.1e9]), quantity.rate) == "10.1 ± 0.6 Gbps"
-    assert with_interval(estimate([1000, 1001, 1001]), quantity.count) == "1 000.7 ± 1.4"
+    assert with_interval(estimate([0.1 + 0.2, 0.3, 0.3]), quantities.three_digits) == "0.300 ± 0"
+    assert with_interval(estimate([5e9] * 3), quantities.time) == "5.00 ± 0 ms"
+    assert with_interval(estimate([10.0e9, 10.1e9]), quantities.rate) == "10.1 ± 0.6 Gbps"
+    assert with_interval(estimate([1000, 1001, 1001]), quantities.count) == "1 000.7 ± 1.4"
 
 
 def test_a_table_says_how_many_flows_its_completion_times_are_of(tcd_run: Results) -> None:
@@ -82,7 +84,7 @@ def test_a_table_says_how_many_flows_its_completion_times_are_of(tcd_run: Result
     cut_run = Results(tcd_run.folder)
     for table in (tables.traffic_table({"": cut_run}), tables.seeds_table([cut_run])):
         assert "FCT and slowdown of the 1 of 2 flows that finished" in str(table.caption)
-    assert "note: 1 of 2 finite flows had not finished when the run ended" in run_lines.of(cut_run)
+    assert "note: 1 of 2 finite flows had not finished when the run ended" in run_notes.of(cut_run)
 
 
 def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd_run: Results) -> None:
@@ -111,7 +113,7 @@ def test_flows_of_a_supply_have_nothing_to_finish(tcd_run: Results) -> None:
     cells = {str(column.header): list(column.cells) for column in table.columns}
     assert set(cells["finished"]) == set(cells["mean FCT"]) == {"-"}
     assert "supplied" in str(table.caption)
-    assert not any("had not finished" in line for line in run_lines.of(tcd_run))
+    assert not any("had not finished" in line for line in run_notes.of(tcd_run))
 
 
 @pytest.mark.parametrize("kind", ["trace", "bale"])
@@ -125,4 +127,4 @@ def test_an_application_says_when_it_is_done(tcd_run: Results, kind: str) -> Non
     for start, said in (("0s", "9.00 µs"), ("1.5us", "7.50 µs from its start at 1.50 µs")):
         tcd_run.meta["scenario"]["traffic"] = [{"name": "app", "kind": kind, "start": start}]
         told = f"app: the application is done after {said}, {flows.height} messages"
-        assert told in run_lines.of(tcd_run)
+        assert told in run_notes.of(tcd_run)

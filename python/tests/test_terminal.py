@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from backwater.terminal import _Console
+from backwater.common.terminal import _Console
 from rich.table import Table
 
 

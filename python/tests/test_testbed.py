@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backwater import cli, paper_figure, testbed, testbed_parts, testbed_run
+from backwater import cli
 from backwater.errors import Exit, UsageError
-from backwater.testbed import SwitchRun
+from backwater.papers import paper_figure, testbed, testbed_parts, testbed_run
+from backwater.papers.testbed import SwitchRun
 
 MS = 1_000_000_000
 #: Windows of 100 ms; A0 sends from 295 to 745 ms: in all of windows 3 to 6, in none of 0, 1, 8, 9.

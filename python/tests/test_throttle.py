@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import gpcnet_scene
 import polars as pl
 import pytest
-from backwater import outcomes, run_lines, throttle, throttle_picture
+from backwater import Results
+from backwater.analysis import run_notes, scheme_measures, throttle, throttle_picture
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,13 +114,13 @@ def test_thresholds_of_available_credits_are_shown_as_used_ones() -> None:
 def test_sums_of_throttles_stand_beside_other_schemes(results: Results) -> None:
     sums = {"throttled_nics": 2, "holding_nics": 2, "entries": 4, "used_max": 900}
     results.meta["throttle"] = sums | {"congested_ps": 1020 * US, "held_ps": 510 * US}
-    found = outcomes.outcomes({"PFT": [results]})
+    found = scheme_measures.outcomes({"PFT": [results]})
     assert found.network["PFT"]["throttle_held_ps"].mean == 510 * US
-    (line,) = [line for line in run_lines.of(results) if line.startswith("throttles")]
+    (line,) = [line for line in run_notes.of(results) if line.startswith("throttles")]
     assert line == "throttles: 2 NICs were congested for 1.02 ms together, and held packets back for 510 µs"
     # Where credits are only counted nothing is said of throttles.
     results.meta["scenario"]["host"]["throttle"] = "none"
-    assert not any(line.startswith("throttles") for line in run_lines.of(results))
+    assert not any(line.startswith("throttles") for line in run_notes.of(results))
 
 
 def test_a_run_without_throttles_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from backwater import _core, network_facts
+from backwater import _core
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.scenario import network_facts
 
 LINKS = 'rate = "100Gbps"\ndelay = "1us"\n'
 

@@ -12,11 +12,11 @@ import pytest
 import sweep_scene
 from backwater import _core, extras
 from backwater.cli import main
+from backwater.common.statistics import estimate
 from backwater.errors import Exit
-from backwater.stats import estimate
-from backwater.sweeping import tuning
-from backwater.sweeping.judged import Judged
-from backwater.sweeping.tuning import Trial
+from backwater.experiments import tuning
+from backwater.experiments.tuning import Trial
+from backwater.experiments.tuning_report import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

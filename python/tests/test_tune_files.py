@@ -8,9 +8,9 @@ import pytest
 import sweep_scene
 from backwater import ScenarioError
 from backwater.errors import UsageError
-from backwater.sweeping import task
-from backwater.sweeping.document import Document
-from backwater.sweeping.measured import MEASURES
+from backwater.experiments import tuning_file
+from backwater.experiments.sweep_measures import MEASURES
+from backwater.experiments.toml_document import Document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             _LINE + 'objektive = "p99_slowdown"',
             "line 2: 'objektive' is not a key of a tuning; did you mean 'objective'? it has "
-            + ", ".join(key.name for key in task.KEYS),
+            + ", ".join(key.name for key in tuning_file.KEYS),
         ),
         (_LINE + 'objective = "p99"', f'line 2: objective = "p99": it may be {_MEASURES}'),
         (
@@ -132,14 +132,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_wrong_with_a_tuning_is_said_with_its_line_its_value_and_what_would_do(text: str, message: str) -> None:
     sweep_scene.write(Path(), text)
     with pytest.raises(UsageError) as told:
-        task.of(Document.load("loads.toml", "tuning file"))
+        tuning_file.of(Document.load("loads.toml", "tuning file"))
     assert str(told.value) == f"loads.toml: {message}"
 
 
 def test_of_a_scenario_with_schemes_one_is_named() -> None:
     sweep_scene.write(Path(), _TASK + _ONE, sweep_scene.SCENARIO + sweep_scene.SCHEMES)
     with pytest.raises(UsageError, match='the scenario lists schemes; name the one to tune: scheme = "none"'):
-        task.of(Document.load("loads.toml", "tuning file"))
+        tuning_file.of(Document.load("loads.toml", "tuning file"))
 
 
 _VALUES = st.recursive(
@@ -154,12 +154,12 @@ _GOOD = {"scenario": "star.toml", "objective": "p99_slowdown", "traffic": "web",
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.dictionaries(st.sampled_from([key.name for key in task.KEYS if key.name != "scenario"]), _VALUES))
+@given(st.dictionaries(st.sampled_from([key.name for key in tuning_file.KEYS if key.name != "scenario"]), _VALUES))
 def test_any_tables_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, tables: dict[str, object]) -> None:
     folder = tmp_path_factory.getbasetemp()
     sweep_scene.write(folder)
     try:
-        made = task.of(Document("loads.toml", folder, {**_GOOD, **tables}))
+        made = tuning_file.of(Document("loads.toml", folder, {**_GOOD, **tables}))
     except UsageError as error:
         told = str(error)
     except ScenarioError:

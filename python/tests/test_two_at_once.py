@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from backwater import Results
 from backwater.cli import COMMANDS, GROUPS
-from backwater.results import Results
 
 _SCENE = """
 [topology]

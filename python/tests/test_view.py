@@ -9,9 +9,9 @@ import made_results
 import numpy as np
 import polars as pl
 import pytest
-from backwater.blame import report
+from backwater import Results
+from backwater.analysis.blame import report
 from backwater.errors import UsageError
-from backwater.results import Results
 from backwater.view import network, spans, truth
 from backwater.view.collect import packed
 from backwater.view.encode import Columns, pack
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from backwater.blame import Blame
+    from backwater.analysis.blame import Blame
+    from backwater.results import Results as Folder
 
 _QUIET = """
 [run]
@@ -220,7 +221,7 @@ def test_results_of_another_version_are_refused_with_what_to_do(
         packed(tcd_run)
 
 
-def _copy(results: Results, folder: Path, **changes: object) -> None:
+def _copy(results: Folder, folder: Path, **changes: object) -> None:
     for file in results.folder.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     made_results.edit(folder, **changes)

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.view import NAME, View, find
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from backwater.blame import Blame
+    from backwater.analysis.blame import Blame
 
 _SMALL = """
 [topology]
@@ -111,7 +112,7 @@ def test_run_html_writes_a_page_which_goes_with_its_run(
 
 
 def test_a_page_is_written_whole_or_not_at_all(isolated: Blame, tmp_path: Path) -> None:
-    view = isolated.results.view()
+    view = View([isolated.results])
     with pytest.raises(UsageError, match="there is no folder"):
         view.write(tmp_path / "none" / "page.html")
     with pytest.raises(UsageError, match="is a folder; name a file"):
@@ -120,7 +121,7 @@ def test_a_page_is_written_whole_or_not_at_all(isolated: Blame, tmp_path: Path) 
 
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(isolated: Blame, covered: Blame) -> None:
-    view = isolated.results.view(beside=covered.results)
+    view = Results(isolated.results.folder).view(beside=covered.results)
     shown = view._repr_html_()
     assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
     assert 'sandbox="allow-scripts"' in shown

@@ -6,10 +6,12 @@ from pathlib import Path
 import backwater
 import polars as pl
 import pytest
-from backwater import Results, measures, tables
-from backwater.blame import Blame
+from backwater import Results
+from backwater.analysis import tables
+from backwater.analysis.blame import Blame
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.results import measures
 from rich.console import Console
 from rich.table import Table
 

@@ -213,7 +213,7 @@ async function drop(found: Page, folder: string, names: string[]): Promise<void>
 }
 
 test("a results folder that is dropped is shown, without trees, and says so", async () => {
-  const template = readFileSync(new URL("../../python/backwater/viewer/page.html", import.meta.url), "utf8");
+  const template = readFileSync(new URL("../../python/backwater/view/page.html", import.meta.url), "utf8");
   const found = await open(pageWith("drop", template, ""));
   await drop(found, tcd, ["flows.parquet"]);
   expect(await found.locator("[role=alert]").innerText()).toContain("run.json and ports.parquet are not among them");
@@ -247,7 +247,7 @@ test("a run without events, a run without blame and a page without a run say wha
   expect(text).toContain("Not recorded: congestion trees, culprits and victims. --set probe.blame=true has it.");
   expect(text).toContain("Not recorded: what the detectors said. --set probe.states=true has it.");
   await blind.close();
-  const template = readFileSync(new URL("../../python/backwater/viewer/page.html", import.meta.url), "utf8");
+  const template = readFileSync(new URL("../../python/backwater/view/page.html", import.meta.url), "utf8");
   const none = await open(pageWith("none", template, ""));
   expect(await none.locator("main").innerText()).toContain("No run is in this page");
   await none.close();

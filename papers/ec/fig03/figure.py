@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backwater import plot, put_picture, put_trace
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot, put_picture, put_trace
+from backwater.papers.number_tables import NumberTable
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
 from papers.ec.panels import LABELS
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from backwater.put_trace import Trace
+    from backwater.analysis.put_trace import Trace
     from backwater.results import Results
     from matplotlib.axes import Axes
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from backwater.number_tables import NumberTable
+    from backwater.papers.number_tables import NumberTable
     from backwater.results import Results
 
     from papers.ec.measured import Metrics, Point, Window

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.ec.measured import US
 

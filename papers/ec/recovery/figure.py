@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from backwater import plot, put_picture, put_trace
+from backwater.analysis import plot, put_picture, put_trace
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, NS, US
 from papers.ec.traces import OPEN, only
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from backwater.put_trace import Trace
+    from backwater.analysis.put_trace import Trace
     from backwater.results import Results
 
     from papers.ec.measured import Metrics

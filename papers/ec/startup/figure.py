@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, LINK_GBPS, OVERHEAD_NS, US, drain_gbps, least, most, window
 

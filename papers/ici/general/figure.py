@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.ici import messages, trees
 from papers.ici.measured import SCHEMES, least, most, of, pauses, switch_peak, unfinished, victim_marks

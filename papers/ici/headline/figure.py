@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.ici.measured import becn_peak, most
 from papers.ici.panels import colour, draw_grid

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from backwater import plot
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft.laws import CAPACITY, FI_SHIFTS, FLIT_PS, RI_SHIFTS, law
 from papers.pft.panels import ramp

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import plot
+from backwater.analysis import plot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from backwater import plot
-from backwater.measures import end_ps
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
+from backwater.results.measures import end_ps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

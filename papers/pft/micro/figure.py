@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from backwater import plot
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE
 from papers.pft.measured import NONE, STRATEGIES, US

@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater import plot
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE, Printed, fixed, interval, random
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backwater import plot, sensitivity
+from backwater.analysis import plot
 from backwater.errors import UsageError
-from backwater.number_tables import NumberTable
+from backwater.papers import open_parameters
+from backwater.papers.number_tables import NumberTable
 
 from papers.pft.measured import NONE, Beside, beside
 from papers.pft.panels import COLOURS, mean, spread
@@ -28,7 +29,7 @@ ENDLESS = {"start": ("its own",)}
 
 def readings(runs: Mapping[str, Results]) -> dict[str, tuple[str, ...]]:
     """By parameter, in the order of sensitivity.toml, the values that were run."""
-    _, parameters = sensitivity.load("pft")
+    _, parameters = open_parameters.load("pft")
     found = {one.text: (*(variant.name for variant in one.variant), *ENDLESS.get(one.id, ())) for one in parameters}
     known = {text: tuple(name for name in names if f"AT-RI {name}" in runs) for text, names in found.items()}
     return {"our choice": (PLAIN,)} | {text: names for text, names in known.items() if names}

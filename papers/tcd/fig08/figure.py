@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
-from backwater import _core, plot
+from backwater import _core
+from backwater.analysis import plot
 from matplotlib.ticker import FixedLocator
 
 if TYPE_CHECKING:

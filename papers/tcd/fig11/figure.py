@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot, testbed
-from backwater.number_tables import NumberTable
+from backwater.analysis import plot
+from backwater.papers import testbed
+from backwater.papers.number_tables import NumberTable
 
 from papers.tcd.scene import MS, Scene
 from papers.tcd.testbed import Testbed
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
+    from backwater.papers.testbed import SwitchRun, Windows
     from backwater.results import Results
-    from backwater.testbed import SwitchRun, Windows
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 

@@ -6,7 +6,8 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from backwater import _core, plot
+from backwater import _core
+from backwater.analysis import plot
 
 from papers.tcd import scene
 from papers.tcd.scene import US, Scene

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from backwater import plot, slowdown
-from backwater.stats import estimate
+from backwater.analysis import plot, slowdown
+from backwater.common.statistics import estimate
 
 from papers.tcd.slowdowns import CUTS, SCHEMES, compare, name, over, sides
 from papers.tcd.slowdowns_panels import LABELS, Part, Printed, draw_slowdowns, parts_panel, plain_numbers, top

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
-from backwater import plot
-from backwater.stats import estimate
+from backwater.analysis import plot
+from backwater.common.statistics import estimate
 
 from papers.tcd.messages import LABELS, SIZES, all_finished, mean_mct_us
 from papers.tcd.victims_panels import draw_grouped

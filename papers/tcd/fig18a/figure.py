@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import plot
+from backwater.analysis import plot
 
 from papers.tcd.victims import compare_bins
 from papers.tcd.victims_panels import draw_bins

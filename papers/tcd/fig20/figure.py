@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater import measures, plot
-from backwater.measures import Interval, Series
+from backwater.analysis import plot
+from backwater.results import measures
+from backwater.results.measures import Interval, Series
 
 from papers.tcd.scene import MS, PRIORITY, US, Scene, since
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import slowdown
+from backwater.analysis import slowdown
 
 from papers.tcd.slowdowns import PERCENTILES, WORKLOADS, best, name
 from papers.tcd.slowdowns_panels import draw_gains

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater import measures, plot
+from backwater.analysis import plot
+from backwater.results import measures
 
 from papers.tcd.scene import PRIORITY, Scene, since
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from backwater.measures import Series
     from backwater.results import Results
+    from backwater.results.measures import Series
 
 #: Label of each run, and its colour.
 SCHEMES = {

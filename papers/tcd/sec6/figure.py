@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater import measures, plot
-from backwater.stats import estimate
+from backwater.analysis import plot
+from backwater.common.statistics import estimate
+from backwater.results import measures
 
 from papers.tcd.scene import PRIORITY, US
 

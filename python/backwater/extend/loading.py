@@ -16,7 +16,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core, content
+from backwater import _core
 from backwater.extend import library
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled
@@ -25,11 +25,13 @@ from backwater.extend.functions import UserFunction
 from backwater.extend.plain import Plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import CodeType, ModuleType
 
-    from backwater.running import Job
+    from backwater.scenario.scenario import Scenario
 
+#: Where code lies that was installed, and not written for the scenario.
+INSTALLED = {"site-packages", "dist-packages"}
 #: A file and what it is known by: another time or size is another text.
 _Version = tuple[str, int, int]
 
@@ -132,25 +134,25 @@ class Functions:
                 one.code.interrupt()
 
 
-def functions_of(job: Job) -> Functions | None:
-    """What the scenario of a job names, loaded; None if it names nothing."""
-    scenario = job.scenario
+def functions_of(scenario: Scenario, overrides: Sequence[str], threads: int | None = None) -> Functions | None:
+    """What a scenario names, loaded; None if it names nothing. `threads` are those of the run, if not its own."""
+    if not any("custom" in text for text in (scenario.text, *overrides)):
+        return None
     base = str(scenario.base_dir)
-    named = json.loads(_core.user_functions(scenario.text, scenario.origin, base, list(job.overrides)))
+    named = json.loads(_core.user_functions(scenario.text, scenario.origin, base, list(overrides)))
     if not named["controllers"] and not named["detector"]:
         return None
     made = Functions([_load(one, CONTROLLER, scenario.base_dir) for one in named["controllers"]])
     if named["detector"]:
         made.detector = _load(named["detector"], DETECTOR, scenario.base_dir)
-    _require_one_thread(made, job)
+    _require_one_thread(made, threads or int(scenario.resolve(overrides)["run"]["threads"]))
     return made
 
 
-def _require_one_thread(functions: Functions, job: Job) -> None:
+def _require_one_thread(functions: Functions, threads: int) -> None:
     plain = [one for one in functions.all() if isinstance(one.code, Plain)]
     if not plain:
         return
-    threads = job.threads or int(job.scenario.resolve(job.overrides)["run"]["threads"])
     if threads > 1:
         raise UserCodeError(
             f"{plain[0].place}.function = {plain[0].name!r} runs as plain Python, of which only one thread runs at "
@@ -268,7 +270,7 @@ def _forget_edited() -> None:
 def _remember(folder: Path) -> None:
     for name, module in list(sys.modules.items()):
         file = Path(getattr(module, "__file__", None) or "").absolute()
-        own = folder in file.parents and file.suffix == ".py" and not content.INSTALLED & set(file.parts)
+        own = folder in file.parents and file.suffix == ".py" and not INSTALLED & set(file.parts)
         if own and name not in _imported and name.partition(".")[0] not in ("__main__", "backwater"):
             _imported[name] = _version(file)
 

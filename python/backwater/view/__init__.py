@@ -3,7 +3,7 @@
 ::
 
     results folder ─▶ collect.py ─▶ encode.py ─▶ bytes ┐
-    viewer/page.html ──────────────────────────────────┴▶ page.py ─▶ one HTML file ─▶ serve.py, --out, a notebook
+    page.html ─────────────────────────────────────────┴▶ page.py ─▶ one HTML file ─▶ serve.py, --out, a notebook
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 import backwater
-from backwater.blame import NEEDED, Blame
-from backwater.blame.tables import cut, read
-from backwater.results import RECORDED_BY
+from backwater.analysis.blame import NEEDED, Blame
+from backwater.analysis.blame.tables import cut, read
+from backwater.results.folder import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
 

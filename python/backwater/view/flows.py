@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from backwater.blame.tables import read
+from backwater.analysis.blame.tables import read
 from backwater.view import truth
 
 if TYPE_CHECKING:
-    from backwater.blame import Blame
+    from backwater.analysis.blame import Blame
     from backwater.results import Results
     from backwater.view.encode import Columns
 

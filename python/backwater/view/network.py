@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from backwater.blame.tables import read
+from backwater.analysis.blame.tables import read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backwater.view.encode import Columns
 
 _TOTALS = ("sent_bytes", "pauses", "paused_ps", "ce_marks", "ue_marks")
-#: A queue's number is that of its port times this, plus the priority: see :func:`backwater.blame.tables.queue_of`.
+#: A queue's number is that of its port times this, plus the priority: see `blame.tables.queue_of`.
 _PRIORITIES = 8
 _PORTS = 65_536
 

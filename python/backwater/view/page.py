@@ -8,10 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater import staging
+from backwater.common import atomic_files
 from backwater.errors import UsageError, reason
 from backwater.results import Results
-from backwater.results import below as results_below
+from backwater.results.folder import below as results_below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class View:
         from backwater.view.collect import packed
         from backwater.view.encode import element
 
-        template = resources.files("backwater").joinpath("viewer", "page.html").read_text(encoding="utf-8")
+        template = resources.files("backwater").joinpath("view", "page.html").read_text(encoding="utf-8")
         if template.count(PLACE) != 1 or _TITLE not in template:
             raise UsageError("the page of the viewer is damaged; install Backwater again, or run make viewer")
         title = " | ".join(run.folder.absolute().name for run in self.runs)
@@ -61,7 +61,7 @@ class View:
         if path.is_dir():
             raise UsageError(f"{path} is a folder; name a file such as {path / NAME}")
         try:
-            with staging.whole(path) as part:
+            with atomic_files.whole(path) as part:
                 part.write_text(self.html, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{path} cannot be written ({reason(error)})") from None
@@ -77,7 +77,7 @@ class View:
 
 def differences(runs: Sequence[Results]) -> list[str]:
     """What tells each of two runs from the other, where the words of the page's head are the same for both."""
-    from backwater import differing
+    from backwater.experiments import run_differences
     from backwater.view import network
 
     told = ("run", "probe", "scheme")
@@ -88,7 +88,7 @@ def differences(runs: Sequence[Results]) -> list[str]:
         return ["", ""]
     found = [
         (key, pair)
-        for key, *pair in differing.settings(runs[0].meta["scenario"], runs[1].meta["scenario"])
+        for key, *pair in run_differences.settings(runs[0].meta["scenario"], runs[1].meta["scenario"])
         if key.partition(".")[0] not in told
     ]
     if runs[0].meta["seed"] != runs[1].meta["seed"]:

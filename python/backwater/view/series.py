@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from backwater.blame.tables import read
+from backwater.analysis.blame.tables import read
 from backwater.view.network import key_of
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from backwater.blame import losses
-from backwater.blame.report import left_out, shown_roots
-from backwater.blame.tables import latest
+from backwater.analysis.blame import losses
+from backwater.analysis.blame.report import left_out, shown_roots
+from backwater.analysis.blame.tables import latest
 from backwater.view.spans import merged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from backwater.blame import Blame
+    from backwater.analysis.blame import Blame
     from backwater.view.encode import Columns
     from backwater.view.network import Network
 

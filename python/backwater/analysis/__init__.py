@@ -1,0 +1,1 @@
+"""What runs say: blame, slowdown, PUTs, throttles, isolation, GPCNeT, and how it is shown."""

@@ -1,0 +1,236 @@
+"""The house style of every figure: what is drawn in which colour, and how axes look.
+
+Colours are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart, and one of Paul Tol's
+"muted" ones, far from all of them. A scheme, a detector state and a mark have the same colour in every figure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from backwater.common import atomic_files
+from backwater.common.standard_streams import printable
+from backwater.errors import UsageError, reason
+from backwater.results.measures import STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import numpy as np
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from backwater.results.measures import Interval, Series
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#8A8A8A"
+WINE = "#882255"
+
+#: One colour per way of detecting congestion, alone or with isolation; per controller, with it and without; per policy
+#: of PUTs; the same on PFC; per strategy of PFT, whose best one stands for it.
+SCHEME_COLOURS = {
+    "ECN": BLUE,
+    "TCD": PURPLE,
+    "FECN": GREY,
+    "NP-ECN": SKY,
+    "none": BLACK,
+    "DCQCN": BLUE,
+    "DCQCN+TCD": PURPLE,
+    "TIMELY": ORANGE,
+    "TIMELY+TCD": GREEN,
+    "Swift": WINE,
+    "DCTCP": SKY,
+    "HPCC": VERMILLION,
+    "IB CC": GREY,
+    "IB CC+TCD": PURPLE,
+    "dcqcn": BLUE,
+    "ci": ORANGE,
+    "ci+dcqcn": WINE,
+    "ici": GREEN,
+    "ici+": VERMILLION,
+    "ECN+ici": BLUE,
+    "NP-ECN+ici": SKY,
+    "TCD+ici": PURPLE,
+    "opt": ORANGE,
+    "aimd": BLUE,
+    "dack": GREEN,
+    "PFC": SKY,
+    "PFC+ECN": BLUE,
+    "PFC+TCD": PURPLE,
+    "PFC+opt": ORANGE,
+    "PFC+dack": GREEN,
+    "PUT+DACK": GREEN,
+    "ICI+": GREEN,
+    "PFT": VERMILLION,
+    "FT-FI": SKY,
+    "FT-RI": BLUE,
+    "AT-FI": ORANGE,
+    "AT-RI": VERMILLION,
+}
+#: One colour per state of a port.
+STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
+#: One colour per mark.
+MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
+#: A port that flow control holds: paused, or without credits.
+OFF_COLOUR = BLACK
+#: For anything else that is counted off: flows, ports, sizes.
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK, WINE)
+
+
+def scheme_colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each scheme: its own, or for one that has none the next that is free."""
+    taken = {SCHEME_COLOURS[name] for name in names if name in SCHEME_COLOURS}
+    free = [colour for colour in CYCLE if colour not in taken] or list(CYCLE)
+    others = [name for name in names if name not in SCHEME_COLOURS]
+    own = {name: free[index % len(free)] for index, name in enumerate(others)}
+    return {name: SCHEME_COLOURS.get(name) or own[name] for name in names}
+
+
+def is_combined(name: str) -> bool:
+    """Whether a scheme is another one with isolation, or on PFC: its bars are hatched, its lines dashed."""
+    return name in SCHEME_COLOURS and (name.endswith("+ici") or name.startswith("PFC+"))
+
+
+#: Dashes of schemes that often do the same, so that the one drawn last does not hide the others.
+_DASHES: dict[str, tuple[int, tuple[float, ...]]] = {
+    "ci+dcqcn": (0, (5, 1.5)),
+    "ici": (0, (3, 1.5)),
+    "ici+": (0, (1.2, 1.2)),
+}
+_MARKERS = "os^Dv<>PXh*"
+
+
+def dashes(name: str) -> Any:
+    """The line style of a scheme, for `ls=`."""
+    return _DASHES.get(name) or ("--" if is_combined(name) else "-")
+
+
+def marker(number: int) -> str:
+    """The marker of the scheme at this place of a list."""
+    return _MARKERS[number % len(_MARKERS)]
+
+
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.dpi": 150,
+    "figure.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.alpha": 0.6,
+    "grid.color": "#D9D9D9",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 150,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+#: More characters of a line do not fit into a picture.
+_LONGEST_LINE = 160
+
+
+def style() -> AbstractContextManager[None]:
+    """A context in which figures are made in the house style."""
+    from cycler import cycler
+
+    return rc_context({**_STYLE, "axes.prop_cycle": cycler(color=CYCLE)})
+
+
+def figure(width: float = 7.0, height: float = 4.0) -> Figure:
+    """An empty figure of that size in inches, laid out so that nothing overlaps. Make it inside :func:`style`."""
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def save(made: Figure, file: Path, *, about: str | None = None) -> Path:
+    """Write a figure to a file, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
+
+    A PNG carries `about` as its description. Raises UsageError if it cannot be written.
+    """
+    for text in made.findobj(Text):
+        text.set_text(_shown(text.get_text()))
+    try:
+        with atomic_files.whole(file) as part:
+            # Without dates and versions inside, equal figures are equal files.
+            made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
+    except OSError as error:
+        raise UsageError(f"the picture {file} cannot be written ({reason(error)}); name another place") from None
+    return file
+
+
+def label(name: str, longest: int = 40) -> str:
+    """A name that fits beside a picture: it may be long, and hold what no font has."""
+    # The font has no signs for control characters.
+    shown = re.sub("[\u2400-\u2426]", "\ufffd", printable(name))
+    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[-longest // 2 :]}"
+
+
+def _shown(text: str) -> str:
+    """A text that fits into a picture."""
+    return "\n".join(label(line, _LONGEST_LINE) for line in text.split("\n"))
+
+
+def line(axes: Axes, series: Series, *, unit: float, origin_ps: int = 0, **kwargs: Any) -> None:
+    """A series over time in milliseconds since `origin_ps`; values are divided by `unit`."""
+    axes.plot((series.time_ps - origin_ps) / 1e9, series.value / unit, **kwargs)
+
+
+def band(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], *, origin_ps: int = 0) -> None:
+    """Intervals of detector states as coloured boxes between the two heights of `lane`."""
+    for state in STATES:
+        _boxes(axes, [i for i in intervals if i.what == state], lane, STATE_COLOURS[state], origin_ps)
+
+
+def off(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], *, origin_ps: int = 0) -> None:
+    """OFF times of a port as dark boxes between the two heights of `lane`."""
+    _boxes(axes, intervals, lane, OFF_COLOUR, origin_ps)
+
+
+def _boxes(axes: Axes, intervals: Sequence[Interval], lane: tuple[float, float], colour: str, origin_ps: int) -> None:
+    low, high = lane
+    spans = [((i.start_ps - origin_ps) / 1e9, (i.end_ps - i.start_ps) / 1e9) for i in intervals]
+    axes.broken_barh(spans, (low, high - low), facecolors=colour, linewidth=0)
+
+
+def ticks(
+    axes: Axes, times_ps: NDArray[np.int64], lane: tuple[float, float], colour: str, *, origin_ps: int = 0
+) -> None:
+    """One thin line per mark between the two heights of `lane`."""
+    axes.vlines((times_ps - origin_ps) / 1e9, *lane, colors=colour, linewidth=0.35, alpha=0.7, rasterized=True)
+
+
+def state_legend() -> Iterator[tuple[Any, str]]:
+    """Handles and labels for the states, OFF and the two marks."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    for state in STATES:
+        yield Patch(facecolor=STATE_COLOURS[state]), state
+    yield Patch(facecolor=OFF_COLOUR), "OFF (held)"
+    for mark, colour in MARK_COLOURS.items():
+        yield (
+            Line2D([], [], color=colour, marker="|", linestyle="none", markersize=8, markeredgewidth=1.5),
+            f"{mark} mark",
+        )

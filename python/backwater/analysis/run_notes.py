@@ -1,0 +1,236 @@
+"""What a person wants to know of a run besides its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater.analysis import collectives, put_notes, tables, throttle
+from backwater.common import codes, quantities
+from backwater.errors import UsageError
+from backwater.results import measures
+from backwater.results.measures import has_others
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from backwater.results import Results
+
+
+def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:
+    """One line each; `alone` are runs in which one application sent alone."""
+    meta = results.meta
+    wall = meta["wall_s"]
+    speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
+    simulated = quantities.time(meta["sim_time_ps"])
+    lines = [f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"]
+    if not results.complete:
+        lines.append("partial: the run was interrupted; these are the results until then")
+    lines += [codes.marked("caveat", caveat) for caveat in meta["caveats"]]
+    lines += [f"note: {note}" for note in meta.get("notes", ())]
+    lines += _applications(results, alone or {})
+    lines += collectives.lines(collectives.of(results, alone), has_others(results))
+    lines += _series(results)
+    lines += _unreceived(results)
+    lines += _impacts(results)
+    lines += _throttles(results)
+    lines += put_notes.of(results)
+    lines += _threads(meta)
+    lines += _cut_short(results)
+    return lines + _never_off(results)
+
+
+def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:
+    """How long each trace or kernel took, if it came to its end."""
+    lines = []
+    programs = measures.programs(results.meta["scenario"])
+    starts = measures.application_starts(results.meta["scenario"])
+    for name, took in measures.application_times(results).items():
+        if name in programs:
+            lines.append(_ranks(results, name, took))
+        elif took is not None:
+            messages = quantities.count(_messages(results, name))
+            since = f" from its start at {quantities.time(starts[name])}" if starts[name] else ""
+            beside = measures.application_times(alone[name])[name] if name in alone else None
+            told = (
+                f"; alone {quantities.time(beside)}, {quantities.three_digits(took / beside)} times that"
+                if beside
+                else ""
+            )
+            lines.append(
+                f"{name}: the application is done after {quantities.time(took)}{since}, {messages} messages{told}"
+            )
+    return lines
+
+
+#: A run of fewer windows is too short for a word about them.
+_MANY_WINDOWS = 10_000
+
+
+def _threads(meta: Mapping[str, Any]) -> list[str]:
+    """Threads that were asked for and had nothing to do; the trajectory is the same on any number."""
+    asked, windows = meta["scenario"]["run"].get("threads", 1), meta.get("windows")
+    if asked < 2 or windows is None or meta["engine"] != "windows":
+        return []
+    used = meta["threads"]
+    if used < asked:
+        cores = f"{used} core{'s' if used > 1 else ''}"
+        return [
+            f"note: {used} of {asked} threads were used, as this process has {cores}: more would wait for each other"
+        ]
+    if windows["run"] > _MANY_WINDOWS and windows["shared"] < windows["run"] / 2:
+        part = f"{1 - windows['shared'] / windows['run']:.0%}"
+        return [f"note: one thread did {part} of the windows, which hold too little for {used}"]
+    return []
+
+
+def _unreceived(results: Results) -> list[str]:
+    """Messages that had come in for ranks of programs and that none received; congestors always leave some."""
+    names = measures.of_kind(results.meta["scenario"], "program")
+    counts = {
+        name: sum(row["unexpected"] for row in results.meta.get("ranks", []) if row["traffic"] == name)
+        for name in names
+    }
+    return [
+        f"note: {name}: {quantities.count(left)} messages had come in that no rank received"
+        for name, left in counts.items()
+        if left
+    ]
+
+
+#: How many series of programs are told of.
+_SERIES = 6
+
+
+def _series(results: Results) -> list[str]:
+    """What the ranks of programs measured, series by series; GPCNeT has tables of its own."""
+    names = measures.of_kind(results.meta["scenario"], "program")
+    if not names or not results.has("timings"):
+        return []
+    took = pl.col("elapsed_ps")
+    found = (
+        results.timings.filter(pl.col("traffic").cast(pl.String).is_in(names))
+        .group_by(pl.col("traffic", "series").cast(pl.String))
+        .agg(pl.len(), median=measures.nearest_rank(took, 50), p99=measures.nearest_rank(took, 99), most=took.max())
+        .sort("traffic", "series")
+        .collect()
+    )
+    lines = []
+    for row in found.head(_SERIES).to_dicts():
+        known = {key: word for key, word in _TIMES.items() if row[key] is not None}
+        times = ", ".join(f"{word} {quantities.time(row[key])}" for key, word in known.items())
+        lines.append(f"{row['traffic']}: {row['series']}, {quantities.count(row['len'])} readings: {times}")
+    more = found.height - len(lines)
+    return lines + ([f"{more} more series: see timings.parquet"] if more > 0 else [])
+
+
+_TIMES = {"median": "median", "p99": "99 %", "most": "longest"}
+
+
+def _impacts(results: Results) -> list[str]:
+    """The impact factors of GPCNeT, and who prints its tables."""
+    from backwater.analysis import gpcnet
+
+    if len(measures.of_kind(results.meta["scenario"], "gpcnet")) != 1 or not results.has("timings"):
+        return []
+    try:
+        measured = gpcnet.of(results)
+    except UsageError as error:
+        return [f"note: {error}"]
+    words = [
+        f"{test.name.partition(' (')[0]} {both[0]:.1f} and {both[1]:.1f}"
+        for test in measured.tests
+        if (both := measured.impacts(test.key)) is not None
+    ]
+    factors = [f"congestion impact factors of Avg and of 99 %: {', '.join(words)}"] if words else []
+    cut = [f"note: not over when the run ended: {name}" for name in measured.cut]
+    return [*factors, *cut, f"GPCNeT's tables: backwater gpcnet {results.folder}"]
+
+
+def _throttles(results: Results) -> list[str]:
+    sums = results.meta.get("throttle")
+    if sums is None or not throttle.applies(results):
+        return []
+    if not sums["throttled_nics"]:
+        return [f"throttles: no NIC throttled itself; it used {quantities.count(sums['used_max'])} credits at most"]
+    nics = quantities.count(sums["throttled_nics"])
+    times = [quantities.time(sums[name]) for name in ("congested_ps", "held_ps")]
+    return [f"throttles: {nics} NICs were congested for {times[0]} together, and held packets back for {times[1]}"]
+
+
+def _ranks(results: Results, traffic: str, took: int | None) -> str:
+    """How many ranks came to their end; those of an endless program, such as a congestor, never do."""
+    mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == traffic)
+    ends = pl.col("finished_ps")
+    row = mine.select(pl.len(), done=ends.count(), last=ends.max(), messages=pl.col("sent_messages").sum()).collect()
+    ranks, done, last, messages = row.row(0)
+    told = f"{quantities.count(messages)} messages"
+    if took is not None:
+        return f"{traffic}: all {quantities.count(ranks)} ranks are done after {quantities.time(took)}, {told}"
+    of_ranks = f"{quantities.count(done)} of {quantities.count(ranks)} ranks came to their end"
+    return f"{traffic}: {of_ranks}{f', the last after {quantities.time(last)}' if done else ''}; {told}"
+
+
+def _messages(results: Results, traffic: str) -> int:
+    flows = results.flows.filter(pl.col("traffic").cast(pl.String) == traffic)
+    return int(flows.select(pl.len()).collect().item())
+
+
+def _cut_short(results: Results) -> list[str]:
+    """What a run that ended before its flows did cannot tell."""
+    rows = measures.by_traffic(results).to_dicts()
+    if not any(row["packets"] for row in rows):
+        return ["note: no packet arrived before the end of the run: see run.until and the traffic's start"]
+    done, finite = tables.finished(rows)
+    if done == finite:
+        return []
+    return [f"note: {finite - done} of {finite} finite flows had not finished when the run ended"]
+
+
+def _never_off(results: Results) -> list[str]:
+    """Why no port of a lossless network was OFF: how far its fullest ingress buffer was from what would do that."""
+    meta = results.meta
+    switch = meta["scenario"].get("switch", {})
+    if switch.get("flow-control") not in ("pfc", "credits") or meta["totals"]["pauses"] > 0:
+        return []
+    credits_hold = measures.under_credits(meta["scenario"])
+    without = "no port ran out of credits" if credits_hold else "no PAUSE"
+    peak = meta["totals"].get("peak_ingress")
+    if peak is None:
+        return [f"{without}: no switch held a packet"]
+    peer, node = reversed(peak["port"].split("->"))
+    if credits_hold:
+        limit = f" of {switch['credits']['buffer']}"
+    elif _is_host(results, node):
+        limit = _receive_queue(meta["scenario"].get("host", {}))
+    elif switch.get("queueing") == "combined":
+        limit = _stops(switch)
+    elif switch["pfc"]["threshold"] == "static":
+        limit = f"; Xoff is {switch['pfc']['xoff']}"
+    else:
+        limit = "; the dynamic threshold was higher"
+    held = quantities.size(peak["bytes"])
+    return [f"{without}: the fullest ingress, at {node} from {peer}, held {held}{limit}"]
+
+
+def _is_host(results: Results, node: str) -> bool:
+    ends = (results.flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst"))
+    return not pl.concat(ends).filter(pl.col("host") == node).head(1).collect().is_empty()
+
+
+def _receive_queue(host: Mapping[str, Any]) -> str:
+    """What a slow host may hold before it pauses its switch."""
+    xoff = host.get("pfc", {}).get("xoff", "auto")
+    if xoff != "auto":
+        return f"; host.pfc.xoff is {xoff}"
+    return f" of its receive queue of {quantities.size(quantities.parse_size(host['queue']))}"
+
+
+def _stops(switch: Mapping[str, Any]) -> str:
+    """Where ingress ports of a combined switch are paused: the whole port, and with isolation either queue."""
+    stop, isolation = switch["combined"]["stop"], switch["isolation"]
+    if isolation["kind"] == "none":
+        return f"; a port is paused at switch.combined.stop = {stop}, shared equally by the priorities with traffic"
+    nfq, cfq = isolation["nfq"]["stop"], isolation["cfq"]["stop"]
+    return f"; the NFQ is paused at {nfq}, the CFQ at {cfq}, the port at switch.combined.stop = {stop}"

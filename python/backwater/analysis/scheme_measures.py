@@ -1,0 +1,264 @@
+"""What schemes do to the same traffic: throughput, FCT, marks and BECNs of each entry, PAUSEs and isolation of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater.analysis import puts
+from backwater.common import quantities as quantity
+from backwater.common.statistics import Estimate, estimate
+from backwater.errors import UsageError
+from backwater.results import measures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from backwater.results import Results
+
+    #: Runs of each scheme over the same seeds.
+    Runs = Mapping[str, Sequence[Results]]
+    #: From when until when, in picoseconds.
+    Window = tuple[int, int]
+    #: What was measured, by name; None where there is nothing to measure.
+    Values = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is measured in every run: its name in tables for machines, its heading, how it is printed."""
+
+    name: str
+    heading: str
+    show: Callable[[float], str]
+
+
+def _percent(value: float) -> str:
+    return f"{quantity.three_digits(value)} %"
+
+
+#: Of each traffic entry.
+OF_TRAFFIC = (
+    Quantity("application_ps", "application", quantity.time),
+    Quantity("finished", "finished", quantity.count),
+    Quantity("throughput_bps", "throughput", quantity.rate),
+    Quantity("median_fct_ps", "median FCT", quantity.time),
+    Quantity("p99_fct_ps", "p99 FCT", quantity.time),
+    Quantity("p99_slowdown", "p99 slowdown", quantity.three_digits),
+    Quantity("ce_percent", "CE", _percent),
+    Quantity("ue_percent", "UE", _percent),
+    Quantity("becns", "BECNs", quantity.count),
+)
+#: What takes the place of a percentile of too few flows (:mod:`backwater.common.percentiles`), and of how many it is.
+EXTREMES = (
+    Quantity("max_fct_ps", "longest FCT", quantity.time),
+    Quantity("max_slowdown", "greatest slowdown", quantity.three_digits),
+    Quantity("timed", "flows", quantity.count),
+)
+#: Of the whole network, beside the PAUSEs of each priority.
+OF_NETWORK = (
+    Quantity("ce_marks", "CE marks", quantity.count),
+    Quantity("becns", "BECNs", quantity.count),
+    Quantity("paused_ps", "OFF", quantity.time),
+)
+#: Of the congested-flow tables.
+OF_ISOLATION = (
+    Quantity("allocations", "isolated", quantity.count),
+    Quantity("refusals", "refused", quantity.count),
+    Quantity("peak_slots", "most slots", quantity.count),
+    Quantity("cims", "CIMs", quantity.count),
+)
+#: Of NICs that throttle themselves.
+OF_THROTTLES = (
+    Quantity("throttled_nics", "throttled NICs", quantity.count),
+    Quantity("throttled_ps", "throttled", quantity.time),
+    Quantity("throttle_held_ps", "held by throttles", quantity.time),
+)
+#: Of PUT streams and the receive queues of hosts.
+OF_PUTS = (
+    Quantity("goodput_bps", "goodput", quantity.rate),
+    Quantity("goodput_percent", "of the link", _percent),
+    Quantity("resent_packets", "resent", quantity.count),
+    Quantity("resent_percent", "of all sent", _percent),
+    Quantity("target_drops", "dropped by hosts", quantity.count),
+    Quantity("switch_drops", "by switches", quantity.count),
+    Quantity("nacks", "NACKs", quantity.count),
+    Quantity("dacks", "DACKs", quantity.count),
+    Quantity("marked_iacks", "marked IACKs", quantity.count),
+    Quantity("timeouts", "timeouts", quantity.count),
+    Quantity("difference_percent", "largest difference", _percent),
+    Quantity("jain", "Jain", quantity.three_digits),
+    Quantity("receive_peak_bytes", "peak receive queue", quantity.size),
+    Quantity("holding_ps", "switch held", quantity.time),
+)
+
+
+def pauses(priority: int) -> Quantity:
+    """PAUSEs, or lacks of credits, of one priority."""
+    return Quantity(f"pauses_{priority}", f"PAUSEs of priority {priority}", quantity.count)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Means over the seeds, by scheme: of each traffic entry, and of the network."""
+
+    traffic: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    network: Mapping[str, Mapping[str, Estimate]]
+    #: What there is of the network, in the order in which it is shown.
+    quantities: Sequence[Quantity]
+    #: What there is of PUT streams and receive queues.
+    puts: Sequence[Quantity]
+    seeds: int
+    window: Window | None = None
+    #: The schemes whose switches isolate as ICI+ does.
+    guided: Sequence[str] = ()
+
+    def entries(self) -> pl.DataFrame:
+        """One row per traffic entry and scheme: each of OF_TRAFFIC and EXTREMES with the ends of its 95 % interval.
+
+        Percentiles of too few flows are null.
+        """
+        rows = [
+            {"traffic": name, "scheme": scheme} | _columns((*OF_TRAFFIC, *EXTREMES), values)
+            for name, by_scheme in self.traffic.items()
+            for scheme, values in by_scheme.items()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def totals(self) -> pl.DataFrame:
+        """One row per scheme: each of the quantities with the ends of its 95 % interval."""
+        shown = (*self.quantities, *self.puts)
+        rows = [{"scheme": scheme} | _columns(shown, values) for scheme, values in self.network.items()]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _columns(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for one in quantities:
+        value = values.get(one.name)
+        ends = (None, None, None) if value is None else (value.mean, value.low, value.high)
+        found |= dict(zip((one.name, f"{one.name}_low", f"{one.name}_high"), ends, strict=True))
+    return found
+
+
+def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
+    """Measure runs of several schemes.
+
+    Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what
+    arrived within it; so are all numbers of PUT streams. Raises UsageError for a window that cannot be measured.
+    """
+    entries = {scheme: [_entries(run, window) for run in seeds] for scheme, seeds in runs.items()}
+    totals = {scheme: [_totals(run, window) for run in seeds] for scheme, seeds in runs.items()}
+    names = list(dict.fromkeys(name for seeds in entries.values() for seed in seeds for name in seed))
+    known = {key for seeds in totals.values() for seed in seeds for key, value in seed.items() if value is not None}
+    lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
+    for found in (seed for seeds in totals.values() for seed in seeds):
+        found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
+    shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION, *OF_THROTTLES]
+    return Outcomes(
+        {
+            name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
+            for name in names
+        },
+        {scheme: _over_seeds(seeds) for scheme, seeds in totals.items()},
+        [one for one in shown if one.name in known],
+        [one for one in OF_PUTS if one.name in known],
+        len(next(iter(runs.values()))),
+        window,
+        [scheme for scheme, seeds in runs.items() if _isolation(seeds[0].meta["scenario"]) == "ici+"],
+    )
+
+
+def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
+    """The mean of what every seed has."""
+    columns = {name: [seed[name] for seed in seeds] for name in seeds[0]}
+    return {
+        name: estimate([float(value) for value in values if value is not None], name)
+        for name, values in columns.items()
+        if None not in values
+    }
+
+
+def _entries(run: Results, window: Window | None) -> dict[str, Values]:
+    scenario = run.meta["scenario"]
+    without_end = measures.supplied(scenario) + measures.programs(scenario)
+    sized = pl.col("size_bytes").is_not_null() & ~pl.col("traffic").cast(pl.String).is_in(without_end)
+    fct, slowdown = (pl.col(name).filter(sized).drop_nulls() for name in ("fct_ps", "slowdown"))
+    packets = pl.col("packets").sum()
+    rows = (
+        run.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
+        .agg(
+            finished=pl.when(sized.any()).then(pl.col("finish_ps").count()),
+            median_fct_ps=measures.nearest_rank(fct, 50),
+            p99_fct_ps=measures.nearest_rank(fct, 99),
+            p99_slowdown=measures.nearest_rank(slowdown, 99),
+            max_fct_ps=fct.max(),
+            max_slowdown=slowdown.max(),
+            timed=fct.len(),
+            ce_percent=pl.when(packets > 0).then(100 * pl.col("ce_packets").sum() / packets),
+            ue_percent=pl.when(packets > 0).then(100 * pl.col("ue_packets").sum() / packets),
+            becns=(pl.col("cnps_ce") + pl.col("cnps_ue")).sum(),
+        )
+        .sort("traffic_index")
+        .drop("traffic_index")
+        .collect()
+    )
+    if window is None:
+        rates: dict[str, float] = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
+    else:
+        rates = _within(run, window)
+    unseen = 0.0 if window is None or run.has("delivered") else None
+    applications = measures.application_times(run)
+    return {
+        row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
+        | {"throughput_bps": rates.get(row["traffic"], unseen), "application_ps": applications.get(row["traffic"])}
+        for row in rows.to_dicts()
+    }
+
+
+def _within(run: Results, window: Window) -> dict[str, float]:
+    """Payload that arrived in a window over its length, by traffic entry, in bit/s.
+
+    Without the table of what hosts got, PUT streams tell of an entry if it is the only one of PUTs.
+    """
+    start, end = window
+    if not (run.has("delivered") or run.has("streams")):
+        raise UsageError(
+            "--window needs probe.delivered, or of PUTs probe.streams: run with --set probe.delivered=true "
+            '--set probe.sample="10us"'
+        )
+    puts.check_window(run, window)
+    if not run.has("delivered"):
+        names = puts.entries(run)
+        return {names[0]: float(puts.by_stream(run, window)["goodput_bps"].sum())} if len(names) == 1 else {}
+    inside = pl.col("time_ps").is_between(start, end, closed="left")
+    rate = pl.col("received_bytes").sum() * 8e12 / (end - start)
+    found = run.table("delivered").filter(inside).group_by(pl.col("traffic").cast(pl.String)).agg(rate).collect()
+    return {str(name): float(value) for name, value in found.rows()}
+
+
+def _totals(run: Results, window: Window | None) -> Values:
+    ports = run.ports.select(pl.col("ce_marks", "ue_marks", "paused_ps").sum()).collect().to_dicts()[0]
+    lanes = run.ports.group_by("priority").agg(pl.col("pauses").sum()).filter(pl.col("pauses") > 0).collect()
+    found: Values = {
+        "ce_marks": ports["ce_marks"],
+        "becns": run.flows.select((pl.col("cnps_ce") + pl.col("cnps_ue")).sum()).collect().item(),
+        "paused_ps": ports["paused_ps"],
+    }
+    found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
+    if _isolation(run.meta["scenario"]) != "none" and run.has("switches"):
+        names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
+        sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
+        found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
+    if "throttle" in run.meta:
+        sums = run.meta["throttle"]
+        found |= {"throttled_nics": sums["throttled_nics"], "throttled_ps": sums["congested_ps"]}
+        found["throttle_held_ps"] = sums["held_ps"]
+    return found | puts.numbers(run, window)
+
+
+def _isolation(scenario: Mapping[str, Any]) -> str:
+    """How switches isolate flows in a resolved scenario: none, ci, ici or ici+."""
+    return str(scenario.get("switch", {}).get("isolation", {}).get("kind", "none"))

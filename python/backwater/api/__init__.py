@@ -1,0 +1,1 @@
+"""What ``import backwater as bw`` has."""

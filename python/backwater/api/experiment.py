@@ -1,0 +1,321 @@
+"""What ``import backwater as bw`` has for running things: `Experiment` and `run`, with the words of scenario files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from backwater.api.inputs import Inputs
+from backwater.api.results import Results
+from backwater.api.runs import Runs
+from backwater.errors import UsageError
+from backwater.experiments.executor import Job, run_jobs
+from backwater.scenario import schemes
+from backwater.scenario.scenario import MAX_SEED, Scenario, folder_name, numbered
+from backwater.scenario.toml_writer import toml, value_text
+
+if TYPE_CHECKING:
+    from backwater.experiments.executor import Watcher
+    from backwater.extend import UserFunction
+
+
+class Experiment:
+    """A scenario to be run once, or many times: what `set` and `sweep` change, over which seeds.
+
+    `source` is a scenario file, or a mapping with the words of one. Keyword arguments are its tables, with `_` for
+    `-`::
+
+        bw.Experiment("incast.toml", run={"threads": 2})
+        bw.Experiment(topology={"kind": "star", "hosts": 9, "rate": "40Gbps", "delay": "1us"},
+                      traffic=[{"name": "incast", "kind": "incast", "from": "*", "to": "h0", "size": "1MB"}])
+
+    Instead of a topology it takes a networkx graph, for ``traffic`` a polars, pandas or Arrow table of flows, and for
+    ``cc.function`` or ``switch.detector.function`` what `congestion_control` and `detector` return. `base` is the
+    folder from which paths count, by default that of the file, or the working folder. Nothing is checked before it is
+    run or validated.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Mapping[str, Any] | None = None,
+        *,
+        base: str | Path | None = None,
+        **tables: Any,
+    ) -> None:
+        self._inputs = Inputs()
+        self._overrides: list[str] = []
+        self._sweeps: list[tuple[str, ...]] = []
+        self._seeds: tuple[int, ...] = ()
+        words = {name.replace("_", "-"): value for name, value in tables.items()}
+        if isinstance(source, str | Path):
+            self._scenario = Scenario.load(source)
+            if base is not None:
+                self._scenario = Scenario(self._scenario.text, self._scenario.origin, Path(base).absolute())
+            for name, value in words.items():
+                self._set_table(name, value)
+        elif source is None or isinstance(source, Mapping):
+            text = toml(self._inputs.replaced({**(source or {}), **words}))
+            self._scenario = Scenario(text, "experiment.toml", Path(base or Path.cwd()).absolute(), nameless=True)
+        else:
+            raise UsageError(
+                f"an experiment is made of a file, a mapping or keyword arguments, not of {type(source).__name__}"
+            )
+
+    def _set_table(self, name: str, value: Any) -> None:
+        replaced = self._inputs.replaced({name: value})[name]
+        if isinstance(replaced, Mapping):
+            for key, one in replaced.items():
+                self._overrides.append(f"{name}.{key}={value_text(one)}")
+        else:
+            self._overrides.append(f"{name}={value_text(replaced)}")
+
+    def set(self, key: str, value: Any) -> Experiment:
+        """Change one value, as ``--set key=value`` does: ``.set("traffic.load", 0.6)``. Returns itself."""
+        table, _, last = key.rpartition(".")
+        replaced = self._inputs.replaced_at(table, last, value)
+        self._overrides.append(f"{key}={value_text(replaced)}")
+        return self
+
+    def sweep(self, key: str, values: Iterable[Any]) -> Experiment:
+        """Run with each of several values; several sweeps make every combination. Returns itself."""
+        table, _, last = key.rpartition(".")
+        made = tuple(f"{key}={value_text(self._inputs.replaced_at(table, last, value))}" for value in values)
+        if not made:
+            raise UsageError(f"sweep {key}: there are no values")
+        if any(sweep[0].partition("=")[0] == key for sweep in self._sweeps):
+            raise UsageError(f"sweep {key} is given twice; list all of its values once")
+        self._sweeps.append(tuple(dict.fromkeys(made)))
+        return self
+
+    def seeds(self, seeds: int | Iterable[int]) -> Experiment:
+        """Run with these seeds; a number is that many, from the scenario's own on. Returns itself."""
+        if isinstance(seeds, int):
+            if seeds < 1:
+                raise UsageError(f"seeds = {seeds}: at least one run is needed")
+            self._seeds = tuple(numbered(self._scenario, self._overrides, None, seeds))
+        else:
+            self._seeds = tuple(seeds)
+        return self
+
+    def copy(self) -> Experiment:
+        """Another one that begins as this one is."""
+        other = Experiment.__new__(Experiment)
+        vars(other).update(vars(self))
+        vars(other).update(_overrides=[*self._overrides], _sweeps=[*self._sweeps])
+        return other
+
+    @property
+    def scenario(self) -> Scenario:
+        """Text and folder of the scenario, before anything was set."""
+        return self._scenario
+
+    @property
+    def sweeps(self) -> tuple[tuple[str, ...], ...]:
+        """What is swept: for each key its values, as `--set` takes them."""
+        return tuple(self._sweeps)
+
+    @property
+    def inputs(self) -> Inputs:
+        """The tables of flows that it was given."""
+        return self._inputs
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """What was set, as `--set` takes it."""
+        return tuple(self._overrides)
+
+    def to_toml(self) -> str:
+        """The scenario as a file would have it, without what was set since."""
+        return self._scenario.text
+
+    def validate(self) -> dict[str, Any]:
+        """Check it and return it with every default filled in; of a sweep the first combination."""
+        with self._inputs.written() as overrides:
+            first = tuple(sweep[0] for sweep in self._sweeps)
+            return self._scenario.resolve((*self._overrides, *first, *overrides))
+
+    def runs(self) -> list[tuple[tuple[str, ...], int | None]]:
+        """What is to be run: the values of its sweeps, and a seed; None is the scenario's own."""
+        combinations = list(itertools.product(*self._sweeps))
+        return [(values, seed) for values in combinations for seed in (self._seeds or (None,))]
+
+    def __repr__(self) -> str:
+        changes = ", ".join(
+            [*self._overrides, *(f"{len(sweep)} x {sweep[0].partition('=')[0]}" for sweep in self._sweeps)]
+        )
+        return f"Experiment({self._scenario.origin!r}{': ' if changes else ''}{changes}, {len(self.runs())} runs)"
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Jobs of an experiment, with what tells them from each other."""
+
+    jobs: list[Job]
+    keys: list[dict[str, Any]]
+
+
+@overload
+def run(
+    experiment: str | Path | Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    seeds: None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
+) -> Results: ...
+@overload
+def run(
+    experiment: str | Path | Mapping[str, Any] | Experiment,
+    *,
+    seeds: int | Iterable[int],
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
+) -> Runs: ...
+@overload
+def run(
+    experiment: Experiment,
+    *,
+    seed: int | None = None,
+    seeds: int | Iterable[int] | None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
+) -> Results | Runs: ...
+def run(
+    experiment: str | Path | Mapping[str, Any] | Experiment,
+    *,
+    seed: int | None = None,
+    seeds: int | Iterable[int] | None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    jobs: int | str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    progress: bool = False,
+    cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
+) -> Results | Runs:
+    """Run a scenario file, a mapping with its words, or an `Experiment`: `Results`, or `Runs` of several.
+
+    One run with `seed`, or one for each of `seeds` (a number: so many from the scenario's own on) and each
+    combination of the experiment's sweeps, `jobs` at a time (default: one for each core). `threads` are those within
+    a run. `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a
+    function of `congestion_control`, for ``cc.function``, and `detector` one of `detector`, for
+    ``switch.detector.function``. Results go below `out`: of one run there, of several into a folder each; by default
+    to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of its
+    content. A folder appears when its run is over, whole; a run of the same name replaces it. `progress` shows a line
+    for each run.
+
+    The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
+    `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a
+    promise.
+    """
+    one = experiment.copy() if isinstance(experiment, Experiment) else Experiment(experiment)
+    if cc is not None:
+        one.set("cc.kind", "custom").set("cc.function", cc)
+    if detector is not None:
+        one.set("switch.detector.kind", "custom").set("switch.detector.function", detector)
+    if seeds is not None and seed is not None:
+        raise UsageError("give seed for one run, or seeds for several")
+    if seeds is not None:
+        one.seeds(seeds)
+    elif seed is not None:
+        one.seeds([seed])
+    with one.inputs.written() as extra:
+        made = _planned(one, (*overrides, *extra), scheme, threads, out)
+        with _watching(made.jobs, progress) as watcher:
+            outcomes = run_jobs(made.jobs, _workers(jobs), watcher)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+    results = [_results(job) for job in made.jobs]
+    for result in results:
+        one.inputs.keep(result.folder)
+    if len(results) == 1 and seeds is None and not one.sweeps:
+        return results[0]
+    return Runs(results, made.keys)
+
+
+def _results(job: Job) -> Results:
+    if job.out is None:
+        raise UsageError(f"{job.label} kept no results")
+    return Results(job.out)
+
+
+def _workers(jobs: int | str | None) -> int | None:
+    if jobs in (None, "all"):
+        return None
+    if not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f'jobs = {jobs!r}: give a number of runs at a time, or "all"')
+    return jobs
+
+
+def _planned(
+    one: Experiment, more: tuple[str, ...], scheme: str | None, threads: int | None, out: str | Path | None
+) -> _Plan:
+    # What the user set names the folder; where a file that was written for a run lies does not.
+    named = (*one.overrides, *(text for text in more if not _is_written(text)))
+    plan = _Plan([], [])
+    runs = one.runs()
+    for values, seed in runs:
+        if seed is not None and not 0 <= seed <= MAX_SEED:
+            raise ValueError(f"seed = {seed} is not between 0 and 2**64 - 1")
+        given = (*one.overrides, *values, *more)
+        if scheme is not None:
+            given = schemes.of(one.scenario, given, [scheme])[0].overrides
+        if out is not None and len(runs) == 1:
+            folder = Path(out)
+        else:
+            shown = seed if seed is not None else int(one.scenario.resolve(given)["run"]["seed"])
+            folder = Path(out or "results") / folder_name(one.scenario, (*named, *values), shown, scheme or "")
+        label = " ".join((*values, *(() if seed is None else (f"seed {seed}",)))) or one.scenario.origin
+        plan.jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values))
+        key: dict[str, Any] = dict(text.partition("=")[::2] for text in values)
+        plan.keys.append({name: _number(value) for name, value in key.items()})
+    return plan
+
+
+def _is_written(text: str) -> bool:
+    return os.sep in text and "backwater-inputs-" in text
+
+
+def _number(text: str) -> str | int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text.strip("\"'")
+
+
+@contextmanager
+def _watching(jobs: Sequence[Job], progress: bool) -> Iterator[Watcher | None]:
+    if not progress:
+        yield None
+        return
+    from backwater.experiments.progress import watching
+
+    with watching(jobs) as watcher:
+        yield watcher

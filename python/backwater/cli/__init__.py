@@ -1,0 +1,286 @@
+"""The command line ``backwater``: which commands there are, and what their failures look like."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from backwater._core import InvariantError, ScenarioError, __version__
+from backwater.cli import overview
+from backwater.common import standard_streams
+from backwater.errors import Exit, UsageError, require_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cyclopts import App
+
+#: What the program is for.
+ABOUT = "Congestion in lossless networks: which ports are congested, and which are only held back."
+#: Every command: where its function is, below `commands`, and its summary. Its name is that of the function.
+#: They are listed here, and imported when they are called, so that --help imports nothing.
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
+    ("init:init", "Make a folder with a first scenario: your own network and flows, or an example."),
+    ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
+    (
+        "sweep:sweep",
+        "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
+    ),
+    ("tune:tune", "Look for settings of a scenario that make a measure small or large; judge them on other seeds."),
+    ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
+    (
+        "blame:blame",
+        "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
+    ),
+    ("view:view", "Show a run as a page, or two side by side: the fabric, queues, PAUSEs, congestion trees, flows."),
+    ("puts:puts", "Print what the PUT streams of a run got across and sent again; draw one packet by packet."),
+    ("gpcnet:gpcnet", "Run GPCNeT's network load test under several schemes, print its own tables and rank them."),
+    ("throttle:throttle", "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did."),
+    ("topology:topology", "Print the size, diameter, bisection and freedom of deadlock of a network."),
+    ("describe:describe", "Print what a results folder holds, and what its columns mean."),
+    ("diff:diff", "Print what two runs differ in: settings, and the first frame that is not the same in both."),
+    ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
+    ("report:report", "Write the report of a reproduction again, from the runs that there are."),
+    ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
+    ("schema:schema", "Print the JSON Schema of a scenario file."),
+    ("doctor:doctor", "Print versions, extras and folders, and check a small run: to copy into a bug report."),
+    ("explain:explain", "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim."),
+    (
+        "testbed:on_switches",
+        "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
+    ),
+)
+#: Groups of commands: name, summary, and for each command where its function is, its name and its summary.
+GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "tcd",
+        "Ternary congestion detection: what its parameters should be.",
+        (("calculate:max_ton", "max-ton", "Print max(Ton), the longest ON period of a held-back port."),),
+    ),
+    (
+        "pfc",
+        "Priority flow control: what a port needs.",
+        (("calculate:headroom", "headroom", "Print the headroom that an ingress port needs."),),
+    ),
+    (
+        "cbfc",
+        "Credit-based flow control: what a virtual lane needs.",
+        (
+            (
+                "calculate:feasibility",
+                "feasibility",
+                "Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
+            ),
+        ),
+    ),
+    (
+        "cache",
+        "Runs that sweeps have done before.",
+        (
+            ("cache:info", "info", "Print where the cache is, how many runs it has, and how large it is."),
+            ("cache:clear", "clear", "Remove what the cache has."),
+        ),
+    ),
+    (
+        "trace",
+        "Messages that depend on each other: traces of applications.",
+        (("trace:import_", "import", "Make a trace file of a VEF trace."),),
+    ),
+    (
+        "import",
+        "Networks and workloads of other tools as scenarios.",
+        (
+            ("import_:hpcc", "hpcc", "Make a scenario of a config.txt of the HPCC simulator (ns-3)."),
+            (
+                "import_:htsim",
+                "htsim",
+                "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).",
+            ),
+            ("import_:goal", "goal", "Make a scenario of a GOAL schedule, text or binary."),
+            ("import_:chakra", "chakra", "Make a scenario of Chakra execution traces, one file for each NPU."),
+            ("import_:vef", "vef", "Make a scenario of a VEF trace."),
+        ),
+    ),
+    (
+        "export",
+        "Results for other tools.",
+        (
+            ("export:fct", "fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
+            ("export:pfc", "pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
+            (
+                "export:perfetto",
+                "perfetto",
+                "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",
+            ),
+            ("export:pcapng", "pcapng", "Write a capture that Wireshark dissects of the ports in probe.frames."),
+            ("export:csv", "csv", "Write tables as CSV, one file each."),
+        ),
+    ),
+)
+
+
+@cache
+def app() -> App:
+    """The command line as cyclopts knows it: the tables above."""
+    from cyclopts import App
+
+    made = App(
+        name="backwater",
+        help=ABOUT,
+        version=f"backwater {__version__}",
+        result_action="return_value",
+        # Ctrl-C is for `main`, which has an exit code for it; cyclopts would leave with its own.
+        suppress_keyboard_interrupt=False,
+    )
+    for path, summary in COMMANDS:
+        made.command(f"backwater.cli.commands.{path}", name=overview.name(path), help=summary)
+    for name, about, members in GROUPS:
+        group = App(name=name, help=about)
+        for path, word, summary in members:
+            group.command(f"backwater.cli.commands.{path}", name=word, help=summary)
+        made.command(group)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code (see :class:`Exit`)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    with _terminated_as_interrupted(), standard_streams.unbroken():
+        if "--json" not in given:
+            return _main(given, _fail)
+        from backwater.cli import failures
+
+        before = sys.stdout
+        watch, sys.stdout = failures.watched(before)
+
+        def fail(message: str, code: Exit) -> int:
+            if not watch.used:
+                print(failures.as_json(message, code))
+            return _fail(message, code)
+
+        try:
+            return _main(given, fail)
+        finally:
+            sys.stdout = before
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, as `timeout` and batch systems send it, keeps what was finished, as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
+    try:
+        for word in given:
+            require_text(word)
+        result = _quickly(given)
+        if result is None:
+            result = app()(given, exit_on_error=False, print_error=False)
+        # Here rather than at the interpreter's end, which could only complain of a disk that is full.
+        sys.stdout.flush()
+    except ScenarioError as error:
+        return fail(str(error), Exit.BAD_INPUT)
+    except UsageError as error:
+        _show_traceback(error)
+        return fail(f"error: {error}", Exit.BAD_INPUT)
+    except InvariantError as error:
+        from backwater.common import codes
+
+        return fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
+    except OSError as error:
+        return fail(f"error: {error}", Exit.BAD_INPUT)
+    except KeyboardInterrupt:
+        return fail("interrupted", Exit.CAVEATS)
+    except Exception as error:  # noqa: BLE001  whatever else goes wrong is told without a traceback
+        return _unexpected(error, fail)
+    return result if isinstance(result, int) else Exit.OK
+
+
+#: What is answered without importing what parses commands, which takes longer than all else.
+_QUICK: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["--version"])
+
+
+def _quickly(given: Sequence[str]) -> int | None:
+    if given in _QUICK:
+        print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
+        return Exit.OK
+    if len(given) > 1 and given[-1] in {"--help", "-h"} and (page := _page(given[:-1])) is not None:
+        print(page)
+        return Exit.OK
+    return None
+
+
+def _page(words: Sequence[str]) -> str | None:
+    """The help of the command or the group that the words name, if they name one."""
+    from backwater.cli import command_help
+
+    room = overview.width_of_lines()
+    for group, about, members in GROUPS:
+        if [group] == words:
+            return command_help.of_group(group, about, members, room)
+    paths: dict[tuple[str, ...], str] = {(overview.name(path),): path for path, _ in COMMANDS}
+    paths |= {(group, word): path for group, _, members in GROUPS for path, word, _ in members}
+    path = paths.get(tuple(words))
+    return None if path is None else command_help.of_command(" ".join(words), path, room)
+
+
+def _unexpected(error: Exception, fail: Callable[[str, Exit], int]) -> int:
+    """What else a command may raise: options that make no sense, tables that cannot be read, and bugs."""
+    kinds = {"cyclopts": "CycloptsError", "polars": "exceptions.PolarsError"}
+    found = {name for name, path in kinds.items() if _is(error, name, path)}
+    if "cyclopts" in found:
+        from backwater.cli import failures
+
+        return fail(failures.of_arguments(error), Exit.BAD_INPUT)
+    if "polars" in found:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
+    if os.environ.get("BACKWATER_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    told = f"{type(error).__name__}: {error}"
+    return fail(
+        f"error: {told}\nThis is a bug of Backwater; please report it with the command. "
+        "BACKWATER_TRACEBACK=1 shows where it happened.",
+        Exit.INVARIANT_BROKEN,
+    )
+
+
+def _is(error: Exception, module: str, path: str) -> bool:
+    """Whether an error is of a class of a module that may not have been imported."""
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return isinstance(found, type) and isinstance(error, found)
+
+
+def _show_traceback(error: UsageError) -> None:
+    """What a function of the user's raised, with its lines."""
+    if error.__cause__ is not None:
+        from backwater.extend.faults import user_traceback
+
+        sys.stderr.write(user_traceback(error))
+
+
+def _fail(message: str, code: Exit) -> int:
+    print(message, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""``backwater blame``: who held whom back in a run, who is to blame, and what it cost the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, validators
+
+if TYPE_CHECKING:
+    from backwater.analysis.blame import Blame
+
+
+def blame(
+    results: Path,
+    /,
+    *,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    plot: Path | None = None,
+    bin_: Annotated[str, Parameter(name="--bin")] = "100us",
+    out: Path | None = None,
+    top: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 8,
+) -> None:
+    """Print which ports were congestion roots, what they held back, which flows fed them, and what victims lost.
+
+    Computed from the simulation's ground truth, the chain of PAUSEs or of missing credits, and not from any detector's
+    verdict; the marks of the detector are scored against it. Needs a run with `probe.blame`, `probe.pauses` and
+    `probe.marks`, which are on by default.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    json_
+        Print JSON.
+    plot
+        Draw roots and branches over time, with the detector's precision and recall, to this file (.png, .pdf, .svg).
+    bin_
+        The time step of precision and recall, such as 100us or 1ms.
+    out
+        Write blame.json and Parquet files to this folder.
+    top
+        How many roots to print, and how many rows for each.
+    """
+    from backwater.analysis.blame import Blame, report
+    from backwater.common import quantities
+    from backwater.errors import UsageError, require_folder
+    from backwater.results import Results
+
+    try:
+        bin_ps = quantities.parse_time(bin_)
+    except ValueError as error:
+        raise UsageError(f"--bin: {error}") from None
+    if bin_ps <= 0:
+        raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
+    if plot is not None:
+        check_picture(plot)
+    run = Results(results)
+    if out is not None:
+        require_folder(out, "--out")
+    found = Blame(run)
+    # Before anything is printed: the reader of a pipe may leave, as `head` does.
+    written = report.write(found, out, bin_ps) if out is not None else []
+    if plot is not None:
+        from backwater.analysis.blame import picture
+
+        written.append(picture.draw(found, plot, bin_ps))
+    if json_:
+        print(json.dumps(report.values(found, bin_ps), indent=2))
+    else:
+        _print(found, top)
+        for file in written:
+            print(f"written: {file}")
+
+
+def check_picture(plot: Path) -> None:
+    """Raise UsageError for a `--plot` that no picture can be written to."""
+    from backwater.errors import UsageError
+
+    if plot.suffix not in (".png", ".pdf", ".svg"):
+        raise UsageError(f"--plot: {plot} must end in .png, .pdf or .svg")
+    if not plot.absolute().parent.is_dir():
+        raise UsageError(f"--plot: there is no folder {plot.absolute().parent}")
+
+
+def _print(found: Blame, top: int) -> None:
+    from backwater.analysis.blame import report
+    from backwater.common import terminal
+
+    console = terminal.stdout()
+    for part in report.report(found, top):
+        console.print(part, highlight=False, markup=False)

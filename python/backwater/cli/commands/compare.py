@@ -1,0 +1,220 @@
+"""``backwater compare``: the same traffic under several schemes, as slowdown by flow size."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError, reason, require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from backwater.experiments.comparison import Comparison
+    from backwater.scenario.schemes import Scheme
+
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def compare(
+    *scenarios: Path,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
+    traffic: str | None = None,
+    base: Literal["alone", "analytic"] = "alone",
+    edges: str | None = None,
+    window: str | None = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
+    jobs: _AtLeastOne = None,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run the same traffic under several schemes and compare what becomes of it.
+
+    Slowdown by flow size, if flows have an end; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if
+    flows are isolated, the tables of those; of PUTs goodput, what is sent again and dropped, and fairness. Refuses
+    schemes whose [topology] or [[traffic]] differ, except in what carries it and who controls the rates, and names the
+    key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the
+    rest), and the results folders; runs that are done stay done.
+
+    Parameters
+    ----------
+    scenarios
+        Several TOML files, one scheme each, or one that lists [[scheme]]s. The first scheme is what others are
+        divided by.
+    set_
+        Change a key in every scheme: `--set traffic.load=0.4`. May be given more than once.
+    scheme
+        Compare only these schemes. May be given more than once.
+    traffic
+        Look only at the flows of this traffic entry.
+    base
+        What an FCT is divided by: alone (the FCT of the same flow alone in the empty network) or analytic (size / line
+        rate + propagation, as the TCD authors do).
+    edges
+        Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not
+        given, fewer where a bin would have too few flows for the percentiles.
+    window
+        Count as throughput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
+        probe.delivered; for PUTs probe.streams.
+    seeds
+        How many seeds; their spread gives the 95 % confidence intervals.
+    seed
+        The first seed, instead of the file's.
+    jobs
+        How many runs at the same time; one per core if not given.
+    out
+        Where results go; results/compare/NAME if not given.
+    json_
+        Print only JSON.
+    """
+    from backwater.cli.commands import failed
+    from backwater.cli.commands.missing import run_missing
+    from backwater.common import quantities
+    from backwater.experiments import comparison
+    from backwater.experiments.comparison import Comparison
+    from backwater.scenario import schemes
+
+    if not scenarios:
+        raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
+    found = schemes.of_files(scenarios, set_ or (), scheme or ())
+    if len(found) < 2:
+        raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
+    cuts = _edges(edges) if edges is not None else comparison.cuts(found, traffic)
+    span = _window(window) if window is not None else None
+    root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
+    if span is not None:
+        _check_window(found, span)
+    todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
+    comparison.check_traffic(found, next(iter(todo)))
+    require_folder(root, "--out")
+    outcomes = run_missing(todo, comparison.done, jobs, quiet=json_)
+    complete = comparison.complete(todo)
+    idle = (
+        _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, as_json=json_)
+        if complete
+        else []
+    )
+    failed.raise_first(outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        kept = len(next(iter(complete.values()))) if complete else 0
+        print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    if idle:
+        ends = next(iter(complete.values()))[0].meta["sim_time_ps"]
+        print(
+            f"no flow finished under {', '.join(idle)}, so there is nothing to compare: the runs end after "
+            f"{quantities.time(ends)}; let them run longer, as by --set run.until={_longer(ends)}",
+            file=sys.stderr,
+        )
+        return Exit.CAVEATS
+    return Exit.CAVEATS if any(run.meta["caveats"] for runs in complete.values() for run in runs) else Exit.OK
+
+
+def _longer(ends: int) -> str:
+    """Ten times as long, as a scenario writes it."""
+    return f"{ends // 100_000}us" if ends >= 100_000 else "1us"
+
+
+def _edges(text: str) -> list[int]:
+    from backwater.analysis import slowdown
+    from backwater.common.quantities import parse_size
+
+    try:
+        return slowdown.checked([parse_size(part) for part in text.split(",")])
+    except ValueError as error:
+        raise UsageError(f"--edges {text}: {error}") from None
+
+
+def _window(text: str) -> tuple[int, int]:
+    from backwater.common.quantities import parse_time
+
+    start, dots, end = text.partition("..")
+    try:
+        found = parse_time(start), parse_time(end)
+    except ValueError as error:
+        raise UsageError(f"--window {text}: {error if dots else 'write two times, such as 0.2ms..1.2ms'}") from None
+    if found[0] >= found[1]:
+        raise UsageError(f"--window {text} is empty; write the earlier time first")
+    return found
+
+
+def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
+    """Before anything runs: no scheme's runs may end before the window does."""
+    from backwater.common.quantities import parse_time, time
+
+    for scheme in schemes:
+        until = scheme.scenario.resolve(scheme.overrides).get("run", {}).get("until")
+        if until is not None and parse_time(until) < window[1]:
+            raise UsageError(
+                f"--window ends at {time(window[1])}, after the runs do: run.until is {until}; let it end earlier, or "
+                f"the runs later (--set run.until=...)"
+            )
+
+
+def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_json: bool) -> list[str]:
+    """Write and print it; returns the schemes under which no flow finished."""
+    import polars as pl
+
+    from backwater.analysis import scheme_measures, scheme_pictures, scheme_tables
+    from backwater.common import codes, terminal
+    from backwater.experiments import comparison
+
+    table = made.table()
+    found = scheme_measures.outcomes(made.runs, window)
+    idle: list[str] = []
+    root.mkdir(parents=True, exist_ok=True)
+    files = [root / f"{name}.parquet" for name in ("traffic", "network")]
+    _write(found.entries(), files[0])
+    _write(found.totals(), files[1])
+    if table is not None:
+        idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
+        files.insert(0, root / "compare.parquet")
+        _write(table, files[0])
+        title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
+        files.append(comparison.draw(table, root / "compare.png", title=title, base=made.base))
+    files.append(scheme_pictures.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"))
+    if as_json:
+        runs = [
+            {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
+            for name, of_scheme in made.runs.items()
+            for run in of_scheme
+        ]
+        told = {"base": made.base, "traffic": made.traffic, "rows": [] if table is None else table.to_dicts()}
+        told |= {"entries": found.entries().to_dicts(), "network": found.totals().to_dicts(), "runs": runs}
+        print(json.dumps(told, indent=2))
+        return idle
+    console = terminal.stdout()
+    for name, of_scheme in made.runs.items():
+        for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
+            console.print(f"{name}: {codes.marked('caveat', caveat)}", highlight=False, markup=False)
+    if table is None:
+        console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
+    else:
+        console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
+    for one in scheme_tables.tables(found):
+        console.print(one)
+    console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
+    return idle
+
+
+def _write(table: pl.DataFrame, file: Path) -> None:
+    """A table, whole or not at all."""
+    from backwater.common.atomic_files import whole
+
+    try:
+        with whole(file) as part:
+            table.write_parquet(part)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
+
+
+def _over(seeds: int) -> str:
+    return f"mean of {seeds} seeds, whiskers: 95 % confidence interval" if seeds > 1 else "one seed"

@@ -1,0 +1,64 @@
+"""``backwater describe``: what a results folder holds, and what its columns mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from backwater.results import Results
+
+
+def describe(
+    results: Path,
+    /,
+    *,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Print what a results folder holds: where ranks were, of each table the type, unit and meaning of every column.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    json_
+        Print JSON.
+    """
+    from backwater import _core
+    from backwater.analysis import roles
+    from backwater.results import Results
+
+    run = Results(results)
+    for table in run.tables:
+        run.check(table)
+    columns = [entry for entry in json.loads(_core.dictionary()) if entry["table"] in run.tables]
+    if json_:
+        print(json.dumps({"run": run.meta, "roles": roles.of(run), "columns": columns}, indent=2))
+    else:
+        _print(run, columns)
+
+
+def _print(run: Results, columns: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    from backwater.analysis import roles, run_notes
+    from backwater.common import quantities, terminal
+
+    console = terminal.stdout()
+    console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
+    for line in run_notes.of(run):
+        console.print(line, highlight=False, markup=False)
+    if rows := roles.of(run):
+        console.print(roles.table(rows))
+    for name, info in run.tables.items():
+        title = f"{info['file']}: {quantities.count(info['rows'])} rows, {quantities.size(info['bytes'])}"
+        table = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
+        for heading in ("column", "type", "unit", "meaning"):
+            table.add_column(heading, overflow="fold")
+        for entry in columns:
+            if entry["table"] == name:
+                table.add_row(entry["column"], entry["type"], entry["unit"], entry["doc"])
+        console.print(table)

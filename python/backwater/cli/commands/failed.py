@@ -1,0 +1,44 @@
+"""What a command says of runs that failed: all of them, each by its name."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from backwater._core import InvariantError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.experiments.executor import Outcome
+
+
+def of(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The runs that failed, and not because somebody stopped them."""
+    return [outcome for outcome in outcomes if outcome.error is not None and not outcome.interrupted]
+
+
+def raise_first(outcomes: Sequence[Outcome]) -> None:
+    """Raise the failure of the first run that failed, if one did; those of the others are printed.
+
+    Where there are several runs each failure has the name of its run before it.
+    """
+    failed = of(outcomes)
+    for outcome in failed[1:]:
+        print(f"{outcome.job.label}: {outcome.error}", file=sys.stderr)
+    if not failed or failed[0].error is None:
+        return
+    error = failed[0].error
+    if len(outcomes) > 1 and isinstance(error, (InvariantError, ScenarioError)):
+        raise type(error)(f"{failed[0].job.label}: {error}") from None
+    raise error
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """Plain values for ``--json``: which run it was, and the message that a person would have read."""
+    kinds = {InvariantError: "invariant", OSError: "output"}
+    kind = next((word for error, word in kinds.items() if isinstance(outcome.error, error)), "input")
+    scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
+    sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
+    known = {"seed": outcome.job.seed, "status": "failed"}
+    return scheme | sweep | known | {"error": {"kind": kind, "message": str(outcome.error)}}

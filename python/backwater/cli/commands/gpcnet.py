@@ -1,0 +1,187 @@
+"""``backwater gpcnet``: GPCNeT's network load test on a simulated fabric, under one scheme or several."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError, require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.analysis.gpcnet import Measured
+    from backwater.experiments.executor import Job
+    from backwater.results import Results
+
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def gpcnet(
+    what: Path | None = None,
+    /,
+    *,
+    topology: Path | None = None,
+    schemes: str | None = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
+    jobs: _AtLeastOne = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    verbose: Annotated[bool, Parameter(negative="")] = False,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run GPCNeT's network load test under every scheme: print its own tables, and rank the schemes.
+
+    Random-ring latency, random-ring bandwidth with a barrier, and allreduce, first alone, then beside four congestors;
+    the congestion impact factor is how many times worse they get. Runs that are done stay done. Writes gpcnet.parquet
+    and gpcnet.json beside the results folders.
+
+    Parameters
+    ----------
+    what
+        A scenario file with traffic of kind gpcnet, or a folder with results of one; scenarios/gpcnet.toml of the
+        checkout if not given.
+    topology
+        Another network: a TOML file whose [topology] is taken, or a topology.txt of the HPCC simulator. GPCNeT then
+        runs on all of its hosts; schemes that do not fit it, unless asked for by name, are left out.
+    schemes
+        Only these of the file's schemes: `none,PFT`.
+    quick
+        Fewer rings and turns, for a first look; what is scaled is printed.
+    set_
+        Change a key under every scheme: `--set traffic.ranks-per-host=4`. May be given more than once.
+    seeds
+        How many seeds: placement and rings differ between them. Prints means.
+    seed
+        The first seed, instead of the file's.
+    jobs
+        How many runs at the same time; one per core if not given.
+    out
+        Where results go; results/gpcnet/NAME if not given.
+    plot
+        Draw how many processes have which latency and bandwidth under each scheme, and the impact factors, to this
+        file (.png, .pdf, .svg).
+    verbose
+        Print the columns of GPCNeT's verbose build, too: minimum, maximum, the worst of each ring, 99.9 %.
+    json_
+        Print only JSON.
+    """
+    from backwater.cli.commands import failed
+    from backwater.cli.commands.blame import check_picture
+    from backwater.cli.commands.missing import run_missing
+    from backwater.experiments import gpcnet_runs
+
+    if plot is not None:
+        check_picture(plot)
+    if what is not None and what.is_dir():
+        if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
+            raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
+        return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
+    todo, root, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
+    outcomes = run_missing(todo, gpcnet_runs.done, jobs, quiet=json_)
+    complete = gpcnet_runs.complete(todo)
+    code = _show(complete, root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
+    failed.raise_first(outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        done = sum(map(len, complete.values()))
+        every = sum(map(len, todo.values()))
+        print(f"interrupted: of {every} runs {done} are shown; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.CAVEATS if left_out else code
+
+
+def _plan(
+    what: Path | None,
+    topology: Path | None,
+    only: str | None,
+    overrides: Sequence[str],
+    seeds: int,
+    seed: int | None,
+    out: Path | None,
+    *,
+    quick: bool,
+) -> tuple[dict[int, dict[str, Job]], Path, bool]:
+    """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
+    from backwater.experiments import comparison, gpcnet_runs
+    from backwater.scenario import schemes as lists
+
+    file = what or gpcnet_runs.shipped()
+    names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
+    found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, quick=quick)
+    for line in left_out:
+        print(line, file=sys.stderr)
+    words = [Path(found[0].scenario.origin).stem, *(["quick"] if quick else [])]
+    root = out or Path("results/gpcnet") / "-".join(words)
+    todo = comparison.plan(found, lists.numbers(found, seed, seeds), root)
+    if len(found) > 1:
+        comparison.check_traffic(found, next(iter(todo)))
+    require_folder(root, "--out")
+    return todo, root, bool(left_out)
+
+
+def _show(
+    runs: Mapping[str, Sequence[Results]], root: Path | None, plot: Path | None, *, verbose: bool, as_json: bool
+) -> int:
+    """Print everything, write what `root` and `plot` ask for."""
+    from backwater.analysis import gpcnet as metrics
+    from backwater.analysis import gpcnet_profile, gpcnet_tables, throttle
+    from backwater.common import terminal
+    from backwater.experiments import gpcnet_runs
+
+    measured = gpcnet_runs.measure(runs)
+    first = next(iter(runs.values()))[0]
+    profile = gpcnet_profile.lines(metrics.entry(first))
+    written = gpcnet_runs.write(root, runs, measured) if root is not None else []
+    if plot is not None:
+        from backwater.analysis import gpcnet_picture
+
+        written.append(gpcnet_picture.draw(runs, measured, plot))
+    caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
+    if as_json:
+        rows = [
+            row
+            for name, seeds in runs.items()
+            for run, one in zip(seeds, measured[name], strict=True)
+            for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
+        ]
+        ranks = {name: _finite(gpcnet_tables.geometric_mean(seeds)) for name, seeds in measured.items()}
+        print(json.dumps({"profile": profile, "rows": rows, "geometric_mean": ranks, "caveats": caveats}, indent=2))
+    else:
+        console = terminal.stdout()
+        for name, seeds in measured.items():
+            over = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
+            console.print(f"\n{name}{over}", style="bold", highlight=False, markup=False)
+            console.print(gpcnet_tables.text(seeds, verbose=verbose), highlight=False, markup=False, soft_wrap=True)
+            for caveat in caveats[name]:
+                console.print(f"caveat: {caveat}", highlight=False, markup=False, soft_wrap=True)
+        console.print()
+        for table in gpcnet_tables.ranking(measured, gpcnet_runs.baselines(runs)):
+            console.print(table)
+        console.print("What of GPCNeT this is:", style="bold")
+        console.print("\n".join(f"  {line}" for line in profile), highlight=False, markup=False, soft_wrap=True)
+        for name, kept in runs.items():
+            console.print(f"{name}: {kept[0].folder}", highlight=False, markup=False, soft_wrap=True)
+        if any(throttle.applies(seeds[0]) for seeds in runs.values()):
+            where = root or next(seeds[0].folder for seeds in runs.values() if throttle.applies(seeds[0]))
+            console.print(f"which NICs were throttled: backwater throttle {where}", highlight=False, soft_wrap=True)
+        if written:
+            console.print(f"written: {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
+    return Exit.CAVEATS if any(caveats.values()) else Exit.OK
+
+
+def _caveats(runs: Sequence[Results], measured: Sequence[Measured]) -> list[str]:
+    """What to know before the numbers are used; each once."""
+    own = [caveat for run in runs for caveat in run.meta["caveats"]]
+    cut = [f"not over when the run ended, and left out: {name}; see run.until" for one in measured for name in one.cut]
+    return list(dict.fromkeys(own + cut))
+
+
+def _finite(value: float) -> float | None:
+    return value if value < float("inf") else None

@@ -1,0 +1,182 @@
+"""``backwater import``: networks and workloads of other tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from backwater.io.importing import Imported
+
+Out = Annotated[Path | None, Parameter(name="--out")]
+Network = Annotated[Path | None, Parameter(name="--topology")]
+Profile = Annotated[str | None, Parameter(name="--profile")]
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+def goal(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
+    """Make a scenario of a GOAL schedule, text or binary (LogGOPSim, ATLAHS).
+
+    Parameters
+    ----------
+    file
+        The schedule.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    _workload("goal", (file,), topology, profile, out, as_json=json_)
+
+
+def htsim(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
+    """Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).
+
+    Parameters
+    ----------
+    file
+        The connection matrix.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    _workload("htsim", (file,), topology, profile, out, as_json=json_)
+
+
+def chakra(
+    files: tuple[Path, ...],
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Make a scenario of Chakra execution traces, one file for each NPU.
+
+    Parameters
+    ----------
+    files
+        The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in
+        their names.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+    out
+        The folder to make; the first file's name without its endings if not given.
+    json_
+        Print JSON.
+    """
+    _workload("chakra", _npus(files), topology, profile, out, as_json=json_)
+
+
+def vef(
+    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+) -> None:
+    """Make a scenario of a VEF trace.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    _workload("vef", (file,), topology, profile, out, as_json=json_)
+
+
+def hpcc(config: Path, /, *, out: Out = None, json_: Json = False) -> None:
+    """Make a scenario of a config.txt of the HPCC simulator (ns-3), with the topology and flows that it names.
+
+    Parameters
+    ----------
+    config
+        The file.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    from backwater.io.importing import hpcc as reader
+
+    _finish(reader.load(config), out, config, as_json=json_)
+
+
+def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
+    import re
+
+    from backwater.errors import UsageError
+
+    if len(files) != 1 or not files[0].is_dir():
+        return files
+
+    def number(file: Path) -> int:
+        found = re.findall(r"\d+", file.name)
+        if not found:
+            raise UsageError(f"{file} has no number in its name, which says whose NPU it is; name the files one by one")
+        return int(found[-1])
+
+    found = sorted(files[0].glob("*.et"), key=number)
+    if [number(file) for file in found] != list(range(len(found))) or not found:
+        raise UsageError(
+            f"{files[0]} has no files NAME.0.et, NAME.1.et and so on without gaps; name the files one by one"
+        )
+    return tuple(found)
+
+
+def _workload(
+    format_: str,
+    files: tuple[Path, ...],
+    topology: Path | None,
+    profile: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    from backwater.errors import UsageError
+    from backwater.io.importing import workloads
+
+    if not files:
+        raise UsageError(f"no file is named; {format_} needs {workloads.FORMATS[format_]}")
+    _finish(workloads.load(format_, files, topology, profile), out, files[0], as_json=as_json)
+
+
+def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
+    from backwater.io.importing import write
+
+    scenario = write(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"))
+    if as_json:
+        print(json.dumps({"scenario": str(scenario), "holds": imported.holds, "notes": imported.notes}, indent=2))
+        return
+    print(f"{scenario}: {imported.holds}")
+    for note in imported.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"next: backwater run {scenario} --html")

@@ -1,0 +1,167 @@
+"""``backwater reproduce``: the figures of a paper, over several seeds on all cores, and which of its claims hold."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError, require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.experiments.executor import Outcome
+    from backwater.papers.manifest import Manifest
+    from backwater.papers.paper_figure import Figure
+    from backwater.papers.reproduce import Plan
+    from backwater.papers.timing import Timing
+
+
+def reproduce(
+    system: str,
+    /,
+    *,
+    figure: Annotated[list[str] | None, Parameter(negative="")] = None,
+    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    profile: str = "all",
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
+
+    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md,
+    verdicts.md, a picture per figure, timing.json and report.html, which `backwater report` makes again from what there
+    is.
+
+    Parameters
+    ----------
+    system
+        Which paper: tcd, ici, ec or pft.
+    figure
+        Only this figure, such as fig03. May be given more than once.
+    seeds
+        How many seeds; what each figure asks for if not given.
+    jobs
+        How many runs at the same time; one per core if not given.
+    quick
+        Fewer seeds and shorter runs, to see whether everything works.
+    profile
+        The settings: one of the paper's, which its paper.toml lists (tcd: authors, ideal, infiniband; ici: sigcomm15,
+        vendor; ec: endpoint; pft: hpc), or all; all if not given. A figure runs only under those that it is about.
+    out
+        Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
+        number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
+    json_
+        Print only the verdicts, as JSON.
+    """
+    from backwater.papers import paper, paper_figure, run_costs
+    from backwater.papers import reproduce as machinery
+    from backwater.papers.manifest import Manifest
+    from backwater.papers.timing import Timing
+
+    root = out or Path("results/reproduce") / system
+    figures = paper_figure.discover(system, figure or ())
+    profiles = paper.load(paper_figure.home(system)).chosen(profile)
+    require_profiles(figures, profiles)
+    require_folder(root, "--out")
+    timing, known = Timing(), run_costs.read(root, quick=quick)
+    with timing.phase("planning"):
+        first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)
+    with timing.phase("runs"):
+        outcomes = do(run_costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)
+    with timing.phase("planning"):
+        made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
+    if not any(outcome.interrupted for outcome in outcomes):
+        with timing.phase("runs"):
+            outcomes += do(run_costs.expected(made, known), jobs, "runs", quiet=json_)
+    timing.ran(outcomes)
+    run_costs.learn(root, known, outcomes, quick=quick)
+    folder = root / _part(figure, profile, seeds, quick=quick)
+    names = tuple(item.name for item in figures)
+    manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
+    manifest.write(folder)
+    code = finish(manifest, folder, root, timing, as_json=json_)
+    return max(code, _failures(outcomes))
+
+
+def require_profiles(figures: Sequence[Figure], profiles: Sequence[str]) -> None:
+    """Raise UsageError if no figure runs under any of the profiles."""
+    if not any(figure.profiles(profiles) for figure in figures):
+        names = ", ".join(f"{figure.name} ({', '.join(figure.experiment.profiles)})" for figure in figures)
+        raise UsageError(f"none of the figures runs under {', '.join(profiles)}: {names}")
+
+
+def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quick: bool) -> str:
+    """The folder, below the one for all, of a report on a part: so that none overwrites another's verdicts."""
+    parts = [
+        *sorted(set(figure or ())),
+        *([] if profile == "all" else [profile]),
+        *([f"{seeds}-seeds"] if seeds is not None else []),
+        *(["quick"] if quick else []),
+    ]
+    return "-".join(parts)
+
+
+def do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
+    """Do the open runs of a plan, with progress."""
+    from backwater.experiments.progress import watching
+    from backwater.papers import reproduce as machinery
+
+    todo = made.open_jobs()
+    if made.jobs and not quiet:
+        print(f"{len(made.jobs)} {what}, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
+    with watching(todo, quiet=quiet) as watcher:
+        return machinery.run(made, jobs, watcher)
+
+
+def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:
+    """Measure and draw, write the report, print the verdicts; the exit code says whether a figure failed."""
+    from backwater.common import terminal
+    from backwater.papers import report
+    from backwater.papers.report import making
+
+    made = making.make(manifest, folder, root, timing)
+    missing = report.missing(made.figures)
+    if as_json:
+        print((folder / "claims.json").read_text(encoding="utf-8"), end="")
+        print(*missing, sep="\n", end="\n" if missing else "", file=sys.stderr)
+    else:
+        console = terminal.stdout()
+        console.print(report.claims_table(made.figures, made.definitions))
+        console.print(report.tally(made.figures), highlight=False)
+        if manifest.quick:
+            console.print(report.of_quick_look(made.figures), highlight=False)
+        if made.definitions:
+            console.print(report.held_by_tests(made.definitions), highlight=False)
+        texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"
+        console.print(f"what each claim says, its numbers, and why it differs: {texts}", highlight=False, markup=False)
+        for line in missing:
+            console.print(line, highlight=False, markup=False)
+        console.print("written: " + ", ".join(map(str, made.written)), highlight=False, markup=False)
+        if made.time is not None:
+            console.print(made.time, highlight=False, markup=False)
+    for warning in made.warnings:
+        print(warning, file=sys.stderr)
+    failed = [item for item in made.figures if item.failure]
+    for item in failed:
+        print(
+            f"{item.figure.name} under {item.profile} could not be measured or drawn: {item.failure}", file=sys.stderr
+        )
+    return Exit.CAVEATS if failed or made.warnings else Exit.OK
+
+
+def _failures(outcomes: Sequence[Outcome]) -> int:
+    """Say what failed and raise the first; the exit code of an interrupted call."""
+    from backwater.cli.commands import failed
+
+    failed.raise_first(outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.OK

@@ -1,0 +1,298 @@
+"""``backwater run``: one scenario, over one seed or several."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.experiments.estimates import Estimate, Work
+    from backwater.experiments.executor import Job, Outcome
+    from backwater.results import Results
+    from backwater.scenario.schemes import Scheme
+
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def run(
+    scenario: Path,
+    /,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    sweep: Annotated[list[str] | None, Parameter(negative="")] = None,
+    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
+    jobs: _AtLeastOne = None,
+    threads: _AtLeastOne = None,
+    engine: Literal["windows", "heap"] | None = None,
+    out: Path | None = None,
+    html: Annotated[bool, Parameter(negative="")] = False,
+    estimate: Annotated[bool, Parameter(negative="")] = False,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run a scenario file and print what happened to its traffic and its ports.
+
+    Writes one results folder per seed, and per scheme if the file lists some: run.json and Parquet tables, whose
+    columns `backwater describe` explains.
+
+    Parameters
+    ----------
+    scenario
+        The TOML file.
+    set_
+        Change a key: `--set switch.detector.kind=red`. May be given more than once.
+    sweep
+        Run once for each of several values: `--sweep traffic.load=0.2,0.4,0.6`. Several sweeps make every combination.
+        With a file, tables and a cache of what was run before: `backwater sweep`.
+    scheme
+        Run only this one of the schemes that the file lists. May be given more than once.
+    seeds
+        How many seeds to run, counting up from the first; prints means with 95 % confidence intervals.
+    seed
+        The (first) seed, instead of the file's.
+    jobs
+        How many runs at the same time; one per core if not given.
+    threads
+        How many threads for each run; the trajectory is the same for any number.
+    engine
+        The fast one, windows, or the reference, heap; the trajectory is the same.
+    out
+        The folder for the results folders; `results` if not given.
+    html
+        Write view.html, the page that shows the run, into each results folder; see `backwater view`.
+    estimate
+        Run nothing: print about how long it would take, and how much memory.
+    json_
+        Print only JSON, one object for each run; of a run that failed, what was wrong.
+    """
+    from backwater.experiments import estimate_tables
+    from backwater.experiments.executor import run_jobs
+    from backwater.experiments.progress import watching
+
+    overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
+    found = _groups(scenario, overrides, scheme or (), sweep or ())
+    if estimate:
+        return _estimate(found, seeds, jobs, as_json=json_)
+    todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
+    if not json_:
+        estimate_tables.say_if_long(todo, jobs)
+    with watching(todo, quiet=json_) as watcher:
+        outcomes = run_jobs(todo, jobs, watcher)
+    return _report(outcomes, json_, html, jobs)
+
+
+def _estimates(
+    groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, slower: float
+) -> tuple[dict[str, Estimate], Work]:
+    """What one run of each group takes, by its name, and all of them together."""
+    from backwater.experiments import estimates
+    from backwater.experiments.executor import cores
+
+    each = {
+        " ".join([scheme.label, *values]): estimates.of(scheme.scenario, scheme.overrides, slower)
+        for scheme, values in groups
+    }
+    every = [one for one in each.values() for _ in range(seeds)]
+    return each, estimates.together(every, jobs or cores(), estimates.START_S * slower)
+
+
+def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, *, as_json: bool) -> int:
+    from backwater.common import terminal
+    from backwater.experiments import estimate_tables, estimates
+
+    slower = estimates.pace()
+    each, work = _estimates(groups, seeds, jobs, slower)
+    if as_json:
+        print(json.dumps(estimate_tables.as_json(each, work, slower), indent=2))
+        return Exit.OK
+    console = terminal.stdout()
+    console.print(estimate_tables.table(each))
+    for note in dict.fromkeys(note for one in each.values() for note in one.notes):
+        console.print(f"note: {note}", highlight=False, markup=False)
+    console.print(estimate_tables.sum_line(work), highlight=False, markup=False)
+    return Exit.OK
+
+
+def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
+    """Write the page of each run."""
+    from backwater.results import Results
+    from backwater.view.page import NAME, View
+
+    for folder in (outcome.job.out for outcome in outcomes if outcome.summary is not None):
+        if folder is None:
+            continue
+        written = View([Results(folder)]).write(folder / NAME)
+        if not quiet:
+            print(f"page: {written}")
+
+
+def _groups(
+    file: Path, overrides: Sequence[str], only: Sequence[str], sweeps: Sequence[str]
+) -> list[tuple[Scheme, tuple[str, ...]]]:
+    """What is run at every seed: each scheme with each combination of the sweeps."""
+    from backwater.experiments import quick_sweep
+    from backwater.scenario import schemes
+    from backwater.scenario.scenario import Scenario
+
+    scenario = Scenario.load(file)
+    return [
+        (scheme, values)
+        for values in quick_sweep.combinations(sweeps)
+        for scheme in schemes.of(scenario, [*overrides, *values], only)
+    ]
+
+
+def _jobs(
+    groups: Sequence[tuple[Scheme, tuple[str, ...]]],
+    overrides: Sequence[str],
+    seed: int | None,
+    seeds: int,
+    threads: int | None,
+    out: Path,
+) -> list[Job]:
+    from backwater.experiments.executor import Job
+    from backwater.scenario.scenario import folder_name, numbered
+
+    return [
+        Job(
+            label=" ".join([scheme.label, *values, f"seed {number}"]),
+            scenario=scheme.scenario,
+            overrides=scheme.overrides,
+            seed=number,
+            out=out / folder_name(scheme.scenario, [*overrides, *values], number, scheme.name),
+            threads=threads,
+            scheme=scheme.name,
+            sweep=values,
+        )
+        for scheme, values in groups
+        for number in numbered(scheme.scenario, scheme.overrides, seed, seeds)
+    ]
+
+
+def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
+    """Print what there is, then raise the first failure or return the exit code."""
+    from backwater.experiments import alone
+    from backwater.results import Results
+
+    kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
+    whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
+    with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
+        beside = {run.folder: runs for (_, run), runs in zip(kept, found, strict=False)}
+        return _told(outcomes, as_json, pages, beside)
+
+
+def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
+    from backwater.cli.commands import failed
+    from backwater.common import terminal
+    from backwater.experiments import quick_sweep
+    from backwater.results import Results
+
+    kept = [outcome for outcome in outcomes if outcome.summary is not None]
+    folders = [outcome.job.out for outcome in kept]
+    found = [Results(folder) for folder in folders if folder is not None]
+    if as_json:
+        shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
+        texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome, beside) for outcome in shown]
+        print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
+    else:
+        groups: dict[str, list[Results]] = {}
+        for run, outcome in zip(found, kept, strict=True):
+            groups.setdefault(" ".join(filter(None, (outcome.job.scheme, *outcome.job.sweep))), []).append(run)
+        if any(outcome.job.sweep for outcome in kept):
+            _print_sweep(groups)
+        else:
+            for name, runs in groups.items():
+                _print_tables(runs, name, beside)
+            if len(groups) > 1:
+                terminal.stdout().print(quick_sweep.table(groups, "Schemes"))
+                _print_isolation(groups)
+    if pages:
+        _pages(outcomes, as_json)
+    failed.raise_first(outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""
+        print(f"interrupted{kept_text}", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.CAVEATS if any(run.meta["caveats"] for run in found) else Exit.OK
+
+
+def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> dict[str, Any]:
+    """The run.json of a run, with its scheme, its values of a sweep, its applications, and how its marks score."""
+    from backwater.analysis import collectives
+    from backwater.analysis.blame import score_of
+    from backwater.results import Results
+
+    scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
+    sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
+    score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
+    # K itself is in run.json: `ground_truth`.
+    blame = {} if score is None else {"blame": score.values()}
+    out = outcome.job.out
+    told = {} if out is None else collectives.as_json(Results(out), beside.get(out, {}))
+    return scheme | sweep | (outcome.summary or {}) | told | blame
+
+
+def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
+    from backwater.analysis import run_notes
+    from backwater.common import terminal
+    from backwater.experiments import quick_sweep
+
+    console = terminal.stdout()
+    every = [run for runs in groups.values() for run in runs]
+    for run in every:
+        for line in run_notes.of(run):
+            if line.startswith(("caveat", "note", "partial")):
+                console.print(f"{run.folder}: {line}", highlight=False, markup=False)
+    console.print(quick_sweep.table(groups))
+    _print_isolation(groups)
+    for run in every:
+        console.print(f"results: {run.folder}", highlight=False, markup=False)
+
+
+def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
+    """What tables of congested flows and marks did in the groups that can tell, if any can."""
+    from backwater.analysis import isolation
+    from backwater.common import terminal
+
+    found = {name: runs for name, runs in groups.items() if all(isolation.applies(run) for run in runs)}
+    if found:
+        terminal.stdout().print(isolation.table(found))
+
+
+def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Mapping[str, Results]]) -> None:
+    from backwater.analysis import isolation, mark_scores, run_notes, tables
+    from backwater.analysis.blame import report, threshold
+    from backwater.common import terminal
+
+    console = terminal.stdout()
+    if scheme:
+        console.rule(scheme, align="left")
+    last = runs[-1]
+    for run in runs:
+        for line in run_notes.of(run, beside.get(run.folder)):
+            console.print(line, highlight=False, markup=False)
+        score = mark_scores.of(run)
+        if score is not None:
+            console.print(report.score_line(score, threshold.text(run)), highlight=False, markup=False)
+    if len(runs) > 1:
+        console.print(tables.seeds_table(runs))
+    else:
+        console.print(tables.traffic_table({"": last}))
+        ports = tables.busiest_ports(last, 12)
+        if ports:
+            console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
+        else:
+            console.print(tables.no_port(last), highlight=False, markup=False)
+    if isolation.applies(last):
+        console.print(isolation.table({"": runs}))
+    for run in runs:
+        console.print(f"results: {run.folder}", highlight=False, markup=False)

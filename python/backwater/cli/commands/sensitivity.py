@@ -1,0 +1,157 @@
+"""``backwater sensitivity``: which claims of a paper depend on what it leaves open."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError, require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from backwater.experiments.executor import Outcome
+    from backwater.papers.sensitivity_findings import Finding
+
+
+def sensitivity(
+    system: str,
+    /,
+    *,
+    parameter: Annotated[list[str] | None, Parameter(negative="")] = None,
+    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    profile: str = "all",
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Set each parameter that a paper leaves open to its other readings and print which claims flip.
+
+    The parameters stand in papers/SYSTEM/sensitivity.toml. Runs are shared with `backwater reproduce` and stay done.
+    Writes sensitivity.json and sensitivity.parquet; `backwater report` puts them into the report.
+
+    Parameters
+    ----------
+    system
+        Which paper: tcd, ici, ec or pft.
+    parameter
+        Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
+    seeds
+        How many seeds; what the file asks for if not given, and with --quick what each figure asks for.
+    jobs
+        How many runs at the same time; one per core if not given.
+    quick
+        Fewer seeds and shorter runs, to see whether everything works.
+    profile
+        Under which settings: one of the paper's, which its paper.toml lists, or all; all if not given.
+    out
+        Where the results of the reproduction are; results/reproduce/SYSTEM if not given.
+    json_
+        Print only JSON.
+    """
+    from backwater.cli.commands.reproduce import do
+    from backwater.common import terminal
+    from backwater.papers import open_parameters, paper, paper_figure, run_costs, sensitivity_findings
+    from backwater.papers import sensitivity as machinery
+
+    root = out or Path("results/reproduce") / system
+    require_folder(root, "--out")
+    own, every = open_parameters.load(system)
+    _, chosen = open_parameters.load(system, parameter or ())
+    count = seeds if seeds is not None else None if quick else own
+    found = machinery.cases(system, chosen, paper.load(paper_figure.home(system)).chosen(profile))
+    known = run_costs.read(root, quick=quick)
+    first = machinery.plan_first(found, count, root, quick=quick)
+    outcomes = do(run_costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)
+    made = machinery.plan(found, count, root, quick=quick)
+    if not any(outcome.interrupted for outcome in outcomes):
+        outcomes += do(run_costs.expected(made, known), jobs, "runs", quiet=json_)
+    judged = machinery.judge(found)
+    folder = sensitivity_findings.place(root, quick=quick)
+    told = sensitivity_findings.told(sensitivity_findings.merged(judged, _earlier(folder)), every, quick=quick)
+    written = sensitivity_findings.write(told, folder)
+    if json_:
+        print(json.dumps(told, indent=1))
+    else:
+        console = terminal.stdout()
+        console.print(_table(told, parameter or ()))
+        names = ", ".join(map(str, written))
+        console.print(
+            f"written: {names}; {_how_to_report(system, root, out, quick=quick)}", highlight=False, markup=False
+        )
+    return _failures(outcomes)
+
+
+def _earlier(folder: Path) -> list[Finding]:
+    """What an earlier call found; nothing, with a warning, if that cannot be read."""
+    from backwater.papers import sensitivity_findings
+
+    try:
+        return sensitivity_findings.read(folder)
+    except UsageError as error:
+        print(f"{error}; what it held is left out", file=sys.stderr)
+        return []
+
+
+def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) -> str:
+    """The command that puts the findings into a report that there is, or makes one."""
+    from backwater.papers.manifest import FILE, Manifest
+
+    # The whole before its parts.
+    for file in (root / FILE, *sorted(root.glob(f"*/{FILE}"))):
+        try:
+            if Manifest.read(file.parent).quick == quick:
+                return f"`{shlex.join(['backwater', 'report', str(file.parent)])}` puts it into report.html"
+        except UsageError:
+            continue
+    words = ["backwater", "reproduce", system, *(["--quick"] if quick else []), *(["--out", str(out)] if out else [])]
+    return f"there is no report yet that it fits: `{shlex.join(words)}` makes one, with it"
+
+
+def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="Claims that flip with another reading", title_justify="left", header_style="bold")
+    for heading in ("parameter", "ours", "reading", "claims that flip", "looked at"):
+        table.add_column(heading, overflow="fold")
+    for entry in told["parameters"]:
+        if ids and entry["id"] not in ids:
+            continue
+        for number, reading in enumerate(entry["variants"]):
+            flips = [
+                f"{flip['claim']} ({flip['profile']}): {flip['before']} → {flip['after']} {flip['numbers']}".rstrip()
+                for flip in reading["flips"]
+            ]
+            first = (f"{entry['id']}: {entry['text']}", entry["default"]) if number == 0 else ("", "")
+            only = f" ({reading['profiles'][0]})" if len(reading["profiles"]) == 1 else ""
+            builds = [f"by {origin}, not this one" for origin in reading["other_builds"]]
+            looked = "; ".join([f"{reading['claims']} verdicts, {reading['seeds']}", *builds])
+            told_flips = "\n".join([*flips, *reading["missing"]]) or "none"
+            table.add_row(*map(escape, (*first, reading["name"] + only, told_flips, looked)))
+        table.add_section()
+    if told["smaller"]:
+        table.caption = "\n".join(
+            escape(f"{figure} is smaller here than in its figure: {', '.join(changes)}")
+            for figure, changes in told["smaller"].items()
+        )
+        table.caption_justify = "left"
+    return table
+
+
+def _failures(outcomes: Sequence[Outcome]) -> int:
+    from backwater.cli.commands import failed
+
+    failed.raise_first(outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
+        return Exit.CAVEATS
+    return Exit.OK

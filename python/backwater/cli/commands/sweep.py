@@ -1,0 +1,243 @@
+"""``backwater sweep``: a scenario over values of its keys, schemes and seeds; what was run before is not run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter, validators
+
+from backwater.errors import Exit, UsageError, require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from backwater.experiments.cells import Cell, Shard
+    from backwater.experiments.engine import Engine
+    from backwater.experiments.estimates import Work
+    from backwater.experiments.sweep import Sweep
+
+_Flag = Annotated[bool, Parameter(negative="")]
+_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def sweep(
+    file: Path,
+    /,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    jobs: _AtLeastOne = None,
+    shard: str | None = None,
+    gather: _Flag = False,
+    on: Literal["here", "ray"] = "here",
+    address: str | None = None,
+    cache: Path | None = None,
+    no_cache: _Flag = False,
+    keep_runs: _Flag = False,
+    dry_run: _Flag = False,
+    out: Path | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run a scenario over values of its keys, schemes and seeds, as a sweep file says, on all cores.
+
+    A run is known by its content (settings, seed, contents of files, build of the core): what the cache has is not run
+    again. After Ctrl-C, or if it is killed, the same command goes on where it was. Writes runs.csv and runs.parquet (a
+    row for each run and traffic entry), means.csv and means.parquet (with 95 % intervals over seeds), sweep.json. The
+    keys of the file are in docs/sweeps.md. A quick look without a file: `backwater run --sweep`, which keeps a results
+    folder of each run and has no cache.
+
+    Parameters
+    ----------
+    file
+        The sweep: a TOML file that names a scenario, axes, seeds. A quick look without a file, without tables and
+        cache: `backwater run --sweep`.
+    set_
+        Change a key of the scenario in all runs: `--set run.until=2ms`. May be given more than once.
+    jobs
+        How many runs at the same time; one per core if not given.
+    shard
+        Do only the i-th of n parts of the runs, for batch systems: `--shard 1/4`. Makes no tables.
+    gather
+        Run nothing: make the tables of runs that are in the cache, as from shards.
+    on
+        Where to run: here, or on a Ray cluster (`pip install 'backwater[ray]'`).
+    address
+        Of the Ray cluster; one on this machine is started if neither this nor RAY_ADDRESS is given.
+    cache
+        The folder of runs that were done before; $BACKWATER_CACHE or ~/.cache/backwater if not given.
+    no_cache
+        Take nothing from the cache and put nothing there; an interruption begins anew.
+    keep_runs
+        Copy the results folder of each run to `runs` in the folder of tables, for `backwater view` and others.
+    dry_run
+        Print the runs, which of them are in the cache, and about how long the others take; run nothing.
+    out
+        The folder of the tables; `results/<name of the file>` if not given.
+    json_
+        Print JSON: counts, means over seeds, files.
+    """
+    from backwater.experiments import sweep_file as plans
+    from backwater.experiments.cells import parse_shard
+    from backwater.experiments.sweep import Sweep, cache_at
+    from backwater.experiments.toml_document import Document
+
+    part = parse_shard(shard) if shard else None
+    _require_sense(gather=gather, shard=part, no_cache=no_cache)
+    engine = engine_of(on, address, jobs)
+    plan = plans.of(Document.load(file, "sweep file"))
+    folder = out or Path("results") / file.stem
+    if folder.exists():
+        # Before anything is run, rather than after it.
+        require_folder(folder, "--out")
+    with cache_at(cache, wanted=not no_cache) as kept:
+        found = Sweep.of(plan, kept, set_ or ())
+        missing = found.missing(part)
+        done = len(found.mine(part)) - len(missing)
+        if dry_run:
+            return _dry(found, part, missing, jobs, json_)
+        if not json_:
+            _tell(found, part, done, len(missing))
+            if on == "here":
+                _say_if_long(missing, jobs)
+        if gather and missing:
+            raise UsageError(_not_done(missing))
+        found.run(missing, engine, partial(_watching, quiet=json_))
+        counts = {"runs": done + len(missing), "cached": done, "damaged": len(kept.damaged)}
+        if found.interrupted:
+            return _interrupted(found, missing)
+        if part is not None:
+            return _of_shard(found, part, counts, json_)
+        return _tables(found, counts, folder, keep_runs, json_)
+
+
+def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None:
+    if gather and shard:
+        raise UsageError("--gather makes tables of all shards: remove --shard")
+    if no_cache and (gather or shard):
+        raise UsageError(f"--{'gather' if gather else 'shard'} works through the cache: remove --no-cache")
+
+
+def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
+    """What ``--on``, ``--address`` and ``--jobs`` ask for."""
+    if on == "ray":
+        from backwater.experiments import ray_engine
+
+        made: Engine = ray_engine.cluster(address, jobs)
+        return made
+    if address is not None:
+        raise UsageError("--address is that of a Ray cluster: add --on ray")
+    from backwater.experiments import engine
+
+    return engine.here(jobs)
+
+
+def _watching(jobs: Sequence[Any], *, quiet: bool) -> Any:
+    from backwater.experiments.progress import watching
+
+    return watching(jobs, quiet=quiet)
+
+
+def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
+    of = f" of {len(found.cells)}" if shard else ""
+    name = f"shard {shard.one}/{shard.of}: " if shard else ""
+    print(f"{name}{done + missing}{of} runs: {done} from the cache, {missing} to do", file=sys.stderr)
+    if found.cache.damaged:
+        damaged = len(found.cache.damaged)
+        print(f"note: {damaged} damaged in the cache ({found.cache.folder}), done again", file=sys.stderr)
+
+
+def _say_if_long(missing: Sequence[Cell], jobs: int | None) -> None:
+    from backwater.experiments import estimate_tables, estimates
+
+    if missing:
+        work = _work(missing, jobs, 1.0)
+        if work.wall_s > estimates.LONG_S:
+            print(estimate_tables.warning(work, "--dry-run"), file=sys.stderr)
+
+
+def _not_done(missing: Sequence[Cell]) -> str:
+    some = "; ".join(cell.label for cell in missing[:3]) + ("; …" if len(missing) > 3 else "")
+    return f"--gather: {len(missing)} runs are not in the cache: {some}. Run their shards, or do not give --gather"
+
+
+def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], jobs: int | None, as_json: bool) -> int:
+    from backwater.experiments import estimate_tables, estimates
+
+    still = {cell.key for cell in missing}
+    mine = found.mine(shard)
+    runs = [cell for cell in found.cells if cell.key in mine]
+    if as_json:
+        told = [
+            {"run": cell.label, "seed": cell.seed, "key": cell.key, "cached": cell.key not in still} for cell in runs
+        ]
+        print(json.dumps(told, indent=2))
+        return Exit.OK
+    for cell in runs:
+        print(f"{'to do ' if cell.key in still else 'cached'}  {cell.label}")
+    print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
+    if missing:
+        print(estimate_tables.sum_line(_work(missing, jobs, estimates.pace())), file=sys.stderr)
+    return Exit.OK
+
+
+def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
+    """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
+    from dataclasses import replace
+
+    from backwater.experiments import estimates
+    from backwater.experiments.executor import cores
+
+    each = [replace(cell.estimate, cpu_s=cell.estimate.cpu_s * slower) for cell in missing]
+    return estimates.together(each, jobs or cores(), estimates.START_S * slower)
+
+
+def _interrupted(found: Sweep, missing: Sequence[Cell]) -> int:
+    # Ctrl-C may come between a run's move into the cache and the note of it: what counts is what is there.
+    done = sum(found.cache.has(cell.key) for cell in missing)
+    print(
+        f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest",
+        file=sys.stderr,
+    )
+    return Exit.CAVEATS
+
+
+def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool) -> int:
+    from backwater.cli.commands import failed
+
+    if as_json:
+        print(json.dumps({"shard": f"{shard.one}/{shard.of}", **counts, "cache": str(found.cache.folder)}))
+    else:
+        print(f"shard {shard.one}/{shard.of} is done; when all are: --gather")
+    failed.raise_first(found.outcomes)
+    return Exit.OK
+
+
+def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool, as_json: bool) -> int:
+    from backwater.cli.commands import failed
+    from backwater.common import terminal
+    from backwater.experiments import sweep_tables as frames
+
+    if len(found.failed) == len({cell.key for cell in found.cells}):
+        # There is nothing to make a table of.
+        failed.raise_first(found.outcomes)
+    frame = found.frame()
+    files = found.write(frame, folder)
+    if keep_runs:
+        found.keep_runs(folder / "runs")
+        files.append(folder / "runs")
+    if as_json:
+        means = frames.means(found.plan, frame).to_dicts()
+        counts = {**counts, "failed": len(found.failed)}
+        print(json.dumps({**counts, "means": means, "files": list(map(str, files))}, indent=2, default=str))
+    else:
+        console = terminal.stdout()
+        console.print(frames.table(found.plan, frame))
+        console.print(f"written: {', '.join(map(str, files))}", highlight=False, markup=False)
+    caveats = found.caveats()
+    for caveat in caveats:
+        print(f"caveat: {caveat}", file=sys.stderr)
+    failed.raise_first(found.outcomes)
+    return Exit.CAVEATS if caveats else Exit.OK

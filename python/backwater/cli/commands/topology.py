@@ -1,0 +1,78 @@
+"""``backwater topology``: what a network is like, before anything runs in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def topology(
+    file: Path,
+    /,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Print the size of a network, its diameter, bisection, oversubscription, and which routings can deadlock.
+
+    Only the [topology] of the file counts.
+
+    Parameters
+    ----------
+    file
+        A TOML file with a [topology], or a topology.txt of the HPCC simulator.
+    set_
+        Override a key: topology.KEY=VALUE. May be given several times.
+    json_
+        Print JSON, with all nodes and links.
+    """
+    from backwater.scenario import network_facts
+
+    facts = network_facts.of(file, set_ or [])
+    if json_:
+        print(json.dumps(facts, indent=2))
+    else:
+        _print(file, facts)
+
+
+def _print(file: Path, facts: dict[str, Any]) -> None:
+    from backwater.common import terminal
+    from backwater.scenario import network_facts
+
+    console = terminal.stdout()
+    console.print(f"{file}: {facts['kind']}, routing {facts['routing']}", highlight=False, markup=False)
+    console.print(_sizes(network_facts.lines(facts)))
+    console.print(_routings(facts["deadlock"]))
+    for line in network_facts.circles(facts["deadlock"]):
+        console.print(line, highlight=False, markup=False)
+
+
+def _sizes(lines: list[tuple[str, str, str]]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Network", title_justify="left", header_style="bold")
+    table.add_column("what", no_wrap=True)
+    table.add_column("value", justify="right")
+    table.add_column("meaning", overflow="fold")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _routings(rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Deadlock, all to all", title_justify="left", header_style="bold")
+    table.add_column("routing", no_wrap=True)
+    table.add_column("lanes", justify="right")
+    table.add_column("free of deadlock", overflow="fold")
+    for row in rows:
+        free = "not known" if row["free"] is None else "yes" if row["free"] else "no"
+        table.add_row(row["routing"], str(row["lanes"]), free)
+    return table

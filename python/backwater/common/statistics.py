@@ -1,0 +1,133 @@
+"""Means over seeds, with their 95 % confidence intervals, and how both are printed.
+
+Of what cannot be below a bound, as a slowdown below 1, the interval ends there: the part of Student's interval that is
+possible. It covers the true mean as often as the whole one does, since that is possible, too (Mandelkern, "Setting
+Confidence Intervals for Bounded Parameters", Statistical Science 17(2), 2002).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from backwater.common import quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Student's t, two-sided 95 %, by degrees of freedom from 1 (Fisher and Yates, Statistical Tables, table III).
+_T95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+_T95_BEYOND = ((40, 2.021), (60, 2.000), (120, 1.980))
+
+
+def t95(freedom: int) -> float:
+    """Quantile of Student's t that leaves 2.5 % on either side.
+
+    Between two entries of the table the wider interval is taken.
+    """
+    if freedom < 1:
+        raise ValueError(
+            f"a confidence interval needs at least one degree of freedom, not {freedom}: use two seeds or more"
+        )
+    if freedom <= len(_T95):
+        return _T95[freedom - 1]
+    # The entry at or below `freedom` is the larger quantile, so the interval is never too narrow.
+    return next((t for entry, t in reversed(_T95_BEYOND) if entry <= freedom), _T95[-1])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds; `half_width` is half of its 95 % confidence interval, None for a single seed.
+
+    `least` and `most` are what its values can be: `low` and `high` end there.
+    """
+
+    mean: float
+    half_width: float | None
+    values: tuple[float, ...]
+    least: float = -math.inf
+    most: float = math.inf
+
+    @property
+    def identical(self) -> bool:
+        """Whether all seeds gave the same value, but for the rounding of their sum."""
+        return max(self.values) - min(self.values) <= 1e-12 * abs(self.mean)
+
+    @property
+    def low(self) -> float:
+        """Lower end of the confidence interval, or the single value."""
+        return max(self.mean - (self.half_width or 0.0), self.least)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the confidence interval, or the single value."""
+        return min(self.mean + (self.half_width or 0.0), self.most)
+
+
+def possible(name: str) -> tuple[float, float]:
+    """What a quantity can be, by its name."""
+    if "ratio" not in name and ("slowdown" in name or name in ("median", "p95", "p99", "max", "mean")):
+        return 1.0, math.inf
+    if name.endswith("percent"):
+        return 0.0, 100.0
+    if name == "jain" or "precision" in name or "recall" in name:
+        return 0.0, 1.0
+    return 0.0, math.inf
+
+
+def estimate(values: Sequence[float], of: str | None = None) -> Estimate:
+    """Mean of one value per seed and its 95 % confidence interval (Student's t).
+
+    `of` names the quantity, whose bounds the interval respects; without it there are none.
+    """
+    n = len(values)
+    if n == 0:
+        raise ValueError("there is no value to estimate from")
+    mean = math.fsum(values) / n
+    least, most = (-math.inf, math.inf) if of is None else possible(of)
+    # A bound that a value does not keep is none.
+    least, most = min(least, *values, mean), max(most, *values, mean)
+    if n == 1:
+        return Estimate(mean, None, tuple(values), least, most)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return Estimate(mean, t95(n - 1) * math.sqrt(variance / n), tuple(values), least, most)
+
+
+def with_interval(value: Estimate, show: Any) -> str:
+    """A mean and half of its interval, rounded alike, the unit once: ``45.4 ± 4.6 µs``.
+
+    Where the interval ends at a bound, both ends: ``9.87 (1.00 to 26.62)``. Both have the decimals of the mean, or as
+    many more as the width needs to have a digit.
+    """
+    mean = str(show(value.mean))
+    if value.half_width is None:
+        return mean
+    if value.identical:
+        number, unit = quantities.parted(mean)
+        return f"{mean.removesuffix(unit).rstrip()} ± 0 {unit}".rstrip()
+    # Of a mean of nothing the width has the unit.
+    like = mean if value.mean else str(show(value.half_width))
+    number, unit = quantities.parted(like)
+    size = quantities.UNITS[unit]
+    width = value.half_width / size
+    decimals = len(number.partition(".")[2])
+    if decimals == 0 and width < 9.95:
+        decimals = 1
+    while decimals < _MOST_DECIMALS and round(width, decimals) == 0:
+        decimals += 1
+
+    def told(one: float) -> str:
+        return f"{one / size:,.{decimals}f}".replace(",", " ")
+
+    if value.low > value.mean - value.half_width or value.high < value.mean + value.half_width:
+        return f"{told(value.mean)} ({told(value.low)} to {told(value.high)}) {unit}".rstrip()
+    return f"{told(value.mean)} ± {told(value.half_width)} {unit}".rstrip()
+
+
+#: So many decimals tell a width from nothing.
+_MOST_DECIMALS = 6

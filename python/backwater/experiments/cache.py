@@ -1,0 +1,182 @@
+"""Runs that were done before, each in a folder named by its content. What is there is whole, or is not believed.
+
+::
+
+    <cache>/runs/3f/3f9a…/   run.json, which has hashes of the tables; tables; entry.json (the key, what was measured)
+    <cache>/making/…         runs under way, one folder each
+
+A run moves from one to the other by a single rename, when it is complete; whoever comes second throws its own away. Any
+number of processes may use a cache at a time, in containers too, and on a file system that machines share:
+:mod:`backwater.common.atomic_files` says how what a killed process left is told from what a living one writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.common import atomic_files
+from backwater.errors import UsageError, require_folder
+from backwater.experiments import sweep_measures
+from backwater.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ENTRY = "entry.json"
+
+
+def default_folder() -> Path:
+    """``$BACKWATER_CACHE``, or ``backwater`` in ``$XDG_CACHE_HOME``, or in ``~/.cache``."""
+    if own := os.environ.get("BACKWATER_CACHE"):
+        return Path(own).absolute()
+    # The XDG Base Directory Specification: paths that are not absolute are to be ignored.
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "backwater"
+
+
+@dataclass
+class Cache:
+    """A folder of runs; `damaged` are the keys of entries that could not be believed, and were removed."""
+
+    folder: Path
+    option: str = "--cache"
+    damaged: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for part in ("runs", "making"):
+            require_folder(self.folder / part, self.option)
+        atomic_files.remove_left(self.folder / "making")
+
+    def find(self, key: str) -> Results | None:
+        """A run, if it is there and its files are what they were; a damaged one is removed."""
+        home = self.home(key)
+        if not home.is_dir():
+            return None
+        results = _whole(home, key)
+        if results is None:
+            self._remove(home)
+            self.damaged.append(key)
+            return None
+        # When it was last of use, for `cache clear --older-than`.
+        with suppress(OSError):
+            os.utime(home / _ENTRY)
+        return results
+
+    def open(self, key: str) -> Results:
+        """A run that is there; raises UsageError if it was removed since."""
+        try:
+            return Results(self.home(key))
+        except UsageError:
+            raise UsageError(
+                f"run {key} was removed from {self.folder} meanwhile; give the same command again"
+            ) from None
+
+    def measured(self, key: str) -> dict[str, Any]:
+        """What :func:`measured.facts` says of a run that is there, without a look at its tables."""
+        entry = _entry(self.home(key))
+        if entry is None or entry["measured"]["code"] != sweep_measures.code():
+            return sweep_measures.facts(self.open(key))
+        known: dict[str, Any] = entry["measured"]
+        return known
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there, without a look at its files."""
+        return (self.home(key) / _ENTRY).is_file()
+
+    def home(self, key: str) -> Path:
+        """Where a run is, or will be."""
+        return self.folder / "runs" / key[:2] / key
+
+    def stage(self, key: str, label: str) -> Callable[[Path], atomic_files.Staged]:
+        """What makes the folder that a run of the cache writes to until it is complete."""
+        return partial(_Making, cache=self, key=key, label=label)
+
+    def entries(self) -> Iterator[tuple[Path, int, float]]:
+        """Folder, bytes, and time of last use of every run."""
+        for home in sorted((self.folder / "runs").glob("??/*")):
+            try:
+                size = sum(file.stat().st_size for file in home.iterdir())
+                used = (home / _ENTRY).stat().st_mtime
+            except OSError:
+                continue
+            yield home, size, used
+
+    def clear(self, older_s: float | None = None) -> tuple[int, int]:
+        """Remove every run, or those not used for so long: how many, and their bytes. Runs under way are left alone."""
+        count = freed = 0
+        for home, size, used in list(self.entries()):
+            if older_s is None or time.time() - used > older_s:
+                self._remove(home)
+                count, freed = count + 1, freed + size
+        return count, freed
+
+    def _remove(self, home: Path) -> None:
+        """At once for everybody who looks, whatever happens on the way."""
+        atomic_files.remove(home, self.folder / "making")
+
+
+class _Making(atomic_files.Staged):
+    """A run on its way into a cache; one that is not complete is of no use there."""
+
+    def __init__(self, home: Path, *, cache: Cache, key: str, label: str) -> None:
+        super().__init__(home, cache.folder / "making")
+        self._cache, self._key, self._label = cache, key, label
+
+    def keep(self) -> None:
+        """Put a complete run into its place; if another process was quicker, its run is taken."""
+        self.seal()
+        body = {"key": self._key, "label": self._label, "measured": sweep_measures.facts(Results(self.folder))}
+        (self.folder / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(3):
+            try:
+                self.folder.rename(self.place)
+            except OSError:
+                if self._cache.find(self._key) is not None:
+                    return
+            else:
+                return
+        raise UsageError(f"{self.place} cannot be made; clear the cache, or name another with --cache")
+
+    def keep_partial(self) -> dict[str, Any] | None:
+        """Nothing is kept."""
+        return None
+
+
+def _whole(home: Path, key: str) -> Results | None:
+    """A run that is complete, of this key, with the tables that it wrote; None otherwise."""
+    try:
+        entry = _entry(home)
+        if entry is None or entry["key"] != key:
+            return None
+        results = Results(home)
+        for table in results.tables:
+            results.check(table)
+        files = {"run.json", _ENTRY, *(str(table["file"]) for table in results.tables.values())}
+        if {path.name for path in home.iterdir()} != files:
+            return None
+    except (OSError, UsageError):
+        return None
+    return results if results.complete else None
+
+
+def _entry(home: Path) -> dict[str, Any] | None:
+    """What entry.json says, if it is what was written."""
+    try:
+        found = json.loads((home / _ENTRY).read_text(encoding="utf-8"))
+        entry: dict[str, Any] = found["run"]
+        return entry if found["sha256"] == _hash(entry) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _hash(body: Any) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,179 @@
+"""Running scenarios: one, or many at once on all cores, with progress; what is finished is kept.
+
+The core releases the GIL while it runs, so threads are enough. A run that is interrupted writes what it has and says
+that it is partial.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from backwater import _core
+from backwater.common.atomic_files import Staged
+from backwater.errors import UsageError
+from backwater.extend import faults
+from backwater.extend.loading import functions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from backwater.extend.loading import Functions
+    from backwater.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known.
+
+    `stage` makes the folder that the run writes to until it is over.
+    """
+
+    label: str
+    scenario: Scenario
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    out: Path | None = None
+    threads: int | None = None
+    scheme: str = ""
+    sweep: tuple[str, ...] = ()
+    cost: float = 1.0
+    stage: Callable[[Path], Staged] = Staged
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job: its run.json, or why there is none."""
+
+    job: Job
+    summary: dict[str, Any] | None
+    error: BaseException | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run, or it never started because others were stopped."""
+        return isinstance(self.error, KeyboardInterrupt)
+
+
+class Watcher(Protocol):
+    """Who is told how far the runs are; called from worker threads."""
+
+    def started(self, job: Job) -> None:
+        """A run begins."""
+
+    def advanced(self, job: Job, fraction: float, progress: _core.Progress) -> None:
+        """A run is at `fraction` of its end (an estimate where the end is not a time)."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """A run ended, one way or the other."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def fraction_done(progress: _core.Progress) -> float:
+    """How much of a run is behind it; the last hundredth is left to what comes after the expected end."""
+    end = progress["expected_end_ps"]
+    return min(0.99, progress["sim_time_ps"] / end) if end else 0.0
+
+
+@dataclass
+class _Pool:
+    """Runs jobs in threads; `stop` makes every run end at its next report of progress."""
+
+    watcher: Watcher | None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, job: Job) -> Outcome:
+        """One job, start to end, in the calling thread."""
+        if self.stop.is_set():
+            return Outcome(job, None, KeyboardInterrupt())
+        if self.watcher:
+            self.watcher.started(job)
+        functions = staged = None
+        try:
+            functions = functions_of(job.scenario, job.overrides, job.threads)
+            staged = None if job.out is None else job.stage(job.out)
+            text = _core.run(
+                job.scenario.text,
+                job.scenario.origin,
+                str(job.scenario.base_dir),
+                list(job.overrides),
+                None if staged is None else str(staged.folder),
+                job.threads,
+                job.seed,
+                lambda progress: self._report(job, progress, functions),
+                functions.for_core() if functions else None,
+            )
+            if staged is not None:
+                staged.keep()
+            outcome = Outcome(job, json.loads(text))
+        except KeyboardInterrupt as interrupt:
+            # Also where it came in the middle of what is done with a run that is over.
+            self.stop.set()
+            outcome = _kept(job, staged, interrupt)
+        except _core.UserFunctionError as fault:
+            told = faults.explained(str(fault), functions) if functions else fault
+            # A call that Ctrl-C ended did not fail by itself.
+            outcome = Outcome(job, None, KeyboardInterrupt() if self.stop.is_set() else told)
+        except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
+            outcome = Outcome(job, None, error)
+        finally:
+            if staged is not None:
+                staged.close()
+        return self._finished(outcome)
+
+    def _finished(self, outcome: Outcome) -> Outcome:
+        if self.watcher:
+            try:
+                self.watcher.finished(outcome)
+            except KeyboardInterrupt as interrupt:
+                # Polars at work in this thread takes Ctrl-C for itself, and the main thread hears nothing of it.
+                self.stop.set()
+                return Outcome(outcome.job, None, interrupt)
+        return outcome
+
+    def _report(self, job: Job, progress: _core.Progress, functions: Functions | None) -> None:
+        if self.stop.is_set():
+            if functions:
+                functions.interrupt()
+            raise KeyboardInterrupt
+        if self.watcher:
+            self.watcher.advanced(job, fraction_done(progress), progress)
+
+
+def _kept(job: Job, staged: Staged | None, interrupt: KeyboardInterrupt) -> Outcome:
+    """What an interrupted run left behind."""
+    try:
+        return Outcome(job, None if staged is None else staged.keep_partial(), interrupt)
+    except UsageError as error:
+        return Outcome(job, None, error)
+
+
+def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher | None = None) -> list[Outcome]:
+    """Run every job, `workers` at a time (default: one per core), and return their outcomes in the order of `jobs`.
+
+    Ctrl-C ends the running ones at once, keeping their results as partial, and starts no others.
+    """
+    pool = _Pool(watcher)
+    with ThreadPoolExecutor(max_workers=min(workers or cores(), len(jobs)) or 1) as executor:
+        futures = [executor.submit(pool.run, job) for job in jobs]
+        _wait(futures, pool.stop)
+    return [future.result() for future in futures]
+
+
+def _wait(futures: list[Future[Outcome]], stop: threading.Event) -> None:
+    pending = set(futures)
+    while pending:
+        try:
+            # A timeout lets Python look for Ctrl-C, also where waiting for a lock cannot be interrupted.
+            _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+        except KeyboardInterrupt:
+            stop.set()

@@ -1,0 +1,200 @@
+"""Runs of GPCNeT under several schemes: what is to be run, and what a folder of results holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater._core import ScenarioError
+from backwater.analysis import gpcnet, gpcnet_profile, gpcnet_tables
+from backwater.common import atomic_files
+from backwater.errors import UsageError
+from backwater.experiments import comparison
+from backwater.results import Results
+from backwater.results.measures import of_kind
+from backwater.scenario import schemes, topologies
+from backwater.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from backwater.analysis.gpcnet import Measured
+    from backwater.experiments.executor import Job
+    from backwater.scenario.schemes import Scheme
+
+#: The scenario that is run if none is named.
+SHIPPED = "gpcnet.toml"
+#: In a folder of several runs: which of them are of which scheme.
+FILE = "gpcnet.json"
+
+
+def shipped() -> Path:
+    """The scenario in the checkout that this package was built from, or below the working folder."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        if (root / "scenarios" / SHIPPED).is_file():
+            return root / "scenarios" / SHIPPED
+    raise UsageError(f"scenarios/{SHIPPED} was not found; run this in the checkout, or name a scenario file")
+
+
+def found_schemes(
+    file: Path, topology: Path | None, overrides: Sequence[str], only: Sequence[str], *, quick: bool
+) -> tuple[list[Scheme], list[str]]:
+    """The schemes that are run, checked, and a sentence on each that is left out.
+
+    On another network a scheme that was not asked for by name may not fit: its buffers may be too small for longer
+    links. Raises UsageError for a scenario without GPCNeT.
+    """
+    scenario = Scenario.load(file)
+    given = list(overrides)
+    if topology is not None:
+        # Hosts have other names in another network; GPCNeT runs on all of them. What the user sets comes last.
+        names = of_kind(scenario.resolve(overrides), "gpcnet")
+        scenario = topologies.on(scenario, topology)
+        given = [*(f"traffic.{name}.hosts=*" for name in names), *given]
+    entry = _entry(scenario, given)
+    given = [*(gpcnet_profile.quick(entry) if quick else ()), *given]
+    if topology is None or only:
+        return schemes.of(scenario, given, only), []
+    return _that_fit(scenario, given)
+
+
+def _that_fit(scenario: Scenario, overrides: Sequence[str]) -> tuple[list[Scheme], list[str]]:
+    names = [entry["name"] for entry in scenario.resolve(overrides).get("scheme", [])]
+    found: list[Scheme] = []
+    wrong: dict[str, ScenarioError] = {}
+    for name in names:
+        try:
+            found += schemes.of(scenario, overrides, [name])
+        except ScenarioError as error:
+            wrong[name] = error
+    if not found:
+        return schemes.of(scenario, overrides), []
+    told = (
+        f"{name} is left out: {str(error).splitlines()[0].removeprefix('error: ')}" for name, error in wrong.items()
+    )
+    return found, list(told)
+
+
+def _entry(scenario: Scenario, overrides: Sequence[str]) -> dict[str, object]:
+    resolved = scenario.resolve(overrides)
+    names = of_kind(resolved, "gpcnet")
+    if len(names) != 1:
+        found = f"several, {', '.join(names)}" if names else "none"
+        raise UsageError(f"{scenario.origin} must have one traffic entry of kind gpcnet; it has {found}")
+    return next(entry for entry in resolved["traffic"] if entry["name"] == names[0])
+
+
+def done(folder: Path) -> bool:
+    """Whether a run is complete, and what its ranks measured can be read."""
+    if not comparison.done(folder):
+        return False
+    try:
+        Results(folder).check("timings")
+    except (UsageError, KeyError):
+        return False
+    return True
+
+
+def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
+    """By scheme, the results of the seeds that are complete under all; of a scheme without a name, by its label.
+
+    If there is no such seed, those of the first seed, of the schemes under which it is complete.
+    """
+    finished = {
+        seed: {name: job.out for name, job in by_scheme.items() if job.out is not None and done(job.out)}
+        for seed, by_scheme in planned.items()
+    }
+    whole = [folders for seed, folders in finished.items() if len(folders) == len(planned[seed])]
+    found: dict[str, list[Results]] = {}
+    for folders in whole or [next(iter(finished.values()))]:
+        for name, folder in folders.items():
+            label = name or next(iter(planned.values()))[name].scenario.name
+            found.setdefault(label, []).append(Results(folder))
+    return found
+
+
+def of_folder(folder: Path) -> dict[str, list[Results]]:
+    """The runs in a folder by scheme: one results folder, or a folder that holds several."""
+    if (folder / "run.json").is_file():
+        return {_scheme(folder): [Results(folder)]}
+    if (folder / FILE).is_file():
+        try:
+            listed = json.loads((folder / FILE).read_text(encoding="utf-8"))["runs"]
+            return {str(name): [Results(folder / one) for one in seeds] for name, seeds in listed.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"{folder / FILE} is damaged ({error}); run backwater gpcnet again") from None
+    found: dict[str, list[Results]] = {}
+    for run in Results.find(folder):
+        if of_kind(run.meta["scenario"], "gpcnet"):
+            found.setdefault(_scheme(run.folder), []).append(run)
+    if not found:
+        raise UsageError(f"{folder} holds no results of GPCNeT: no run.json with traffic of kind gpcnet")
+    # Seeds that only some have cannot be compared.
+    shared = set.intersection(*({run.meta["seed"] for run in runs} for runs in found.values()))
+    if not shared:
+        raise UsageError(f"{folder}: no seed was run under all of {', '.join(found)}; name one of the folders in it")
+    return {
+        name: sorted((run for run in runs if run.meta["seed"] in shared), key=lambda run: int(run.meta["seed"]))
+        for name, runs in found.items()
+    }
+
+
+def _scheme(folder: Path) -> str:
+    """What a folder that `backwater run` made is of: its name without the seed."""
+    return re.sub(r"-s\d+$", "", folder.resolve().name)
+
+
+def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]]) -> list[Path]:
+    """Write the numbers as gpcnet.parquet, and which runs they are of."""
+    rows = [
+        row
+        for name, seeds in runs.items()
+        for run, one in zip(seeds, measured[name], strict=True)
+        for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
+    ]
+    table = root / "gpcnet.parquet"
+    with atomic_files.whole(table) as part:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(part)
+    listed = {
+        name: [Path(os.path.relpath(run.folder, root)).as_posix() for run in seeds] for name, seeds in runs.items()
+    }
+    index = root / FILE
+    with atomic_files.whole(index) as part:
+        part.write_text(json.dumps({"format": 1, "runs": listed}, indent=1) + "\n", encoding="utf-8")
+    return [table, index]
+
+
+def measure(runs: Mapping[str, Sequence[Results]]) -> dict[str, list[Measured]]:
+    """GPCNeT's numbers of every run."""
+    return {name: [gpcnet.of(run) for run in seeds] for name, seeds in runs.items()}
+
+
+def baselines(runs: Mapping[str, Sequence[Results]]) -> dict[str, str]:
+    """By scheme the one without any control on the same switches; a scheme is left out if there is none.
+
+    No control: no reaction point, no throttle, no isolation. Detectors that nobody listens to change nothing.
+    """
+    free = {
+        _switches(seeds[0].meta["scenario"]): name
+        for name, seeds in list(runs.items())[::-1]
+        if _without_control(seeds[0].meta["scenario"])
+    }
+    own = {name: free.get(_switches(seeds[0].meta["scenario"])) for name, seeds in runs.items()}
+    return {name: base for name, base in own.items() if base is not None}
+
+
+def _switches(scenario: Mapping[str, Any]) -> str:
+    """What switches are like, but for what detects and isolates."""
+    switch = {key: value for key, value in scenario.get("switch", {}).items() if key not in ("detector", "isolation")}
+    return json.dumps([switch, scenario.get("packet")], sort_keys=True)
+
+
+def _without_control(scenario: Mapping[str, Any]) -> bool:
+    isolation = scenario.get("switch", {}).get("isolation", {}).get("kind", "none")
+    kinds = (scenario.get("cc", {}).get("kind", "none"), isolation, scenario.get("host", {}).get("throttle", "none"))
+    return set(kinds) == {"none"}

@@ -1,0 +1,92 @@
+"""``run --sweep``: a key over several values, every combination of several keys, each one run per seed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from backwater.results import Results
+
+
+def combinations(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The overrides of every combination of ``KEY=VALUE,VALUE,...`` texts; one without any for no text.
+
+    >>> combinations(["traffic.load=0.2,0.4", "run.seed=1"])
+    [('traffic.load=0.2', 'run.seed=1'), ('traffic.load=0.4', 'run.seed=1')]
+    """
+    keys = []
+    lists = []
+    for text in texts:
+        key, sign, values = text.partition("=")
+        found = [value.strip() for value in _split(values)]
+        if not sign or not key.strip() or not all(found):
+            raise UsageError(f"--sweep {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
+        if key.strip() in keys:
+            raise UsageError(f"--sweep {key.strip()} is given twice; list all of its values once")
+        keys.append(key.strip())
+        lists.append([f"{key.strip()}={value}" for value in dict.fromkeys(found)])
+    return list(itertools.product(*lists))
+
+
+def _split(values: str) -> list[str]:
+    """At the commas that are not within brackets, braces or quotes."""
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            depth += (character in "[{") - (character in "]}")
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Table:
+    """What happened to each traffic entry in every combination: means over the complete seeds, 95 % intervals.
+
+    The score of the marks of a combination has a row of its own.
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    from backwater.analysis import mark_scores, tables
+    from backwater.common import percentiles
+    from backwater.results import measures
+
+    made = Table(title=title, title_justify="left", header_style="bold")
+    made.add_column("run", overflow="fold")
+    made.add_column("traffic")
+    scored = any(mark_scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
+    columns = tables.over_seeds([run for runs in groups.values() for run in runs])
+    headings = [heading for _, heading, _ in columns]
+    for heading in headings + [heading for _, heading in mark_scores.COLUMNS if scored]:
+        made.add_column(heading, justify="right")
+    few = False
+    for name, runs in groups.items():
+        complete = [run for run in runs if run.complete]
+        summary = tables.seeds_summary(complete) if complete else {}
+        for number, (traffic, values) in enumerate(summary.items()):
+            counts = [measures.by_traffic(run)["slowdowns"][number] for run in complete]
+            cells = tables.seeds_cells(values, columns, counts)
+            few = few or any("max of" in cell for cell in cells)
+            made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
+        if summary and scored:
+            made.add_row("", mark_scores.ROW, *[""] * len(headings), *mark_scores.cells(complete))
+        if not summary:
+            made.add_row(escape(name), "no complete run")
+        made.add_section()
+    every = (run for runs in groups.values() for run in runs if run.complete)
+    notes = [*([mark_scores.note(every)] if scored else []), *([percentiles.note(99)] if few else [])]
+    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
+    return made

@@ -1,0 +1,187 @@
+"""What came out of a sweep: one row per run and traffic entry, and means over seeds with 95 % intervals.
+
+Nothing in these tables depends on when, where or in which order the runs were done: shards that are gathered give the
+same files, byte by byte, as one machine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from backwater.common import atomic_files, percentiles, quantities
+from backwater.common.statistics import Estimate, estimate
+from backwater.errors import UsageError, reason
+from backwater.experiments.toml_document import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from backwater.experiments.cells import Cell
+    from backwater.experiments.sweep_file import Plan
+
+
+def of(plan: Plan, cells: Sequence[Cell], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> pl.DataFrame:
+    """One row per run and traffic entry; `rows` are those of :func:`measured.of` by key of the run.
+
+    A run that failed has one row, without measures, whose `status` is "failed".
+    """
+    found: list[dict[str, Any]] = []
+    for cell in cells:
+        known = {"scheme": cell.scheme, **dict(zip(plan.keys, cell.values, strict=True)), "seed": cell.seed}
+        of_run = rows.get(cell.key) or [{"status": "failed"}]
+        found += [
+            known
+            | {"traffic": row.get("traffic")}
+            | {name: row.get(name) for name in plan.measures}
+            | {name: row.get(name) for name in ("status", "caveats", "digest")}
+            for row in of_run
+        ]
+    named = any(cell.scheme for cell in cells)
+    columns = [name for name in found[0] if named or name != "scheme"] if found else []
+    return pl.DataFrame([_column(name, [row[name] for row in found]) for name in columns])
+
+
+def _column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Numbers as numbers; what is neither number, text nor truth, and mixed columns, as they are written."""
+    if name == "seed":
+        return pl.Series(name, values, dtype=pl.UInt64)
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
+    if len(kinds) > 1 or kinds & {list, dict}:
+        return pl.Series(name, [value if isinstance(value, str) else shown(value, 200) for value in values])
+    return pl.Series(name, values, dtype=pl.Float64 if not kinds else None)
+
+
+def groups(plan: Plan, frame: pl.DataFrame) -> list[str]:
+    """The columns that tell combinations from each other."""
+    return [name for name in ("scheme", *plan.keys, "traffic") if name in frame.columns]
+
+
+def estimates(plan: Plan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int, dict[str, Estimate | None]]]:
+    """For each combination and traffic entry: what it is, how many seeds, and each measure's mean over them.
+
+    Runs that failed do not count. A measure that one of the seeds does not have is None: a mean over the others would
+    be one over the better ones.
+    """
+    made = []
+    keys = groups(plan, frame)
+    for group in frame.partition_by(keys, maintain_order=True):
+        whole = group.filter(pl.col("status") == "complete")
+        means: dict[str, Estimate | None] = {}
+        for name in plan.measures:
+            values = [float(value) for value in whole[name].drop_nulls()]
+            means[name] = estimate(values, name) if values and len(values) == whole.height else None
+        made.append((group.select(keys).row(0, named=True), whole.height, means))
+    return made
+
+
+def means(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per combination and traffic entry: each measure's mean, and the half of its 95 % interval (``_ci95``).
+
+    The interval is Student's t over seeds; of one seed there is none. ``_low`` and ``_high`` are its ends, as far as
+    they are possible: a slowdown is at least 1.
+    """
+    found = estimates(plan, frame)
+    keys = groups(plan, frame)
+    columns: dict[str, pl.Series] = {
+        name: pl.Series(name, [row[name] for row, _, _ in found], dtype=frame.schema[name]) for name in keys
+    }
+    columns["seeds"] = pl.Series("seeds", [seeds for _, seeds, _ in found], dtype=pl.Int64)
+    for name in plan.measures:
+        every = [measures[name] for _, _, measures in found]
+        columns[f"{name}_mean"] = pl.Series([None if one is None else one.mean for one in every], dtype=pl.Float64)
+        columns[f"{name}_ci95"] = pl.Series(
+            [None if one is None else one.half_width for one in every], dtype=pl.Float64
+        )
+        ends = [None if one is None or one.half_width is None else (one.low, one.high) for one in every]
+        for place, end in enumerate(("low", "high")):
+            columns[f"{name}_{end}"] = pl.Series([pair and pair[place] for pair in ends], dtype=pl.Float64)
+    return pl.DataFrame(columns)
+
+
+def write(plan: Plan, frame: pl.DataFrame, folder: Path) -> list[Path]:
+    """runs.csv and runs.parquet, and the same of means; each file appears whole or not at all."""
+    made = []
+    for name, one in (("runs", frame), ("means", means(plan, frame))):
+        made.append(replaced(folder / f"{name}.csv", one.write_csv))
+        made.append(replaced(folder / f"{name}.parquet", one.write_parquet))
+    return made
+
+
+def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
+    """Write a file beside its place and move it there."""
+    try:
+        with atomic_files.whole(file) as part:
+            write_to(part)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
+    return file
+
+
+def table(plan: Plan, frame: pl.DataFrame) -> Table:
+    """What is printed: means over seeds, with 95 % intervals."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(title="Sweep", title_justify="left", header_style="bold")
+    keys = groups(plan, frame)
+    for key in keys:
+        made.add_column(escape(key), overflow="fold")
+    for name in plan.measures:
+        made.add_column(heading(name), justify="right")
+    found = estimates(plan, frame)
+    before: list[str] = []
+    for row, seeds, measures in found:
+        mine = [_cell(row[key]) for key in keys]
+        if before and len(keys) > 2 and mine[0] != before[0]:
+            made.add_section()
+        shown_ = ["" if before[: n + 1] == mine[: n + 1] else escape(text) for n, text in enumerate(mine[:-1])]
+        values = [with_interval(name, measures[name]) for name in plan.measures]
+        made.add_row(*shown_, escape(mine[-1]) if seeds else "failed", *values)
+        before = mine
+    counts = sorted({seeds for _, seeds, _ in found if seeds})
+    words = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds" if counts else ""
+    notes = [f"means over {words}, 95 % confidence intervals"] if counts and counts[-1] > 1 else []
+    if any(seeds and measures[name] is None for _, seeds, measures in found for name in plan.measures if "p99" in name):
+        notes.append(f"p99: - where a run has fewer than {percentiles.least(99)} flows that finished; see max_slowdown")
+    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
+    return made
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_WORDS = {"fct": "FCT", "ce": "CE", "ue": "UE"}
+
+
+def heading(name: str) -> str:
+    """A measure's name as a heading: its unit is in the cells."""
+    stem = name
+    for unit in ("_ps", "_bps", "_bytes"):
+        stem = stem.removesuffix(unit)
+    return " ".join(_WORDS.get(word, word) for word in stem.split("_"))
+
+
+def show(name: str) -> Callable[[float], str]:
+    """How values of a measure are printed, by the unit in its name."""
+    shows: dict[str, Callable[[float], str]] = {
+        "_bps": quantities.rate,
+        "_ps": quantities.time,
+        "_bytes": quantities.size,
+        "slowdown": quantities.three_digits,
+    }
+    return next((one for unit, one in shows.items() if name.endswith(unit)), quantities.count)
+
+
+def with_interval(name: str, value: Estimate | None) -> str:
+    """A mean with the half of its interval, in its unit."""
+    from backwater.common.statistics import with_interval as told
+
+    return "-" if value is None else told(value, show(name))

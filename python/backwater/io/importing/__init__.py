@@ -1,0 +1,98 @@
+"""Networks and workloads of other tools as scenarios of ours.
+
+Every importer makes a folder with a scenario that runs as it is and the files that it names; nothing is written if
+anything in the input is wrong. What means something else here is a note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backwater import _core
+from backwater.errors import UsageError, reason
+from backwater.scenario.scenario import Scenario
+
+
+@dataclass
+class Imported:
+    """A scenario in the making: its files by name (`scenario.toml` among them), and what the user should know.
+
+    `sources` are the user's own names of files that are taken as they are.
+    """
+
+    files: dict[str, str]
+    holds: str
+    notes: list[str] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+def read_bytes(file: Path, what: str) -> bytes:
+    """A file's bytes."""
+    try:
+        content = _core.read_input(file, _core.MOST_DATA)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({reason(error)}); name {what}") from None
+    if not content:
+        raise UsageError(f"{file} is empty; {what} is expected")
+    return content
+
+
+def read_text(file: Path, what: str) -> str:
+    """A file's text."""
+    try:
+        return read_bytes(file, what).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
+
+
+def caveats(text: str, base: Path) -> list[str]:
+    """What a scenario's run will have to be read with, such as routes that can deadlock."""
+    told: list[str] = json.loads(_core.outlook(text, "scenario.toml", str(base), []))["caveats"]
+    return told
+
+
+def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:
+    """A scenario with all defaults; raises UsageError without the place in a file that nobody has written yet."""
+    try:
+        return Scenario(text, "scenario.toml", base).resolve()
+    except _core.ScenarioError as error:
+        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*)$", str(error), re.MULTILINE)
+        message = "\n  ".join(problem or helps for problem, helps in told) or str(error)
+        for name, own in sources.items():
+            message = message.replace(f'"{name}"', own)
+        raise UsageError(message) from None
+
+
+def write(imported: Imported, out: Path, named: str = "--out") -> Path:
+    """Make the folder, all of it or nothing; returns the scenario. A folder that exists must be empty.
+
+    `named` is what messages call it. Raises UsageError for what would not run; what a run will have to be read with
+    becomes a note.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{named} {out} exists and is not an empty folder; name another one")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
+    try:
+        for name, text in imported.files.items():
+            (made / name).write_text(text, encoding="utf-8")
+        resolve(imported.files["scenario.toml"], made, imported.sources)
+        imported.notes += caveats(imported.files["scenario.toml"], made)
+        made.chmod(0o755)
+        if out.exists():
+            out.rmdir()
+        made.rename(out)
+    except OSError as error:
+        raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return out / "scenario.toml"

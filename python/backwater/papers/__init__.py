@@ -1,0 +1,1 @@
+"""Papers: their claims, definitions and figures, reproduced, varied and reported."""

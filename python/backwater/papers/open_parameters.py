@@ -1,0 +1,78 @@
+"""What a paper leaves open, and how else it can be read: `papers/<system>/sensitivity.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from backwater.errors import UsageError
+from backwater.papers import paper, paper_figure
+from backwater.papers.paper_figure import Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Reading(Variant):
+    """Another reading of a parameter."""
+
+    figures: tuple[str, ...] | None = Field(None, description="Those that it touches, if not those of its parameter.")
+    profiles: tuple[str, ...] = Field((), description="The profiles under which it is run; those of its file if none.")
+
+
+class Parameter(BaseModel):
+    """A parameter that the paper does not give: our reading, and the others; or why it cannot be varied."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    text: str = Field(description="What is open.")
+    default: str = Field(description="Our reading.")
+    figures: tuple[str, ...] = Field((), description="The figures that it touches.")
+    fixed: str | None = Field(None, description="Why there is no other reading to run.")
+    variant: tuple[Reading, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Parameter:
+        if bool(self.variant) == (self.fixed is not None):
+            raise ValueError(f"parameter {self.id} needs either [[parameter.variant]]s or `fixed` with the reason")
+        for reading in self.variant:
+            if not (reading.figures or self.figures):
+                raise ValueError(f"parameter {self.id}, {reading.name}: which figures?")
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    seeds: int = Field(3, ge=1)
+    profiles: tuple[str, ...] = Field((), description="The profiles under which readings are run; all if none.")
+    parameter: tuple[Parameter, ...]
+
+
+def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
+    """The number of seeds and the parameters of a paper; `only` picks some by id. Raises UsageError."""
+    file = paper_figure.home(system) / "sensitivity.toml"
+    try:
+        read = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"{system} has no {file.name}, which would list what the paper leaves open") from None
+    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    names = [parameter.id for parameter in read.parameter]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{file}: parameter {name} is there twice")
+    for name in only:
+        if name not in names:
+            raise UsageError(f"there is no parameter {name!r} of {system}; there are: {', '.join(names)}")
+    known = read.profiles or paper.load(file.parent).profiles
+    return read.seeds, [_whole(parameter, known) for parameter in read.parameter if not only or parameter.id in only]
+
+
+def _whole(parameter: Parameter, known: tuple[str, ...]) -> Parameter:
+    """The parameter with the profiles of each reading filled in."""
+    variant = tuple(reading.model_copy(update={"profiles": reading.profiles or known}) for reading in parameter.variant)
+    return parameter.model_copy(update={"variant": variant})

@@ -1,0 +1,314 @@
+"""One figure or table of a paper: which scenarios it runs, what it measures, what it draws.
+
+A figure is a folder with ``experiment.toml`` (the runs), ``claims.toml`` (what the paper claims) and ``figure.py`` with
+two functions::
+
+    def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]   # one seed's runs by name
+    def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None         # every seed's runs
+
+A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbps") is measured first: the runs under
+``[[first]]`` are done before the others, and a third function turns them into values, which replace ``{name}`` in the
+``set`` texts of the others::
+
+    def settle(first: Mapping[str, Results]) -> dict[str, str]                   # one seed's first runs by name
+
+Numbers that a reader wants beside the picture are tables of the report; a figure that has some offers::
+
+    def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]  # every seed's runs
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib.util
+import itertools
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from backwater.errors import UsageError
+from backwater.papers import claims, paper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from backwater.results import Results
+
+
+class RunSpec(BaseModel):
+    """One run of a figure, or several: `sweep` lists values for keys and stands for one run of each combination."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    scenario: str = Field(description="Path of the scenario file, relative to the figure's folder.")
+    set: tuple[str, ...] = ()
+    sweep: dict[str, list[str | int | float]] = Field(default_factory=dict)
+    quick: tuple[str, ...] = Field((), description="Overrides that make it smaller for a quick look.")
+    sensitivity: tuple[str, ...] = Field((), description="Those for `backwater sensitivity`.")
+    cost: float = Field(1.0, gt=0, description="CPU seconds of one run, about: the longest start first.")
+
+    def expand(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Name and overrides of every single run: ``tcd`` or, swept, ``tcd 97us``."""
+        for values in itertools.product(*self.sweep.values()):
+            name = " ".join([self.name, *map(str, values)])
+            yield name, (*self.set, *(f"{key}={_toml(value)}" for key, value in zip(self.sweep, values, strict=True)))
+
+
+class Changes(BaseModel):
+    """Overrides that apply to every run of a figure."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: tuple[str, ...] = ()
+
+
+class Variant(Changes):
+    """Overrides that come after all others, in the runs whose names fit a pattern."""
+
+    name: str
+    runs: tuple[str, ...] = Field(("*",), description="Names of runs, or patterns with *, that it applies to.")
+
+    def of(self, run: str) -> tuple[str, ...]:
+        """The overrides for a run."""
+        return self.set if any(fnmatch.fnmatchcase(run, pattern) for pattern in self.runs) else ()
+
+
+class Reduced(Changes):
+    """A smaller form of a figure's runs."""
+
+    skip: tuple[str, ...] = Field(
+        (), description="Names of runs, or patterns with *, that are left out; figure.py must do without them."
+    )
+
+
+class Quick(Reduced):
+    """What a quick look (``--quick``) changes."""
+
+    seeds: int = Field(1, ge=1)
+
+
+class Assumption(BaseModel):
+    """A parameter that the paper does not give."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameter: str
+    value: str
+    why: str
+    sensitivity: str = Field("not varied", description="How far the result moves when it is varied.")
+
+
+class Shared(BaseModel):
+    """What the figures of one setting share: a file that `shared` names. Its runs come before a figure's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: tuple[RunSpec, ...] = ()
+    profile: dict[str, Changes] = Field(default_factory=dict, description="Applied before a figure's own.")
+    assumption: tuple[Assumption, ...] = ()
+
+
+class FigureFile(BaseModel):
+    """The whole of an experiment.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
+    about: str = Field("", description="What is set up and what is looked at, in a sentence or two.")
+    seeds: int = Field(5, ge=1)
+    shared: str | tuple[str, ...] = Field(
+        (), description="Files of runs, profiles and assumptions, relative to the figure's folder."
+    )
+    first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
+    run: tuple[RunSpec, ...] = ()
+    profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
+    profiles: tuple[str, ...] = Field(
+        (),
+        description="Under which profiles of its paper its runs are done; those that are the paper's default if none.",
+    )
+    quick: Quick = Field(Quick(set=(), seeds=1, skip=()), description="What a quick look changes.")
+    sensitivity: Reduced = Field(
+        Reduced(set=(), skip=()), description="What `backwater sensitivity` changes, under every reading alike."
+    )
+    assumption: tuple[Assumption, ...] = ()
+
+
+class Module(Protocol):
+    """What a figure.py offers."""
+
+    def metrics(self, runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+        """What one seed's runs measured."""
+
+    def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+        """Draw the figure to a file."""
+
+    def settle(self, first: Mapping[str, Results]) -> dict[str, str]:
+        """Values for the other runs, from the runs done first; only asked of figures that have such runs."""
+
+    # A figure may also offer `tables`, which is asked for by name: most have none.
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure's folder, read and checked."""
+
+    folder: Path
+    experiment: FigureFile
+    claims: tuple[claims.Claim, ...]
+    #: The profiles of its paper.
+    known: tuple[paper.Profile, ...] = ()
+    variant: Variant | None = None
+    #: What makes its runs smaller, besides a quick look.
+    reduced: Reduced | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder's name, such as fig03."""
+        return self.folder.name
+
+    def module(self) -> Module:
+        """Its figure.py, imported; it may import what figures of its paper share, as ``papers.<system>.<module>``."""
+        file = self.folder / "figure.py"
+        checkout = str(self.folder.parents[2])
+        if checkout not in sys.path:
+            sys.path.append(checkout)
+        spec = importlib.util.spec_from_file_location(f"papers.{self.folder.parent.name}.{self.name}", file)
+        if spec is None or spec.loader is None or not file.is_file():
+            raise UsageError(f"{file} is missing")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return cast("Module", module)
+
+    def profiles(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Those of the profiles asked for under which its runs are done."""
+        return tuple(profile for profile in asked if profile in self.experiment.profiles)
+
+    def seeds(self, *, quick: bool) -> int:
+        """How many seeds it asks for."""
+        return self.experiment.quick.seeds if quick else self.experiment.seeds
+
+    def skips(self, run: str, *, quick: bool) -> bool:
+        """Whether a run is left out."""
+        return any(fnmatch.fnmatchcase(run, pattern) for one in self._reduced(quick=quick) for pattern in one.skip)
+
+    def _reduced(self, *, quick: bool) -> tuple[Reduced, ...]:
+        own = (self.reduced,) if self.reduced is not None else ()
+        return (*own, self.experiment.quick) if quick else own
+
+    def smaller(self, spec: RunSpec, *, quick: bool) -> tuple[str, ...]:
+        """What makes a run smaller, of its own."""
+        return (*(spec.sensitivity if self.reduced is not None else ()), *(spec.quick if quick else ()))
+
+    def shrunk(self, *, quick: bool) -> tuple[str, ...]:
+        """Everything that makes its runs smaller, each text once."""
+        common = (text for one in self._reduced(quick=quick) for text in one.set)
+        own = (text for spec in self.experiment.run for text in self.smaller(spec, quick=quick))
+        return tuple(dict.fromkeys((*common, *own)))
+
+    def last(self, run: str) -> tuple[str, ...]:
+        """What comes after all other overrides of a run."""
+        return self.variant.of(run) if self.variant is not None else ()
+
+    def overrides(self, profile: str, run: str, *, quick: bool) -> tuple[str, ...]:
+        """What comes before the overrides of a run under a profile."""
+        common = next(one for one in self.known if one.name == profile).of(run)
+        own = self.experiment.profile.get(profile, Changes()).set
+        smaller = (text for one in self._reduced(quick=quick) for text in one.set)
+        return (*common, *own, *smaller)
+
+
+def load(folder: Path) -> Figure:
+    """Read one figure's folder."""
+    file = folder / "experiment.toml"
+    try:
+        experiment = FigureFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    # The last file first, so that the first one's runs come first.
+    names = (experiment.shared,) if isinstance(experiment.shared, str) else experiment.shared
+    for name in reversed(names):
+        experiment = _with_shared(experiment, folder / name)
+    known = paper.load(folder.parent).profile
+    _require_known(experiment, known, file)
+    if not experiment.profiles:
+        default = tuple(profile.name for profile in known if profile.default)
+        experiment = experiment.model_copy(update={"profiles": default})
+    return Figure(folder, experiment, claims.load(folder / "claims.toml"), known)
+
+
+def _require_known(experiment: FigureFile, known: Sequence[paper.Profile], file: Path) -> None:
+    """Raise UsageError for a profile that the paper does not have, and for a run that the figure does not."""
+    names = [profile.name for profile in known]
+    for name in (*experiment.profiles, *experiment.profile):
+        if name not in names:
+            raise UsageError(f"{file}: there is no profile {name!r}; the profiles are {', '.join(names)}")
+    runs = [name for spec in (*experiment.first, *experiment.run) for name, _ in spec.expand()]
+    for table, patterns in (("quick", experiment.quick.skip), ("sensitivity", experiment.sensitivity.skip)):
+        for pattern in patterns:
+            if not fnmatch.filter(runs, pattern):
+                raise UsageError(f"{file}:\n{table}.skip names no run with {pattern!r}; the runs are {', '.join(runs)}")
+
+
+def _with_shared(experiment: FigureFile, file: Path) -> FigureFile:
+    """The experiment with what it shares put before its own."""
+    try:
+        shared = Shared.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {file}, which experiment.toml calls shared") from None
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(f"{file}: {error}") from None
+    profile = {
+        name: Changes(
+            set=(*shared.profile.get(name, Changes()).set, *experiment.profile.get(name, Changes()).set),
+        )
+        for name in (shared.profile | experiment.profile)
+    }
+    assumption = (*shared.assumption, *experiment.assumption)
+    runs = (*shared.run, *experiment.run)
+    return experiment.model_copy(update={"run": runs, "profile": profile, "assumption": assumption})
+
+
+def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:
+    """The figures of a system, by name; `only` picks some of them."""
+    place = home(system, root)
+    # Figures and tables by number, then what is neither.
+    names = sorted((path.parent.name for path in place.glob("*/experiment.toml")), key=_rank)
+    for name in only:
+        if name not in names:
+            raise UsageError(f"there is no figure {name!r} of {system}; there are: {', '.join(names)}")
+    return [load(place / name) for name in names if not only or name in only]
+
+
+def _rank(name: str) -> tuple[int, str]:
+    kinds = ("fig", "table")
+    return (next((rank for rank, kind in enumerate(kinds) if name.startswith(kind)), len(kinds)), name)
+
+
+def home(system: str, root: Path | None = None) -> Path:
+    """The folder of a paper; raises UsageError with those that there are."""
+    found = root or papers()
+    place = found / system
+    if not place.is_dir():
+        known = ", ".join(sorted(path.name for path in found.iterdir() if path.is_dir()))
+        raise UsageError(f"there is no paper {system!r}; there are: {known}")
+    return place
+
+
+def papers() -> Path:
+    """The folder ``papers`` of the checkout that this package was built from, or of the working folder."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        if (root / "papers").is_dir():
+            return root / "papers"
+    raise UsageError("no folder `papers` was found; run this in a checkout of Backwater")
+
+
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

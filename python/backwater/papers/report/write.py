@@ -1,0 +1,44 @@
+"""Writes a report: claims.json, claims.md, verdicts.md, report.html."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from backwater.common.atomic_files import whole
+from backwater.papers.report.page import html
+from backwater.papers.report.text import every, markdown, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from backwater.papers.definitions import Held
+    from backwater.papers.paper import Paper
+    from backwater.papers.reproduce import Reproduced
+
+
+def write(
+    figures: Sequence[Reproduced],
+    folder: Path,
+    paper: Paper,
+    facts: Sequence[tuple[str, str]],
+    held: Sequence[Held] = (),
+    *,
+    quick: bool = False,
+    sensitivity: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write the four files to `folder`; each is whole or not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title = f"Reproducing {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
+    rows = [judged.as_json() for judged in every(figures)] + [item.as_json() for item in held]
+    texts = {
+        "claims.json": json.dumps(rows, indent=2) + "\n",
+        "claims.md": markdown(figures, title, held),
+        "verdicts.md": verdicts(figures, dict(facts), held),
+        "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
+    }
+    for name, text in texts.items():
+        with whole(folder / name) as part:
+            part.write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

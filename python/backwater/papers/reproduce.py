@@ -1,0 +1,242 @@
+"""Reproducing a paper: every figure's runs over profiles and seeds, resumed where they stopped, judged by its claims.
+
+Runs are kept by their content (:mod:`backwater.experiments.store`): equal runs of two figures are done once, and a
+second call redoes only what changed. The plan of a call is written beside its report (`runs.json`), so that the report
+can be made again from what there is, without running and by another build.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backwater.experiments import store as stored
+from backwater.experiments.executor import Job, run_jobs
+from backwater.papers.claims import Judged, judge
+from backwater.results import Results
+from backwater.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from backwater.experiments.executor import Outcome, Watcher
+    from backwater.papers.number_tables import NumberTable
+    from backwater.papers.paper_figure import Figure, RunSpec
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a figure at one profile and seed: where its results are, and what it runs."""
+
+    figure: str
+    profile: str
+    seed: int
+    run: str
+    folder: Path
+    scenario: str
+    overrides: tuple[str, ...]
+
+
+@dataclass
+class Plan:
+    """All runs of a reproduction; `jobs` holds each distinct run once.
+
+    `seeds` says how many were asked for, by figure and profile; `blocked` names the seeds whose other runs are not
+    known because their first runs are not done.
+    """
+
+    cells: list[Cell] = field(default_factory=list)
+    jobs: dict[Path, Job] = field(default_factory=dict)
+    seeds: dict[tuple[str, str], int] = field(default_factory=dict)
+    blocked: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def open_jobs(self) -> list[Job]:
+        """The runs that are not yet done, the longest first, so that no core waits for the last of them."""
+        left = [job for folder, job in self.jobs.items() if not stored.finished(folder)]
+        return sorted(left, key=lambda job: -job.cost)
+
+    def of(self, figure: str, profile: str) -> list[Cell]:
+        """The runs of a figure under a profile."""
+        return [cell for cell in self.cells if (cell.figure, cell.profile) == (figure, profile)]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """One figure under one profile: its verdicts, its picture, and what is missing.
+
+    `runs` holds the seeds whose runs are all complete, `asked` is how many seeds there should be, `missing` names the
+    runs that are not complete, and `failure` says why nothing could be measured or drawn. `tables` stand below the
+    picture.
+    """
+
+    figure: Figure
+    profile: str
+    judged: tuple[Judged, ...]
+    picture: Path | None
+    runs: Mapping[int, Mapping[str, Results]]
+    asked: int = 0
+    cells: tuple[Cell, ...] = ()
+    missing: tuple[str, ...] = ()
+    failure: str = ""
+    tables: tuple[NumberTable, ...] = ()
+
+
+def plan_first(
+    figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
+) -> Plan:
+    """The runs that settle values for other runs."""
+    made, store = Plan(), stored.Store(root)
+    for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
+        _add(made, store, figure, profile, seed, figure.experiment.first, {}, quick=quick)
+    return made
+
+
+def plan(
+    figures: Sequence[Figure],
+    profiles: Sequence[str],
+    seeds: int | None,
+    root: Path,
+    *,
+    quick: bool,
+    first: Plan | None = None,
+) -> Plan:
+    """What there is to run; checks every scenario, so that bad input is found before the first of them starts.
+
+    `first` is the plan of :func:`plan_first`, done. A seed whose first runs are not complete has no others.
+    """
+    made, store = Plan(), stored.Store(root)
+    done: dict[tuple[str, str], dict[int, dict[str, Results]]] = {}
+    for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
+        values: dict[str, str] = {}
+        if figure.experiment.first:
+            key = (figure.name, profile)
+            if key not in done:
+                done[key] = complete_seeds((first or Plan()).of(*key))
+            if seed not in done[key]:
+                made.blocked.append((figure.name, profile, seed))
+                continue
+            values = figure.module().settle(done[key][seed])
+        _add(made, store, figure, profile, seed, figure.experiment.run, values, quick=quick)
+    return made
+
+
+def _combinations(
+    made: Plan, figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
+) -> Iterator[tuple[Figure, str, int]]:
+    for figure in figures:
+        count = seeds or figure.seeds(quick=quick)
+        for profile in figure.profiles(profiles):
+            made.seeds[figure.name, profile] = count
+            for seed in range(1, count + 1):
+                yield figure, profile, seed
+
+
+def _add(
+    made: Plan,
+    store: stored.Store,
+    figure: Figure,
+    profile: str,
+    seed: int,
+    specs: Sequence[RunSpec],
+    values: Mapping[str, str],
+    *,
+    quick: bool,
+) -> None:
+    """Add one seed's runs, with `values` in the place of their names in braces."""
+    for spec in specs:
+        scenario = Scenario.load(figure.folder / spec.scenario)
+        for name, own in spec.expand():
+            if figure.skips(name, quick=quick):
+                continue
+            common = figure.overrides(profile, name, quick=quick)
+            smaller = figure.smaller(spec, quick=quick)
+            overrides = tuple(_filled(text, values) for text in (*common, *own, *smaller, *figure.last(name)))
+            folder = store.folder(scenario, overrides, seed)
+            label = f"{figure.name} {profile} {name} seed {seed}"
+            made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder, cost=spec.cost))
+            made.cells.append(Cell(figure.name, profile, seed, name, folder, spec.scenario, overrides))
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def run(made: Plan, workers: int | None, watcher: Watcher | None) -> list[Outcome]:
+    """Do the runs that are still open."""
+    return run_jobs(made.open_jobs(), workers, watcher)
+
+
+def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Reproduced:
+    """Judge a figure's claims from its finished seeds, and draw it to `root` unless that is None.
+
+    What figure.py raises is kept as `failure`: the other figures, and hours of runs, must not be lost for it.
+    """
+    cells = made.of(figure.name, profile)
+    by_seed = complete_seeds(cells)
+    analytic = not figure.experiment.run
+    picture, failure = None, ""
+    file = None if root is None else root / f"{figure.name}-{profile}.png"
+    if file is not None:
+        # A picture of other runs must not stand beside this report.
+        file.unlink(missing_ok=True)
+    judged = tuple(judge(claim, figure.name, profile, []) for claim in figure.claims)
+    tables: tuple[NumberTable, ...] = ()
+    try:
+        module = figure.module()
+        per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
+        judged = tuple(judge(claim, figure.name, profile, per_seed) for claim in figure.claims)
+        if per_seed and file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            module.draw(list(by_seed.values()), file)
+            picture = file
+            tables = tuple(getattr(module, "tables", _no_tables)(list(by_seed.values())))
+    except Exception as error:  # noqa: BLE001
+        failure = _told(error)
+    return Reproduced(
+        figure,
+        profile,
+        judged,
+        picture,
+        by_seed,
+        asked=made.seeds.get((figure.name, profile), 0),
+        cells=tuple(cells),
+        missing=_missing(made, figure.name, profile),
+        failure=failure,
+        tables=tables,
+    )
+
+
+def _no_tables(_: Sequence[Mapping[str, Results]]) -> tuple[NumberTable, ...]:
+    return ()
+
+
+def _told(error: Exception) -> str:
+    """An error of a figure.py in one line, with the place in a file of the paper where it arose."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "papers" in Path(frame.filename).parts]
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _missing(made: Plan, figure: str, profile: str) -> tuple[str, ...]:
+    """The runs that a figure lacks, in words."""
+    by_seed: dict[int, list[str]] = {}
+    for cell in made.of(figure, profile):
+        if not stored.finished(cell.folder):
+            by_seed.setdefault(cell.seed, []).append(cell.run)
+    found = [f"seed {seed}: {', '.join(runs)}" for seed, runs in sorted(by_seed.items())]
+    blocked = sorted(seed for name, of, seed in made.blocked if (name, of) == (figure, profile))
+    return (*found, *(f"seed {seed}: every run, as its first runs are not done" for seed in blocked))
+
+
+def complete_seeds(cells: Sequence[Cell]) -> dict[int, dict[str, Results]]:
+    """The runs by seed and name, of the seeds whose runs are all complete."""
+    seeds: dict[int, dict[str, Results]] = {cell.seed: {} for cell in cells}
+    for cell in cells:
+        if stored.finished(cell.folder):
+            seeds[cell.seed][cell.run] = Results(cell.folder)
+    runs = {cell.run for cell in cells}
+    return {seed: found for seed, found in seeds.items() if found.keys() == runs}

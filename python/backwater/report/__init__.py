@@ -1,6 +1,0 @@
-"""Reports of a reproduction: the claims table for the terminal, as JSON and as Markdown, and one HTML page."""
-
-from backwater.report.text import claims_table, held_by_tests, markdown, missing, of_quick_look, ours, tally
-from backwater.report.write import write
-
-__all__ = ["claims_table", "held_by_tests", "markdown", "missing", "of_quick_look", "ours", "tally", "write"]

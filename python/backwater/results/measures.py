@@ -1,0 +1,287 @@
+"""What tables and figures read from a results folder: totals per traffic entry and port, intervals, rates over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from backwater.common import percentiles, quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from backwater.results import Results
+
+#: The words of the `state` columns, in the order in which they are drawn and listed.
+STATES = ("non-congestion", "undetermined", "judging", "congestion")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time; times in picoseconds since the start of the run."""
+
+    time_ps: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A stretch of time, in picoseconds, and what holds during it."""
+
+    start_ps: int
+    end_ps: int
+    what: str
+
+
+def under_credits(scenario: Mapping[str, Any]) -> bool:
+    """Whether credits hold ports back in a resolved scenario, and not PAUSEs."""
+    return bool(scenario.get("switch", {}).get("flow-control") == "credits")
+
+
+def supplied(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries of a resolved scenario whose flows are as large as what was sent of their supply."""
+    return of_kind(scenario, "supply")
+
+
+def of_kind(scenario: Mapping[str, Any], kind: str) -> list[str]:
+    """The traffic entries of a kind in a resolved scenario."""
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == kind]
+
+
+def programs(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
+    return of_kind(scenario, "program") + of_kind(scenario, "gpcnet")
+
+
+def has_puts(scenario: Mapping[str, Any]) -> bool:
+    """Whether a resolved scenario has traffic of PUTs."""
+    return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
+
+
+#: Kinds whose messages depend on each other.
+_APPLICATIONS = ("trace", "bale", "collective")
+
+
+def applications(scenario: Mapping[str, Any]) -> list[str]:
+    """The traffic entries whose messages depend on each other, listed before the run."""
+    return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in _APPLICATIONS]
+
+
+def application_starts(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """When each traffic entry of a resolved scenario begins, in picoseconds."""
+    return {
+        entry["name"]: quantities.parse_time(str(entry.get("start", "0s"))) for entry in scenario.get("traffic", [])
+    }
+
+
+def application_times(results: Results) -> dict[str, int | None]:
+    """By traffic entry how long its application took, in picoseconds; None if the run ended before it did.
+
+    From the start of the traffic entry, so that what is computed before the first message counts: to the last finish of
+    messages that depend on each other; of ranks to that of the last one that came to its end.
+    """
+    times: dict[str, int | None] = {}
+    starts = application_starts(results.meta["scenario"])
+    for name in applications(results.meta["scenario"]):
+        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
+        row = flows.select(pl.len(), done=pl.col("finish_ps").count(), end=pl.col("finish_ps").max().cast(pl.Int64))
+        messages, done, end = row.collect().row(0)
+        times[name] = int(end) - starts[name] if messages == done > 0 else None
+    for name in programs(results.meta["scenario"]):
+        if results.has("ranks"):
+            mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
+            ends = pl.col("finished_ps")
+            last, running = mine.select(last=ends.max(), running=ends.null_count()).collect().row(0)
+            times[name] = int(last) - starts[name] if last is not None and running == 0 else None
+    return times
+
+
+def end_ps(results: Results) -> int:
+    """When the run ended."""
+    return int(results.meta["sim_time_ps"])
+
+
+@lru_cache(maxsize=256)
+def by_traffic(results: Results) -> pl.DataFrame:
+    """One row per traffic entry, in the order of the scenario.
+
+    `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
+    finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
+    sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor have
+    channels between ranks, which count from the start of the run. `p99_slowdown` is null of too few `slowdowns`
+    (:mod:`backwater.common.percentiles`); `max_slowdown` is not. Computed once for each `Results`. Of a run with PUTs
+    there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
+    """
+    end = end_ps(results)
+    of_puts = ("resent_packets", "dropped_packets") if has_puts(results.meta["scenario"]) else ()
+    scenario = results.meta["scenario"]
+    sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(scenario) + programs(scenario))
+    slowdown = pl.col("slowdown").drop_nulls()
+    # A channel between ranks has no start of its own.
+    of_ranks = pl.col("traffic").first().cast(pl.String).is_in(programs(scenario))
+    start = pl.when(of_ranks).then(0).otherwise(pl.col("start_ps").min())
+    span = pl.col("finish_ps").fill_null(end).max() - start
+    return (
+        results.flows.group_by("traffic_index")
+        .agg(
+            # One key, and that a number: of two million flows half of the time.
+            pl.col("traffic").first().cast(pl.String),
+            flows=pl.len(),
+            finite=pl.when(sized).then(pl.col("size_bytes").count()).otherwise(0),
+            finished=pl.when(sized).then(pl.col("finish_ps").count()),
+            packets=pl.col("packets").sum(),
+            ce_packets=pl.col("ce_packets").sum(),
+            ue_packets=pl.col("ue_packets").sum(),
+            received_bytes=pl.col("received_bytes").sum(),
+            throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
+            mean_fct_ps=pl.when(sized).then(pl.col("fct_ps").mean()),
+            p99_slowdown=nearest_rank(slowdown, 99),
+            max_slowdown=slowdown.max(),
+            slowdowns=slowdown.len(),
+            **{name: pl.col(name).sum() for name in of_puts},
+        )
+        .sort("traffic_index")
+        .collect()
+    )
+
+
+def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
+    """A percentile as in run.json: the smallest value that at least `percent` % of them do not exceed.
+
+    Null of too few (:mod:`backwater.common.percentiles`). `values` has no nulls.
+    """
+    rank = values.sort().get((values.len() * percent + 99) // 100 - 1, null_on_oob=True)
+    return pl.when(values.len() >= percentiles.least(percent)).then(rank)
+
+
+def busiest_priority(results: Results) -> int:
+    """The priority that put most bytes on the wires: the one that a figure shows if nothing else is said."""
+    ranked = (
+        results.ports.group_by("priority")
+        .agg(pl.col("sent_bytes").sum())
+        .sort("sent_bytes", "priority", descending=True)
+    )
+    return int(ranked.select(pl.col("priority").first()).collect().item())
+
+
+@lru_cache(maxsize=256)
+def data_priorities(results: Results) -> list[int]:
+    """The priorities, or virtual lanes, of data, in order: of the flows, and of congested-flow queues.
+
+    The busiest one if there are no flows.
+    """
+    found = results.flows.select(pl.col("priority").unique()).collect()["priority"].to_list()
+    isolation = results.meta["scenario"].get("switch", {}).get("isolation") or {}
+    if isolation.get("kind", "none") != "none" and "cfq-priority" in isolation:
+        found.append(isolation["cfq-priority"])
+    return sorted({int(priority) for priority in found}) or [busiest_priority(results)]
+
+
+def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:
+    """One row per named egress port at one priority, in the order of `ports`; `name` is the name that was asked for."""
+    labels = {results.port(name): name for name in ports}
+    order = {label: index for index, label in enumerate(labels)}
+    label = pl.col("port").cast(pl.String)
+    return (
+        results.ports.filter(label.is_in(list(labels)), pl.col("priority") == priority)
+        .with_columns(
+            port=label,
+            name=label.replace_strict(labels, return_dtype=pl.String),
+            order=label.replace_strict(order, return_dtype=pl.Int64),
+        )
+        .sort("order")
+        .drop("order")
+        .collect()
+    )
+
+
+def _at(frame: pl.LazyFrame, results: Results, port: str, priority: int) -> pl.LazyFrame:
+    here = pl.col("port").cast(pl.String) == results.port(port)
+    return frame.filter(here, pl.col("priority") == priority).sort("time_ps", maintain_order=True)
+
+
+def queue(results: Results, port: str, priority: int) -> Series:
+    """The egress queue of a port in bytes, as sampled."""
+    frame = _at(results.samples, results, port, priority).select("time_ps", "queue_bytes").collect()
+    return Series(_int64(frame["time_ps"]), frame["queue_bytes"].to_numpy().astype(np.float64))
+
+
+def send_rate(results: Results, port: str, priority: int, bin_ps: int) -> Series:
+    """The rate at which a port put bytes on the wire, in bit/s, over bins of `bin_ps`; from the samples.
+
+    Each value stands at the end of its bin.
+    """
+    frame = _at(results.samples, results, port, priority).select("time_ps", "sent_bytes").collect()
+    times, sent = _int64(frame["time_ps"]), frame["sent_bytes"].to_numpy().astype(np.float64)
+    if len(times) < 2:
+        return Series(np.empty(0, np.int64), np.empty(0))
+    edges = np.arange(times[0], times[-1] + 1, bin_ps)
+    at_edges = np.interp(edges, times, sent)
+    return Series(edges[1:], np.diff(at_edges) * 8e12 / bin_ps)
+
+
+def allowed_rate(results: Results, traffic: str) -> Series:
+    """The rate that the reaction point of a traffic entry's first flow allows, in bit/s."""
+    frame = (
+        results.rates.filter(pl.col("traffic").cast(pl.String) == traffic)
+        .filter(pl.col("flow") == pl.col("flow").min())
+        .sort("time_ps")
+        .select("time_ps", "rate_bps")
+        .collect()
+    )
+    return Series(_int64(frame["time_ps"]), frame["rate_bps"].to_numpy().astype(np.float64))
+
+
+def off_intervals(results: Results, port: str, priority: int) -> list[Interval]:
+    """When flow control held a port: paused, or without credits for what waits."""
+    frame = _at(results.pauses, results, port, priority).select("time_ps", "paused").collect()
+    return [
+        interval
+        for interval in _intervals(frame["time_ps"], frame["paused"], False, end_ps(results))
+        if interval.what == "True"
+    ]
+
+
+def state_intervals(results: Results, port: str, priority: int) -> list[Interval]:
+    """What the detector of a port thought, from the start of the run to its end."""
+    frame = _at(results.states, results, port, priority).select("time_ps", pl.col("state").cast(pl.String)).collect()
+    return _intervals(frame["time_ps"], frame["state"], STATES[0], end_ps(results))
+
+
+def mark_times(results: Results, port: str, priority: int, code: str, traffic: str | None = None) -> NDArray[np.int64]:
+    """When a port marked packets with `code` ("CE" or "UE"), of one traffic entry or of all; in picoseconds."""
+    frame = _at(results.marks, results, port, priority).filter(pl.col("code").cast(pl.String) == code)
+    if traffic is not None:
+        frame = frame.filter(pl.col("traffic").cast(pl.String) == traffic)
+    return _int64(frame.select("time_ps").collect()["time_ps"])
+
+
+def _intervals(times: pl.Series, values: pl.Series, before: object, end: int) -> list[Interval]:
+    """Stretches of equal value; before the first row it is `before`. Empty stretches are left out."""
+    found: list[Interval] = []
+    start, value = 0, before
+    for time, new in zip(times, values, strict=True):
+        if new == value:
+            continue
+        if time > start:
+            found.append(Interval(start, time, str(value)))
+        start, value = time, new
+    if end > start:
+        found.append(Interval(start, end, str(value)))
+    return found
+
+
+def _int64(series: pl.Series) -> NDArray[np.int64]:
+    return series.to_numpy().astype(np.int64)
+
+
+def has_others(results: Results) -> bool:
+    """Whether other traffic was there beside an application."""
+    scenario = results.meta["scenario"]
+    return len(scenario.get("run", {}).get("only") or scenario.get("traffic", [])) > 1

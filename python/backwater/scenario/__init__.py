@@ -1,0 +1,1 @@
+"""Scenarios before they run: their text, their schemes, their network."""

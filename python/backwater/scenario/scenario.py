@@ -1,0 +1,120 @@
+"""A scenario: the text of its file, what it resolves to, its seeds, and what its results are called by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+from backwater.errors import UsageError, require_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The text of a scenario file and where it came from; paths in it are relative to `base_dir`."""
+
+    text: str
+    origin: str
+    base_dir: Path
+    #: Whether it has no file, so that nothing but its text tells it from others.
+    nameless: bool = False
+
+    @classmethod
+    def load(cls, file: str | Path) -> Scenario:
+        """Read a scenario file; its meaning is checked by :func:`validate` and at the start of a run."""
+        path = Path(file)
+        require_text(path.absolute())
+        try:
+            text = _read(path).decode("utf-8")
+        except FileNotFoundError:
+            raise UsageError(f"there is no scenario file {path.absolute()}") from None
+        except IsADirectoryError:
+            raise UsageError(f"{path.absolute()} is a folder, not a scenario file") from None
+        except PermissionError:
+            raise UsageError(f"{path.absolute()} may not be read") from None
+        except OSError as error:
+            raise UsageError(f"{path.absolute()} cannot be read: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{path} is not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x}); save it as UTF-8"
+            ) from None
+        return cls(text, str(path), path.absolute().parent)
+
+    @property
+    def name(self) -> str:
+        """What results are called by: the file's stem; of a scenario.toml, the one of its folder, the folder's name.
+
+        One without a file is called by its content.
+        """
+        path = Path(self.origin)
+        if self.nameless:
+            return f"{path.stem}-{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+        return path.stem if path.name != "scenario.toml" else path.absolute().parent.name or path.stem
+
+    def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
+        """The whole scenario with every default filled in; raises `ScenarioError` with a pointed message."""
+        resolved: dict[str, Any] = json.loads(
+            _core.validate(self.text, self.origin, str(self.base_dir), list(overrides))
+        )
+        return resolved
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file; of a named pipe too, unless nobody writes to it, which would mean waiting for ever."""
+    if not path.is_fifo():
+        return _core.read_input(path, _core.MOST_WRITTEN)
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        first = pipe.read(1 << 16)
+        if first == b"":
+            raise UsageError(f"{path} is a pipe that nobody writes to")
+        os.set_blocking(pipe.fileno(), True)
+        read = [first or b""]
+        while (more := pipe.read(1 << 20)) and sum(map(len, read)) <= _core.MOST_WRITTEN:
+            read.append(more)
+        if sum(map(len, read)) > _core.MOST_WRITTEN:
+            raise UsageError(f"{path} gives more than {_core.MOST_WRITTEN} bytes: is it a scenario?")
+        return b"".join(read)
+
+
+def validate(scenario: str | Path, *, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Check a scenario file and return it with every default filled in."""
+    return Scenario.load(scenario).resolve(overrides)
+
+
+def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, scheme: str = "") -> str:
+    """Name of a run's results folder: the scenario's, the scheme, what was overridden, the seed.
+
+    `overrides` are those of the user; what a scheme sets is in its name. Of a key that is given more than once the last
+    value is run, and named. What would not fit, or not survive, in the name of a folder is replaced by a hash.
+    """
+    last = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in overrides)}
+    # The seed is named anyway; under --seeds it is not the one that was given.
+    last.pop("run.seed", None)
+    words = [*([scheme] if scheme else []), *(f"{key}-{value.strip(_QUOTES)}" for key, value in last.items())]
+    changes = "".join(f"-{word}" for word in words)
+    if len(changes) > 60 or not all(c.isalnum() or c in ".-_+" for c in changes):
+        changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
+    shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
+    return f"{scenario.name}{changes}-s{shown}"
+
+
+_QUOTES = "\"'"
+
+
+#: Seeds are 64-bit numbers.
+MAX_SEED = 2**64 - 1
+
+
+def numbered(scenario: Scenario, overrides: Sequence[str], first: int | None, count: int) -> range:
+    """The seeds of `count` runs, from `first` or from the scenario's own on; raises UsageError beyond the last."""
+    begin = first if first is not None else int(scenario.resolve(overrides)["run"]["seed"])
+    if begin + count - 1 > MAX_SEED:
+        raise UsageError(f"{count} seeds from {begin} go beyond the last, 2**64 - 1; begin at {MAX_SEED - count + 1}")
+    return range(begin, begin + count)

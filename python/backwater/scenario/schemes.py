@@ -1,0 +1,76 @@
+"""Schemes: the same traffic under other settings, from `[[scheme]]` of one scenario file or from several files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backwater.errors import UsageError
+from backwater.scenario.scenario import Scenario, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scenario under one scheme: `overrides` are those of the scheme, then those of the user. An empty name: none."""
+
+    name: str
+    scenario: Scenario
+    overrides: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The scenario's name, with that of the scheme if it has one."""
+        return " ".join(filter(None, (self.scenario.name, self.name)))
+
+
+def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = ()) -> list[Scheme]:
+    """The schemes of a file, in its order; one without a name for a file that lists none.
+
+    `only` picks some of them by name. Raises UsageError for a name that the file does not have, and `ScenarioError` if
+    the scenario is wrong under any scheme, so that nothing runs before.
+    """
+    listed = scenario.resolve(overrides).get("scheme", [])
+    names = [entry["name"] for entry in listed]
+    for name in only:
+        if not names:
+            raise UsageError(f"{scenario.origin} lists no schemes, so --scheme {name} means nothing; see [[scheme]]")
+        if name not in names:
+            raise UsageError(f"{scenario.origin} has no scheme {name!r}; it has {', '.join(names)}")
+    if not names:
+        return [Scheme("", scenario, tuple(overrides))]
+    found = [
+        Scheme(entry["name"], scenario, (*entry["set"], *overrides))
+        for entry in listed
+        if not only or entry["name"] in only
+    ]
+    for scheme in found:
+        scenario.resolve(scheme.overrides)
+    return found
+
+
+def of_files(files: Sequence[Path], overrides: Sequence[str] = (), only: Sequence[str] = ()) -> list[Scheme]:
+    """The schemes of several files: each file is one, or as many as it lists. Names are made to differ."""
+    if len(files) == 1:
+        return of(Scenario.load(files[0]), overrides, only)
+    found: list[Scheme] = []
+    for file in files:
+        scenario = Scenario.load(file)
+        listed = of(scenario, overrides)
+        found += [Scheme(scheme.label, scenario, scheme.overrides) for scheme in listed]
+    names = [scheme.name for scheme in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two scenarios are called {name!r}: give their files different names")
+    for name in only:
+        if name not in names:
+            raise UsageError(f"there is no scheme {name!r}; there are {', '.join(names)}")
+    return [scheme for scheme in found if not only or scheme.name in only]
+
+
+def numbers(schemes: Sequence[Scheme], first: int | None, count: int) -> range:
+    """The seeds of `count` runs of each scheme: from `first` or from the first scheme's own on, the same for all."""
+    return numbered(schemes[0].scenario, schemes[0].overrides, first, count)

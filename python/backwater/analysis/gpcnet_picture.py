@@ -6,6 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from backwater.analysis import gpcnet, gpcnet_tables, plot
 
@@ -89,7 +92,6 @@ def _column(panels: Any, test: Test, runs: Mapping[str, Sequence[Results]], colo
             axes.axvline(float(alone[name].mean()), color=plot.GREY, lw=1.4)
         if wide:
             _logarithmic(axes)
-    from matplotlib.ticker import MaxNLocator
 
     panels[0].yaxis.set_major_locator(MaxNLocator(4, integer=True))
     panels[0].set_title(_TITLES[test.key])
@@ -110,7 +112,6 @@ def histogram(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64
 
 
 def _logarithmic(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
@@ -156,8 +157,6 @@ def _impacts(panels: Any, factors: Mapping[str, Mapping[str, float]], colours: M
 
 
 def _legend(made: Any, measured: Measured) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     handles: list[Any] = [
         Patch(facecolor=plot.SKY, label="beside congestors (in the colour of the scheme)"),

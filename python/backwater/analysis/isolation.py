@@ -9,6 +9,7 @@ import polars as pl
 
 from backwater.analysis import throughput
 from backwater.common import quantities
+from backwater.common.statistics import estimate, with_interval
 from backwater.results.measures import Series, end_ps
 
 if TYPE_CHECKING:
@@ -162,8 +163,6 @@ def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and is
     """One row per name: means over its complete runs, with 95 % confidence intervals of several."""
     from rich.markup import escape
     from rich.table import Table
-
-    from backwater.common.statistics import estimate, with_interval
 
     made = Table(title=title, title_justify="left", header_style="bold")
     named = len(runs) > 1

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from backwater.common import atomic_files
@@ -152,8 +155,6 @@ _LONGEST_LINE = 160
 
 def style() -> AbstractContextManager[None]:
     """A context in which figures are made in the house style."""
-    from cycler import cycler
-
     return rc_context({**_STYLE, "axes.prop_cycle": cycler(color=CYCLE)})
 
 
@@ -223,9 +224,6 @@ def ticks(
 
 def state_legend() -> Iterator[tuple[Any, str]]:
     """Handles and labels for the states, OFF and the two marks."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     for state in STATES:
         yield Patch(facecolor=STATE_COLOURS[state]), state
     yield Patch(facecolor=OFF_COLOUR), "OFF (held)"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from backwater.analysis import plot
 from backwater.common import quantities
@@ -64,8 +67,6 @@ def draw(trace: Trace, file: Path, *, start_ps: int = 0, end_ps: int | None = No
 
 def packets(axes: Axes, trace: Trace) -> None:
     """The events of a trace by time and sequence number."""
-    from matplotlib.ticker import MaxNLocator
-
     crowd = 0.6 if trace.events.height > 900 else 1.0 if trace.events.height > 300 else 1.7
     for event, (_, marker, size, colour) in LOOKS.items():
         found = trace.events.filter(pl.col("event") == event)
@@ -115,8 +116,6 @@ def queue(axes: Axes, trace: Trace, end_ps: int) -> None:
 
 
 def _legend(made: Any, trace: Trace, states: pl.DataFrame) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     there = set(trace.events["event"].to_list())
     handles: list[Any] = [

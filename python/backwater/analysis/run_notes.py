@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater.analysis import collectives, put_notes, tables, throttle
+from backwater.analysis import collectives, gpcnet, put_notes, tables, throttle
 from backwater.common import codes, quantities
 from backwater.errors import UsageError
 from backwater.results import measures
@@ -130,8 +130,6 @@ _TIMES = {"median": "median", "p99": "99 %", "most": "longest"}
 
 def _impacts(results: Results) -> list[str]:
     """The impact factors of GPCNeT, and who prints its tables."""
-    from backwater.analysis import gpcnet
-
     if len(measures.of_kind(results.meta["scenario"], "gpcnet")) != 1 or not results.has("timings"):
         return []
     try:

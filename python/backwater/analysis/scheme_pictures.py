@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
 from backwater.analysis import plot
 from backwater.common import quantities
 
@@ -73,7 +75,6 @@ _COUNTS = ("BECNs", "PAUSEs", "entries", "packets")
 
 
 def _logarithmic(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     top = axes.get_xlim()[1]
     axes.set_xscale("log")
@@ -155,8 +156,6 @@ def _bars(
     axes: Axes, schemes: Sequence[str], parts: Sequence[ByScheme], scale: float, show: Callable[[float], str]
 ) -> None:
     """One bar per scheme from top to bottom, in parts beside each other, its number, and its interval as a whisker."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     colours = plot.scheme_colours(schemes)
     ends = [0.0]
     for place, scheme in enumerate(schemes):

@@ -10,6 +10,7 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
+from backwater.analysis import mark_scores
 from backwater.common import percentiles, quantities
 from backwater.common.statistics import estimate, with_interval
 from backwater.results import measures
@@ -275,8 +276,6 @@ def seeds_table(runs: Sequence[Results]) -> Table:
 
     The score of the marks has a row of its own.
     """
-    from backwater.analysis import mark_scores
-
     complete = [run for run in runs if run.complete]
     title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
     table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")

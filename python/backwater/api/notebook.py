@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import UsageError
-from backwater.results import measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,6 +112,7 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
 def html(results: Results) -> str:
     """A run in a notebook: what it was, what it says about itself, and its traffic."""
     from backwater.analysis import run_notes
+    from backwater.results import measures
 
     lines = "".join(f"<div>{escape(line)}</div>" for line in run_notes.of(results))
     title = f"<b>{escape(str(results.folder))}</b>"

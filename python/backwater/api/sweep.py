@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from backwater.errors import UsageError
-from backwater.experiments import engine, sweep_file
+from backwater.experiments import engine, ray_engine, sweep_file
 from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
 
@@ -82,8 +82,6 @@ def _engine(on: str, address: str | None, jobs: int | None) -> engine.Engine:
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs = {jobs!r}: give a number of runs at a time, from 1")
     if on == "ray":
-        from backwater.experiments import ray_engine
-
         return ray_engine.cluster(address, jobs)
     if on != "here":
         raise UsageError(f'on = {on!r}: it may be "here" or "ray"')

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from backwater import _core, extras
 from backwater._core import __version__
 from backwater.errors import Exit
-from backwater.experiments import self_check
+from backwater.experiments import content_key, self_check
+from backwater.experiments.cache import default_folder
+from backwater.experiments.executor import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +85,6 @@ def exit_code(found: list[Check]) -> Exit:
 
 
 def _core_checks() -> Iterator[Check]:
-    from backwater.experiments import content_key
 
     yield Check("backwater", Finding.OK, f"{__version__}, in {Path(__file__).parents[1]}")
     facts: dict[str, Any] = json.loads(_core.build_facts())
@@ -114,7 +115,6 @@ def _version(package: str) -> str | None:
 
 
 def _machine() -> Check:
-    from backwater.experiments.executor import cores
 
     told = [f"{platform.system()} {platform.release()}, {platform.machine()}"]
     told.append(f"{cores()} of {os.cpu_count()} cores usable")
@@ -136,8 +136,6 @@ _LITTLE = 2**30
 
 def _cache() -> Check:
     """The folder in which sweeps keep their runs."""
-    from backwater.experiments.cache import default_folder
-
     return _folder("cache of sweeps", default_folder(), "--cache or BACKWATER_CACHE")
 
 

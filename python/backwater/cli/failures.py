@@ -10,6 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from backwater.common import codes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -81,7 +83,6 @@ def problems(message: str) -> Iterator[dict[str, Any]]:
 
 
 def _problem(lines: list[str]) -> dict[str, Any]:
-    from backwater.common import codes
 
     head = _HEAD.match(lines[0])
     marked = head is not None and head["kind"] == "error"

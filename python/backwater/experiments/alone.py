@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater.results import measures
+from backwater.experiments.executor import run_jobs
+from backwater.results import Results, measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from backwater.experiments.executor import Job
-    from backwater.results import Results
 
     #: By name of an application, the run in which it was alone.
     Alone = Mapping[str, Results]
@@ -30,9 +30,7 @@ def runs(pairs: Sequence[tuple[Job, Results]], workers: int | None, *, quiet: bo
 
     A run that did not come to its end is none.
     """
-    from backwater.experiments.executor import run_jobs
     from backwater.experiments.progress import watching
-    from backwater.results import Results
 
     with tempfile.TemporaryDirectory(prefix="backwater-alone-") as folder:
         planned: list[dict[str, Job]] = []

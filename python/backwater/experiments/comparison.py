@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater.analysis import plot, same_traffic, slowdown
 from backwater.common import percentiles, quantities, statistics
@@ -351,8 +352,6 @@ def _slowdown(base: Base) -> str:
 
 def _plain_numbers(axis: Any) -> None:
     """Numbers such as 0.5 and 20 on a logarithmic axis, also if it spans less than a decade."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

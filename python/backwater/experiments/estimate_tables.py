@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from backwater._core import ScenarioError
 from backwater.common import quantities
 from backwater.experiments import estimates
+from backwater.experiments.executor import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,9 +61,6 @@ _FEW = 8
 
 def say_if_long(jobs: Sequence[Job], workers: int | None) -> None:
     """A line before runs that take long. What is wrong with a scenario is left to its run to tell."""
-    from backwater._core import ScenarioError
-    from backwater.experiments.executor import cores
-
     step = -(-len(jobs) // _FEW) or 1
     known: dict[tuple[object, ...], Estimate] = {}
     each = []

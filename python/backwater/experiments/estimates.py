@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
+from backwater.common import quantities
 from backwater.experiments import self_check
 
 if TYPE_CHECKING:
@@ -143,7 +144,6 @@ def _growth(ports: int, *, blame: bool) -> float:
 
 
 def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
-    from backwater.common import quantities
 
     notes = []
     if marks_bytes > _FEW_BYTES:

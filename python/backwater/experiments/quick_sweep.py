@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from backwater.common import percentiles
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
     from rich.table import Table
 
     from backwater.analysis import mark_scores, tables
-    from backwater.common import percentiles
     from backwater.results import measures
 
     made = Table(title=title, title_justify="left", header_style="bold")

@@ -15,7 +15,7 @@ from backwater._core import __version__
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError, require_folder
 from backwater.experiments import cells, content_key
-from backwater.experiments.cache import Cache
+from backwater.experiments.cache import Cache, default_folder
 from backwater.experiments.executor import cores
 from backwater.scenario.scenario import folder_name
 
@@ -142,8 +142,6 @@ class Sweep:
 @contextmanager
 def cache_at(place: Path | None, *, wanted: bool = True) -> Iterator[Cache]:
     """The cache at a place, or at the usual one; if none is wanted, one that is gone afterwards."""
-    from backwater.experiments.cache import default_folder
-
     if wanted:
         folder = place if place is not None else default_folder()
         option = "--cache" if place is not None else "BACKWATER_CACHE"

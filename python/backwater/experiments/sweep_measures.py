@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from backwater.common import percentiles
+
 if TYPE_CHECKING:
     from backwater.results import Results
 
@@ -66,7 +68,6 @@ TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *M
 @cache
 def code() -> str:
     """A hash of the code that measures: what another one measured is measured again."""
-    from backwater.common import percentiles
     from backwater.results import measures
 
     texts = (Path(str(module)).read_bytes() for module in (__file__, measures.__file__, percentiles.__file__))

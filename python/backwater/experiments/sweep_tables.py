@@ -12,6 +12,7 @@ import polars as pl
 
 from backwater.common import atomic_files, percentiles, quantities
 from backwater.common.statistics import Estimate, estimate
+from backwater.common.statistics import with_interval as told
 from backwater.errors import UsageError, reason
 from backwater.experiments.toml_document import shown
 
@@ -182,6 +183,4 @@ def show(name: str) -> Callable[[float], str]:
 
 def with_interval(name: str, value: Estimate | None) -> str:
     """A mean with the half of its interval, in its unit."""
-    from backwater.common.statistics import with_interval as told
-
     return "-" if value is None else told(value, show(name))

@@ -8,7 +8,7 @@ through again, and takes its runs from there.
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from backwater import extras
@@ -169,7 +169,6 @@ class Tuning:
 
 
 def _numbered(asked: Sequence[Cell]) -> list[Cell]:
-    from dataclasses import replace
 
     return [replace(cell, number=number) for number, cell in enumerate(asked)]
 

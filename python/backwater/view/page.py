@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError, reason
+from backwater.experiments import run_differences
 from backwater.results import Results
 from backwater.results.folder import below as results_below
 
@@ -77,7 +78,6 @@ class View:
 
 def differences(runs: Sequence[Results]) -> list[str]:
     """What tells each of two runs from the other, where the words of the page's head are the same for both."""
-    from backwater.experiments import run_differences
     from backwater.view import network
 
     told = ("run", "probe", "scheme")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-if TYPE_CHECKING:
-    from backwater.analysis.blame import Blame
+from backwater.analysis.blame import Blame, report
+from backwater.common import quantities, terminal
+from backwater.errors import UsageError, require_folder
+from backwater.results import Results
 
 
 def blame(
@@ -43,11 +45,6 @@ def blame(
     top
         How many roots to print, and how many rows for each.
     """
-    from backwater.analysis.blame import Blame, report
-    from backwater.common import quantities
-    from backwater.errors import UsageError, require_folder
-    from backwater.results import Results
-
     try:
         bin_ps = quantities.parse_time(bin_)
     except ValueError as error:
@@ -76,8 +73,6 @@ def blame(
 
 def check_picture(plot: Path) -> None:
     """Raise UsageError for a `--plot` that no picture can be written to."""
-    from backwater.errors import UsageError
-
     if plot.suffix not in (".png", ".pdf", ".svg"):
         raise UsageError(f"--plot: {plot} must end in .png, .pdf or .svg")
     if not plot.absolute().parent.is_dir():
@@ -85,8 +80,6 @@ def check_picture(plot: Path) -> None:
 
 
 def _print(found: Blame, top: int) -> None:
-    from backwater.analysis.blame import report
-    from backwater.common import terminal
 
     console = terminal.stdout()
     for part in report.report(found, top):

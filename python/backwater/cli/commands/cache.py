@@ -8,6 +8,9 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.common import quantities
+from backwater.experiments.sweep import cache_at
+
 _DAY_S = 86_400
 
 
@@ -21,9 +24,6 @@ def info(*, cache: Path | None = None, json_: Annotated[bool, Parameter(name="--
     json_
         Print JSON.
     """
-    from backwater.common import quantities
-    from backwater.experiments.sweep import cache_at
-
     with cache_at(cache) as kept:
         entries = list(kept.entries())
         size = sum(one for _, one, _ in entries)
@@ -50,9 +50,6 @@ def clear(
     json_
         Print JSON.
     """
-    from backwater.common import quantities
-    from backwater.experiments.sweep import cache_at
-
     with cache_at(cache) as kept:
         count, freed = kept.clear(None if older_than is None else older_than * _DAY_S)
         if json_:

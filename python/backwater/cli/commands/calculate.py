@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from backwater import _core
 from backwater.errors import UsageError
 
 
@@ -45,8 +46,6 @@ def max_ton(
     json_
         Print JSON.
     """
-    from backwater import _core
-
     link = {"rate": rate, "delay": delay, "mtu": mtu, "epsilon": epsilon, "gap": gap}
     if flow_control == "credits":
         given = [f"--{name}" for name, value in link.items() if value is not None]
@@ -95,8 +94,6 @@ def headroom(
     json_
         Print JSON.
     """
-    from backwater import _core
-
     _show(_core.headroom(rate, delay, mtu, frame, response), json_)
 
 
@@ -135,8 +132,6 @@ def feasibility(
     json_
         Print JSON.
     """
-    from backwater import _core
-
     _show(_core.feasibility(rate, delay, mtu, frame, period, buffer, str(lanes)), json_)
 
 

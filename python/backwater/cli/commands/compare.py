@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.commands import failed
+from backwater.cli.commands.missing import run_missing
+from backwater.common import codes, quantities, terminal
+from backwater.common.atomic_files import whole
+from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, reason, require_folder
+from backwater.scenario import schemes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,12 +81,8 @@ def compare(
     json_
         Print only JSON.
     """
-    from backwater.cli.commands import failed
-    from backwater.cli.commands.missing import run_missing
-    from backwater.common import quantities
     from backwater.experiments import comparison
     from backwater.experiments.comparison import Comparison
-    from backwater.scenario import schemes
 
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
@@ -125,7 +127,6 @@ def _longer(ends: int) -> str:
 
 def _edges(text: str) -> list[int]:
     from backwater.analysis import slowdown
-    from backwater.common.quantities import parse_size
 
     try:
         return slowdown.checked([parse_size(part) for part in text.split(",")])
@@ -134,7 +135,6 @@ def _edges(text: str) -> list[int]:
 
 
 def _window(text: str) -> tuple[int, int]:
-    from backwater.common.quantities import parse_time
 
     start, dots, end = text.partition("..")
     try:
@@ -148,8 +148,6 @@ def _window(text: str) -> tuple[int, int]:
 
 def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
     """Before anything runs: no scheme's runs may end before the window does."""
-    from backwater.common.quantities import parse_time, time
-
     for scheme in schemes:
         until = scheme.scenario.resolve(scheme.overrides).get("run", {}).get("until")
         if until is not None and parse_time(until) < window[1]:
@@ -164,7 +162,6 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     import polars as pl
 
     from backwater.analysis import scheme_measures, scheme_pictures, scheme_tables
-    from backwater.common import codes, terminal
     from backwater.experiments import comparison
 
     table = made.table()
@@ -207,8 +204,6 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
 
 def _write(table: pl.DataFrame, file: Path) -> None:
     """A table, whole or not at all."""
-    from backwater.common.atomic_files import whole
-
     try:
         with whole(file) as part:
             table.write_parquet(part)

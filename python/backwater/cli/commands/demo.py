@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from backwater._core import ScenarioError
+from backwater.common import terminal
 from backwater.errors import Exit, UsageError
+from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.progress import watching
+from backwater.results import Results
+from backwater.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.experiments.executor import Outcome
-    from backwater.results import Results
-    from backwater.scenario.scenario import Scenario
 
 _SCENARIO = "single-congestion-point.toml"
 _PORTS = ("P0", "P1", "P2", "P3")
@@ -51,10 +54,7 @@ def demo(
     json_
         Print JSON: the picture, and the run.json of each run.
     """
-    from backwater.experiments.executor import Job, run_jobs
-    from backwater.experiments.progress import watching
-    from backwater.results import Results, measures
-    from backwater.scenario.scenario import Scenario
+    from backwater.results import measures
 
     loaded = Scenario.load(scenario or _shipped())
     credits_hold = measures.under_credits(_checked(loaded))
@@ -143,7 +143,6 @@ def _near(origin: str) -> str:
 
 def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> None:
     from backwater.analysis import run_notes, tables
-    from backwater.common import terminal
 
     console = terminal.stdout()
     for name, run in runs.items():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater import _core
+from backwater.analysis import roles, run_notes
+from backwater.common import quantities, terminal
+from backwater.results import Results
 
 
 def describe(
@@ -27,10 +30,6 @@ def describe(
     json_
         Print JSON.
     """
-    from backwater import _core
-    from backwater.analysis import roles
-    from backwater.results import Results
-
     run = Results(results)
     for table in run.tables:
         run.check(table)
@@ -42,10 +41,6 @@ def describe(
 
 
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    from backwater.analysis import roles, run_notes
-    from backwater.common import quantities, terminal
 
     console = terminal.stdout()
     console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)

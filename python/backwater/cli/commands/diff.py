@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from rich.markup import escape
+from rich.table import Table
 
+from backwater.common import quantities, terminal
 from backwater.errors import Exit
+from backwater.experiments import run_differences
+from backwater.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from backwater.experiments.run_differences import Difference
-    from backwater.results import Results
 
 
 def diff(first: Path, second: Path, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
@@ -32,9 +36,6 @@ def diff(first: Path, second: Path, /, *, json_: Annotated[bool, Parameter(name=
     json_
         Print JSON.
     """
-    from backwater.experiments import run_differences
-    from backwater.results import Results
-
     runs = (Results(first), Results(second))
     found = run_differences.between(*runs)
     if json_:
@@ -64,10 +65,6 @@ def _plain(found: Difference) -> dict[str, Any]:
 
 
 def _print(found: Difference, runs: tuple[Results, Results]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from backwater.common import quantities, terminal
 
     console = terminal.stdout()
     names = [str(run.folder) for run in runs]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater.cli import doctor_checks
+
 
 def doctor(
     *, out: Path = Path("results"), json_: Annotated[bool, Parameter(name="--json", negative="")] = False
@@ -24,8 +26,6 @@ def doctor(
     json_
         Print JSON: every check with its finding.
     """
-    from backwater.cli import doctor_checks
-
     found = list(doctor_checks.checks(out))
     code = doctor_checks.exit_code(found)
     if json_:

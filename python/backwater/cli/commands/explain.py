@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from backwater.cli import explaining
+from backwater.common import terminal
 from backwater.errors import Exit
 
 if TYPE_CHECKING:
@@ -40,8 +42,6 @@ def explain(
     json_
         Print JSON: every meaning that was found, or the suggestions.
     """
-    from backwater.cli import explaining
-
     if word is None:
         _overview(as_json=json_)
         return Exit.OK
@@ -56,7 +56,6 @@ def explain(
 
 
 def _unknown(word: str, near: Sequence[str], *, as_json: bool) -> int:
-    from backwater.cli import explaining
 
     if as_json:
         print(json.dumps({"word": word, "found": [], "nearest": list(near)}, indent=2))
@@ -68,7 +67,6 @@ def _unknown(word: str, near: Sequence[str], *, as_json: bool) -> int:
 
 
 def _print(found: Sequence[Entry]) -> None:
-    from backwater.common import terminal
 
     console = terminal.stdout()
     whole = found if len(found) <= _FEW else found[:1] if _is_name(found) else ()
@@ -112,8 +110,6 @@ def _line(console: Console, text: str) -> None:
 
 
 def _overview(*, as_json: bool) -> None:
-    from backwater.cli import explaining
-    from backwater.common import terminal
 
     kinds = explaining.kinds()
     if as_json:

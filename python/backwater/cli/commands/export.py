@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
+from backwater.io.exporting import comma, hpcc
+from backwater.io.exporting import pcapng as capture
+from backwater.io.exporting import perfetto as trace
+from backwater.results import Results
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from backwater.results import Results
 
 Out = Annotated[Path | None, Parameter(name="--out")]
 Json = Annotated[bool, Parameter(name="--json", negative="")]
@@ -29,8 +33,6 @@ def fct(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
     json_
         Print JSON.
     """
-    from backwater.io.exporting import hpcc
-
     _lines(results, out, "fct.txt", "flows", hpcc.write_fct, as_json=json_)
 
 
@@ -46,8 +48,6 @@ def pfc(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
     json_
         Print JSON.
     """
-    from backwater.io.exporting import hpcc
-
     _lines(results, out, "pfc.txt", "PAUSEs and RESUMEs", hpcc.write_pfc, as_json=json_)
 
 
@@ -65,9 +65,6 @@ def perfetto(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
     json_
         Print JSON.
     """
-    from backwater.io.exporting import perfetto as trace
-    from backwater.results import Results
-
     run = Results(results)
     place = out if out is not None else run.folder / "perfetto.json"
     events, left_out = trace.write(run, place)
@@ -104,9 +101,6 @@ def pcapng(
     json_
         Print JSON.
     """
-    from backwater.io.exporting import pcapng as capture
-    from backwater.results import Results
-
     run = Results(results)
     place = out if out is not None else run.folder / "frames.pcapng"
     names = [name.strip() for name in (ports or "").split(",") if name.strip()]
@@ -128,9 +122,6 @@ def csv(results: Path, tables: tuple[str, ...] = (), /, *, out: Out = None, json
     json_
         Print JSON.
     """
-    from backwater.io.exporting import comma
-    from backwater.results import Results
-
     run = Results(results)
     files = comma.write(run, tables, out if out is not None else run.folder / "csv")
     _tell("\n".join(str(file) for file in files), {"files": [str(file) for file in files]}, as_json=json_)
@@ -139,7 +130,6 @@ def csv(results: Path, tables: tuple[str, ...] = (), /, *, out: Out = None, json
 def _lines(
     results: Path, out: Path | None, name: str, what: str, write: Callable[[Results, Path], int], *, as_json: bool
 ) -> None:
-    from backwater.results import Results
 
     run = Results(results)
     place = out if out is not None else run.folder / name

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.commands import failed
+from backwater.cli.commands.blame import check_picture
+from backwater.cli.commands.missing import run_missing
+from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
+from backwater.scenario import schemes as lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,9 +78,6 @@ def gpcnet(
     json_
         Print only JSON.
     """
-    from backwater.cli.commands import failed
-    from backwater.cli.commands.blame import check_picture
-    from backwater.cli.commands.missing import run_missing
     from backwater.experiments import gpcnet_runs
 
     if plot is not None:
@@ -110,7 +112,6 @@ def _plan(
 ) -> tuple[dict[int, dict[str, Job]], Path, bool]:
     """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
     from backwater.experiments import comparison, gpcnet_runs
-    from backwater.scenario import schemes as lists
 
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
@@ -132,7 +133,6 @@ def _show(
     """Print everything, write what `root` and `plot` ask for."""
     from backwater.analysis import gpcnet as metrics
     from backwater.analysis import gpcnet_profile, gpcnet_tables, throttle
-    from backwater.common import terminal
     from backwater.experiments import gpcnet_runs
 
     measured = gpcnet_runs.measure(runs)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+from backwater.errors import UsageError
+from backwater.io.importing import hpcc as reader
+from backwater.io.importing import workloads, write
 
 if TYPE_CHECKING:
     from backwater.io.importing import Imported
@@ -125,15 +130,10 @@ def hpcc(config: Path, /, *, out: Out = None, json_: Json = False) -> None:
     json_
         Print JSON.
     """
-    from backwater.io.importing import hpcc as reader
-
     _finish(reader.load(config), out, config, as_json=json_)
 
 
 def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
-    import re
-
-    from backwater.errors import UsageError
 
     if len(files) != 1 or not files[0].is_dir():
         return files
@@ -161,8 +161,6 @@ def _workload(
     *,
     as_json: bool,
 ) -> None:
-    from backwater.errors import UsageError
-    from backwater.io.importing import workloads
 
     if not files:
         raise UsageError(f"no file is named; {format_} needs {workloads.FORMATS[format_]}")
@@ -170,7 +168,6 @@ def _workload(
 
 
 def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
-    from backwater.io.importing import write
 
     scenario = write(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"))
     if as_json:

@@ -9,6 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater.io.first_scenario import begin
+from backwater.io.importing import write
+
 
 def init(
     folder: Path = Path("mine"),
@@ -33,9 +36,6 @@ def init(
     json_
         Print JSON.
     """
-    from backwater.io.first_scenario import begin
-    from backwater.io.importing import write
-
     begun = begin(folder, topology, flows)
     scenario = write(begun, folder, "the folder")
     if json_:

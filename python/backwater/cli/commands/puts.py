@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
+from rich.markup import escape
+from rich.table import Table
+
+from backwater.analysis import put_trace
+from backwater.analysis import puts as measured
+from backwater.cli.commands.blame import check_picture
+from backwater.common import quantities, terminal
+from backwater.errors import UsageError
+from backwater.results import Results
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.table import Table
-
-    from backwater.results import Results
 
 
 def puts(
@@ -48,12 +54,7 @@ def puts(
     top
         How many streams to print: first those that sent most again.
     """
-    from backwater.analysis import put_picture, put_trace
-    from backwater.analysis import puts as measured
-    from backwater.cli.commands.blame import check_picture
-    from backwater.common import terminal
-    from backwater.errors import UsageError
-    from backwater.results import Results
+    from backwater.analysis import put_picture
 
     run = Results(results)
     written = []
@@ -82,8 +83,6 @@ def puts(
 
 
 def _time(option: str, text: str) -> int:
-    from backwater.common import quantities
-    from backwater.errors import UsageError
 
     try:
         return quantities.parse_time(text)
@@ -92,10 +91,6 @@ def _time(option: str, text: str) -> int:
 
 
 def _table(run: Results, streams: pl.DataFrame, top: int) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from backwater.common import quantities
 
     title = "PUT streams" if streams.height <= top else f"{top} of {streams.height} PUT streams"
     made = Table(title=title, title_justify="left", header_style="bold")

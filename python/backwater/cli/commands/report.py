@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater.cli.commands.reproduce import finish
+
 
 def report(
     folder: Path,
@@ -27,7 +29,6 @@ def report(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater.cli.commands.reproduce import finish
     from backwater.papers.manifest import Manifest
 
     return finish(Manifest.read(folder), folder, _root(folder), None, as_json=json_)

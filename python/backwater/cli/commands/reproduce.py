@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.commands import failed
+from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
+from backwater.experiments.progress import watching
+from backwater.papers import run_costs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +64,7 @@ def reproduce(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater.papers import paper, paper_figure, run_costs
+    from backwater.papers import paper, paper_figure
     from backwater.papers import reproduce as machinery
     from backwater.papers.manifest import Manifest
     from backwater.papers.timing import Timing
@@ -110,7 +114,6 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
 
 def do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
     """Do the open runs of a plan, with progress."""
-    from backwater.experiments.progress import watching
     from backwater.papers import reproduce as machinery
 
     todo = made.open_jobs()
@@ -122,7 +125,6 @@ def do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]
 
 def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:
     """Measure and draw, write the report, print the verdicts; the exit code says whether a figure failed."""
-    from backwater.common import terminal
     from backwater.papers import report
     from backwater.papers.report import making
 
@@ -158,8 +160,6 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
 
 def _failures(outcomes: Sequence[Outcome]) -> int:
     """Say what failed and raise the first; the exit code of an interrupted call."""
-    from backwater.cli.commands import failed
-
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.commands import failed
+from backwater.common import terminal
 from backwater.errors import Exit
+from backwater.experiments import estimate_tables, estimates, quick_sweep
+from backwater.experiments.executor import Job, cores, run_jobs
+from backwater.experiments.progress import watching
+from backwater.results import Results
+from backwater.scenario import schemes
+from backwater.scenario.scenario import Scenario, folder_name, numbered
+from backwater.view.page import NAME, View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from backwater.experiments.estimates import Estimate, Work
-    from backwater.experiments.executor import Job, Outcome
-    from backwater.results import Results
+    from backwater.experiments.executor import Outcome
     from backwater.scenario.schemes import Scheme
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
@@ -74,10 +82,6 @@ def run(
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
-    from backwater.experiments import estimate_tables
-    from backwater.experiments.executor import run_jobs
-    from backwater.experiments.progress import watching
-
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
     found = _groups(scenario, overrides, scheme or (), sweep or ())
     if estimate:
@@ -94,9 +98,6 @@ def _estimates(
     groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, slower: float
 ) -> tuple[dict[str, Estimate], Work]:
     """What one run of each group takes, by its name, and all of them together."""
-    from backwater.experiments import estimates
-    from backwater.experiments.executor import cores
-
     each = {
         " ".join([scheme.label, *values]): estimates.of(scheme.scenario, scheme.overrides, slower)
         for scheme, values in groups
@@ -106,8 +107,6 @@ def _estimates(
 
 
 def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, *, as_json: bool) -> int:
-    from backwater.common import terminal
-    from backwater.experiments import estimate_tables, estimates
 
     slower = estimates.pace()
     each, work = _estimates(groups, seeds, jobs, slower)
@@ -124,9 +123,6 @@ def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs
 
 def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
     """Write the page of each run."""
-    from backwater.results import Results
-    from backwater.view.page import NAME, View
-
     for folder in (outcome.job.out for outcome in outcomes if outcome.summary is not None):
         if folder is None:
             continue
@@ -139,10 +135,6 @@ def _groups(
     file: Path, overrides: Sequence[str], only: Sequence[str], sweeps: Sequence[str]
 ) -> list[tuple[Scheme, tuple[str, ...]]]:
     """What is run at every seed: each scheme with each combination of the sweeps."""
-    from backwater.experiments import quick_sweep
-    from backwater.scenario import schemes
-    from backwater.scenario.scenario import Scenario
-
     scenario = Scenario.load(file)
     return [
         (scheme, values)
@@ -159,8 +151,6 @@ def _jobs(
     threads: int | None,
     out: Path,
 ) -> list[Job]:
-    from backwater.experiments.executor import Job
-    from backwater.scenario.scenario import folder_name, numbered
 
     return [
         Job(
@@ -181,7 +171,6 @@ def _jobs(
 def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     from backwater.experiments import alone
-    from backwater.results import Results
 
     kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
     whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
@@ -191,10 +180,6 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int |
 
 
 def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
-    from backwater.cli.commands import failed
-    from backwater.common import terminal
-    from backwater.experiments import quick_sweep
-    from backwater.results import Results
 
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
     folders = [outcome.job.out for outcome in kept]
@@ -229,7 +214,6 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
     """The run.json of a run, with its scheme, its values of a sweep, its applications, and how its marks score."""
     from backwater.analysis import collectives
     from backwater.analysis.blame import score_of
-    from backwater.results import Results
 
     scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
     sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
@@ -243,8 +227,6 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
     from backwater.analysis import run_notes
-    from backwater.common import terminal
-    from backwater.experiments import quick_sweep
 
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
@@ -261,7 +243,6 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
 def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
     """What tables of congested flows and marks did in the groups that can tell, if any can."""
     from backwater.analysis import isolation
-    from backwater.common import terminal
 
     found = {name: runs for name, runs in groups.items() if all(isolation.applies(run) for run in runs)}
     if found:
@@ -271,7 +252,6 @@ def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
 def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Mapping[str, Results]]) -> None:
     from backwater.analysis import isolation, mark_scores, run_notes, tables
     from backwater.analysis.blame import report, threshold
-    from backwater.common import terminal
 
     console = terminal.stdout()
     if scheme:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater import _core
+
 
 def schema(*, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
     """Print the JSON Schema of a scenario file.
@@ -18,8 +20,6 @@ def schema(*, json_: Annotated[bool, Parameter(name="--json", negative="")] = Fa
     json_
         Print JSON, which a schema is anyway.
     """
-    from backwater import _core
-
     del json_
 
     print(_core.schema())

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
+from rich.markup import escape
+from rich.table import Table
 
+from backwater.cli.commands import failed
+from backwater.cli.commands.reproduce import do
+from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
+from backwater.papers import run_costs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.table import Table
 
     from backwater.experiments.executor import Outcome
     from backwater.papers.sensitivity_findings import Finding
@@ -57,9 +61,7 @@ def sensitivity(
     json_
         Print only JSON.
     """
-    from backwater.cli.commands.reproduce import do
-    from backwater.common import terminal
-    from backwater.papers import open_parameters, paper, paper_figure, run_costs, sensitivity_findings
+    from backwater.papers import open_parameters, paper, paper_figure, sensitivity_findings
     from backwater.papers import sensitivity as machinery
 
     root = out or Path("results/reproduce") / system
@@ -117,8 +119,6 @@ def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) ->
 
 
 def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
 
     table = Table(title="Claims that flip with another reading", title_justify="left", header_style="bold")
     for heading in ("parameter", "ours", "reading", "claims that flip", "looked at"):
@@ -148,7 +148,6 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
 
 
 def _failures(outcomes: Sequence[Outcome]) -> int:
-    from backwater.cli.commands import failed
 
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):

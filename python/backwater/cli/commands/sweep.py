@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.commands import failed
+from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
+from backwater.experiments import engine, estimate_tables, estimates, ray_engine
+from backwater.experiments import sweep_file as plans
+from backwater.experiments.cells import parse_shard
+from backwater.experiments.executor import cores
+from backwater.experiments.progress import watching
+from backwater.experiments.sweep import Sweep, cache_at
+from backwater.experiments.toml_document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +28,6 @@ if TYPE_CHECKING:
     from backwater.experiments.cells import Cell, Shard
     from backwater.experiments.engine import Engine
     from backwater.experiments.estimates import Work
-    from backwater.experiments.sweep import Sweep
 
 _Flag = Annotated[bool, Parameter(negative="")]
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
@@ -79,11 +88,6 @@ def sweep(
     json_
         Print JSON: counts, means over seeds, files.
     """
-    from backwater.experiments import sweep_file as plans
-    from backwater.experiments.cells import parse_shard
-    from backwater.experiments.sweep import Sweep, cache_at
-    from backwater.experiments.toml_document import Document
-
     part = parse_shard(shard) if shard else None
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
     engine = engine_of(on, address, jobs)
@@ -123,19 +127,15 @@ def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None
 def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
     """What ``--on``, ``--address`` and ``--jobs`` ask for."""
     if on == "ray":
-        from backwater.experiments import ray_engine
-
         made: Engine = ray_engine.cluster(address, jobs)
         return made
     if address is not None:
         raise UsageError("--address is that of a Ray cluster: add --on ray")
-    from backwater.experiments import engine
 
     return engine.here(jobs)
 
 
 def _watching(jobs: Sequence[Any], *, quiet: bool) -> Any:
-    from backwater.experiments.progress import watching
 
     return watching(jobs, quiet=quiet)
 
@@ -150,7 +150,6 @@ def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
 
 
 def _say_if_long(missing: Sequence[Cell], jobs: int | None) -> None:
-    from backwater.experiments import estimate_tables, estimates
 
     if missing:
         work = _work(missing, jobs, 1.0)
@@ -164,7 +163,6 @@ def _not_done(missing: Sequence[Cell]) -> str:
 
 
 def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], jobs: int | None, as_json: bool) -> int:
-    from backwater.experiments import estimate_tables, estimates
 
     still = {cell.key for cell in missing}
     mine = found.mine(shard)
@@ -185,11 +183,6 @@ def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], jobs: int |
 
 def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
     """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
-    from dataclasses import replace
-
-    from backwater.experiments import estimates
-    from backwater.experiments.executor import cores
-
     each = [replace(cell.estimate, cpu_s=cell.estimate.cpu_s * slower) for cell in missing]
     return estimates.together(each, jobs or cores(), estimates.START_S * slower)
 
@@ -205,7 +198,6 @@ def _interrupted(found: Sweep, missing: Sequence[Cell]) -> int:
 
 
 def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool) -> int:
-    from backwater.cli.commands import failed
 
     if as_json:
         print(json.dumps({"shard": f"{shard.one}/{shard.of}", **counts, "cache": str(found.cache.folder)}))
@@ -216,8 +208,6 @@ def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool)
 
 
 def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool, as_json: bool) -> int:
-    from backwater.cli.commands import failed
-    from backwater.common import terminal
     from backwater.experiments import sweep_tables as frames
 
     if len(found.failed) == len({cell.key for cell in found.cells}):

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
+from rich.table import Table
 
+from backwater.common import terminal
 from backwater.errors import Exit, require_folder
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from backwater.papers.testbed_run import Measured
 
 
@@ -46,7 +46,6 @@ def on_switches(
     json_
         Print JSON: the claims and their verdicts, as in claims.json.
     """
-    from backwater.common import terminal
     from backwater.papers import testbed_run
     from backwater.papers.testbed import PROFILES
 
@@ -70,7 +69,6 @@ def on_switches(
 
 
 def _table(measured: list[Measured]) -> Table:
-    from rich.table import Table
 
     table = Table(title="Figure 11 on software switches")
     for heading in ("claim", "flow control", "held in", "measured (worst run)", "bound", "verdict"):

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
+from rich.markup import escape
+from rich.table import Table
 
+from backwater.analysis import throttle as measured
+from backwater.cli.commands.blame import check_picture
+from backwater.common import quantities, terminal
+from backwater.common.quantities import three_digits
 from backwater.errors import UsageError
+from backwater.results import Results
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.table import Table
-
-    from backwater.results import Results
 
 
 def throttle(
@@ -44,11 +48,7 @@ def throttle(
     top
         How many NICs to print: first those that were held for longest.
     """
-    from backwater.analysis import throttle as measured
     from backwater.analysis import throttle_picture
-    from backwater.cli.commands.blame import check_picture
-    from backwater.common import terminal
-    from backwater.results import Results
 
     if plot is not None:
         check_picture(plot)
@@ -71,9 +71,7 @@ def throttle(
 
 def _throttled(folder: Path) -> Results:
     """The first run of a folder of `backwater gpcnet` in which NICs throttle themselves."""
-    from backwater.analysis import throttle as measured
     from backwater.experiments import gpcnet_runs
-    from backwater.results import Results
 
     if not (folder / gpcnet_runs.FILE).is_file():
         return Results(folder)
@@ -86,16 +84,11 @@ def _throttled(folder: Path) -> Results:
 
 
 def _percent(share: float) -> str:
-    from backwater.common.quantities import three_digits
 
     return f"{three_digits(100 * share)} %"
 
 
 def _of_senders(rows: pl.DataFrame) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from backwater.common import quantities
 
     made = Table(title="NICs by what they send", title_justify="left", header_style="bold", caption_justify="left")
     made.add_column("sends")
@@ -118,10 +111,6 @@ _NOTE = (
 
 
 def _of_nics(nics: pl.DataFrame, top: int) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from backwater.common import quantities
 
     title = "NICs" if nics.height <= top else f"{top} of {nics.height} NICs"
     made = Table(title=title, title_justify="left", header_style="bold")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from backwater.common import terminal
+from backwater.scenario import network_facts
 
 
 def topology(
@@ -32,8 +33,6 @@ def topology(
     json_
         Print JSON, with all nodes and links.
     """
-    from backwater.scenario import network_facts
-
     facts = network_facts.of(file, set_ or [])
     if json_:
         print(json.dumps(facts, indent=2))
@@ -42,8 +41,6 @@ def topology(
 
 
 def _print(file: Path, facts: dict[str, Any]) -> None:
-    from backwater.common import terminal
-    from backwater.scenario import network_facts
 
     console = terminal.stdout()
     console.print(f"{file}: {facts['kind']}, routing {facts['routing']}", highlight=False, markup=False)
@@ -54,7 +51,6 @@ def _print(file: Path, facts: dict[str, Any]) -> None:
 
 
 def _sizes(lines: list[tuple[str, str, str]]) -> Table:
-    from rich.table import Table
 
     table = Table(title="Network", title_justify="left", header_style="bold")
     table.add_column("what", no_wrap=True)
@@ -66,7 +62,6 @@ def _sizes(lines: list[tuple[str, str, str]]) -> Table:
 
 
 def _routings(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
 
     table = Table(title="Deadlock, all to all", title_justify="left", header_style="bold")
     table.add_column("routing", no_wrap=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater import _core
 from backwater.errors import UsageError, reason
 
 
@@ -29,8 +30,6 @@ def import_(
     json_
         Print JSON.
     """
-    from backwater import _core
-
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:

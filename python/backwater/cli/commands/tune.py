@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
+from rich.table import Table
 
-from backwater.errors import Exit, UsageError
+from backwater.cli.commands.sweep import engine_of
+from backwater.common import terminal
+from backwater.errors import Exit, UsageError, require_folder
+from backwater.experiments import tuning_file
+from backwater.experiments.sweep import cache_at
+from backwater.experiments.toml_document import Document
+from backwater.experiments.tuning import Tuning
 
 if TYPE_CHECKING:
-    from backwater.experiments.tuning import Trial, Tuning
+    from backwater.experiments.tuning import Trial
     from backwater.experiments.tuning_report import Judged
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
@@ -60,12 +67,7 @@ def tune(
     json_
         Print JSON: what was best, on which seeds, files.
     """
-    from backwater.cli.commands.sweep import engine_of
-    from backwater.errors import require_folder
-    from backwater.experiments import tuning_file, tuning_report
-    from backwater.experiments.sweep import cache_at
-    from backwater.experiments.toml_document import Document
-    from backwater.experiments.tuning import Tuning
+    from backwater.experiments import tuning_report
 
     engine = engine_of(on, address, jobs)
     asked = tuning_file.of(Document.load(file, "tuning file"), set_ or (), trials)
@@ -107,9 +109,7 @@ def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
 
 
 def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
-    from rich.table import Table
 
-    from backwater.common import terminal
     from backwater.experiments import sweep_tables
 
     task, console = tuning.task, terminal.stdout()

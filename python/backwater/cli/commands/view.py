@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter, validators
+
+from backwater.errors import UsageError
+from backwater.view import View, find
+from backwater.view.serve import serve
 
 
 def view(
@@ -34,9 +39,6 @@ def view(
     json_
         Print JSON: the file that was written and its bytes, or the address that the page is served at.
     """
-    from backwater.errors import UsageError
-    from backwater.view import View, find
-
     if not results:
         raise UsageError("which run? name a results folder, such as results/incast-s1; backwater run writes them")
     if out is not None and out.suffix not in (".html", ".htm"):
@@ -51,13 +53,10 @@ def view(
 
 
 def _serve(page: str, port: int, open_browser: bool, as_json: bool) -> None:
-    from backwater.view.serve import serve
 
     def ready(address: str) -> None:
         print(json.dumps({"address": address}) if as_json else f"{address}    Ctrl-C ends it", flush=True)
         if open_browser:
-            import webbrowser
-
             webbrowser.open(address)
 
     serve(page, port, ready)

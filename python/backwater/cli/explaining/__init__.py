@@ -10,6 +10,8 @@ import difflib
 from functools import cache
 from typing import TYPE_CHECKING
 
+from backwater.cli.explaining import algorithms, columns, keys, measures, papers, terms
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,7 @@ _NEAR = 6
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every word there is. What a short word means first comes first."""
-    from backwater.cli.explaining import algorithms, codes, columns, keys, measures, papers, terms
+    from backwater.cli.explaining import codes
 
     kinds = (codes, terms, algorithms, columns, keys, measures, papers)
     return tuple(entry for kind in kinds for entry in kind.entries())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backwater.cli.explaining.entry import Entry
+from backwater.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 def entries() -> list[Entry]:
     """One entry for each claim, definition and parameter that a paper leaves open; none in an installed package."""
-    from backwater.errors import UsageError
     from backwater.papers import paper, paper_figure
 
     try:

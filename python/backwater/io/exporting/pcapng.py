@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from backwater import _core
+from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.io.exporting import written
 
@@ -24,8 +26,6 @@ _LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack"}
 def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, list[str]]:
     """Write the frames of these ports, or of all that were recorded; returns how many, and the ports."""
     import polars as pl
-
-    from backwater import _core
 
     if not run.has("frames"):
         raise UsageError(
@@ -58,7 +58,6 @@ def _quanta(run: Results) -> dict[str, int]:
     pfc: dict[str, Any] = run.meta["scenario"]["switch"]["pfc"]
     if pfc["form"] != "timed":
         return {}
-    from backwater.common import quantities
 
     pause = quantities.parse_time(pfc["pause"])
     rates = run.ports.select(pl.col("port").cast(pl.String), "rate_bps").unique().collect().iter_rows()

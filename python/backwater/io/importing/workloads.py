@@ -6,6 +6,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
+from backwater import _core
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, read_bytes, read_text
 from backwater.io.importing.htsim import network
@@ -30,8 +31,6 @@ PROFILE = "hpcc-ns3"
 
 def load(format_: str, files: Sequence[Path], topology: Path | None = None, profile: str | None = None) -> Imported:
     """A workload and the network that it runs on, under a profile: one switch, and `PROFILE`, if none is given."""
-    from backwater import _core
-
     what = FORMATS[format_]
     if format_ != "chakra" and len(files) != 1:
         raise UsageError(f"{format_} takes one file, {what}; {len(files)} are given")

@@ -9,6 +9,7 @@
 //! come from `backwater-control`; this crate gives them clocks, queues and frames.
 mod app;
 mod check;
+mod ctx;
 mod link;
 mod log;
 mod nic;

@@ -1,6 +1,7 @@
 //! A node of the fabric as the engine sees it.
 use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
 use crate::packet::Packet;
@@ -72,38 +73,32 @@ impl FabricNode {
     }
 
     /// Records the periods of what a host got, and of its receive queue, that are over at `now`, and the open one if the run `ends`.
-    pub(crate) fn close_periods<P: Post<Packet>>(
-        &mut self,
-        now: u64,
-        ends: bool,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn close_periods<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
         let Self::Host(host) = self else { return };
-        host.turn_sums(now, post);
-        host.turn_stream_sums(now, ends, post);
+        host.turn_sums(cx);
+        host.turn_stream_sums(ends, cx);
         if ends {
-            host.close_sums(now, post);
+            host.close_sums(cx);
         }
         if let Some(throttle) = &mut host.throttle {
-            throttle.observe(now, &mut host.ports, world, post);
+            throttle.observe(&mut host.ports, cx);
             if ends {
-                throttle.close(now, &mut host.ports, post);
+                throttle.close(&mut host.ports, cx);
             }
         }
         if let Some(delivered) = &mut host.delivered {
-            delivered.turn(now, &mut host.ports, world, post);
+            delivered.turn(&mut host.ports, cx);
             if ends {
-                delivered.close(&mut host.ports, post);
+                delivered.close(&mut host.ports, cx);
             }
         }
     }
 
     /// Takes the samples that are due up to and including `now`, although no event wakes the node.
-    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         match self {
-            Self::Host(host) => host.sample_until(now, world, post),
-            Self::Switch(switch) => switch.ports.sample_until(now, world, post),
+            Self::Host(host) => host.sample_until(cx),
+            Self::Switch(switch) => switch.ports.sample_until(cx),
         }
     }
 }
@@ -152,7 +147,11 @@ impl Node for FabricNode {
     }
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         if !world.taps.is_empty() {
-            self.ports_mut().tap(std::slice::from_ref(packet), u64::MAX, world, post);
+            self.ports_mut().tap(
+                std::slice::from_ref(packet),
+                u64::MAX,
+                &mut Ctx { now: packet.time, world, post },
+            );
         }
         match self {
             Self::Host(host) => host.receive(packet, world, post),

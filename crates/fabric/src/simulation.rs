@@ -11,6 +11,7 @@ use crate::check::deadlock;
 use crate::check::explain::explain;
 use crate::check::stall::Quiet;
 use crate::check::violation::{Violation, What};
+use crate::ctx::Ctx;
 use crate::link::ports::{LONGEST_RUN, Ports};
 use crate::log::Records;
 use crate::nic::host::Host;
@@ -261,10 +262,11 @@ impl Simulation {
         }
         let (now, world) = (self.engine.now().as_ps(), &self.world);
         self.engine.each_node(|_, node| {
+            let cx = &mut Ctx { now, world, post: &mut Nowhere };
             if node.ports().next_sample <= now {
-                node.sample_until(now, world, &mut Nowhere);
+                node.sample_until(cx);
             }
-            node.close_periods(now, ends, world, &mut Nowhere);
+            node.close_periods(ends, cx);
         });
     }
 

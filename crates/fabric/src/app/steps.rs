@@ -3,6 +3,7 @@ use backwater_engine::Post;
 use backwater_traffic::trace::{Event, Step};
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
@@ -113,18 +114,18 @@ impl Host {
 
     /// Carries out a step.
     #[cold]
-    pub(crate) fn carry_out<P: Post<Packet>>(&mut self, step: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn carry_out<P: Post<Packet>>(&mut self, step: u32, cx: &mut Ctx<'_, P>) {
         if let Some(steps) = &mut self.steps {
             let starts = std::mem::take(&mut steps.waiting[step as usize].starts);
             for slot in &starts {
-                steps.begun[*slot as usize] = now;
+                steps.begun[*slot as usize] = cx.now;
             }
             for slot in starts {
-                self.begin(slot, now, world);
+                self.begin(slot, cx.now, cx.world);
             }
         }
-        self.happened(Happened::Done(step), now);
-        self.send_next(now, world, post);
+        self.happened(Happened::Done(step), cx.now);
+        self.send_next(cx);
     }
 
     /// When a sender began, or will if that is known.

@@ -14,6 +14,7 @@ use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::world::{CreditSettings, World};
@@ -322,13 +323,13 @@ impl Ports {
     }
 
     /// Sends an update that is due on an idle port.
-    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, now: u64, post: &mut P) -> Told {
+    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> Told {
         let egress = &mut self.egress[port as usize];
         let class = egress.credit_due.trailing_zeros() as u8;
         egress.credit_due &= !(1 << class);
         let at = self.at(port, class);
         let credits = self.owned_credits();
-        let still_leaving = credits.settle(at, now);
+        let still_leaving = credits.settle(at, cx.now);
         let (round, ample) = (credits.round[port as usize], credits.ample[port as usize]);
         let lane = &mut credits.lanes[at];
         let abr = lane.receiver.abr();
@@ -336,8 +337,8 @@ impl Ports {
         let fctbs = lane.sender.fctbs();
         let mut held_back = false;
         if credits.keeps_issued {
-            held_back = lane.used_up(now.saturating_sub(round), credits.packet);
-            lane.issued.push_back((now, fccl));
+            held_back = lane.used_up(cx.now.saturating_sub(round), credits.packet);
+            lane.issued.push_back((cx.now, fccl));
         }
         let told = Told { class, held_back, short: fccl.wrapping_sub(abr) < ample };
         let lost = credits.settings.loss_ppm > 0
@@ -348,9 +349,9 @@ impl Ports {
             self.tell_at(port, class, until);
         }
         if lost {
-            self.egress[port as usize].occupy_whole(now, frame.size);
+            self.egress[port as usize].occupy_whole(cx.now, frame.size);
         } else {
-            self.transmit_whole(port, &frame, now, post);
+            self.transmit_whole(port, &frame, cx);
         }
         told
     }

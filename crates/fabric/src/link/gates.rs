@@ -4,10 +4,10 @@ use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::PauseRecord;
-use crate::world::World;
 
 /// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,59 +33,46 @@ pub(crate) struct Gate {
 
 impl Ports {
     /// Sends the pending PFC frame of an idle port.
-    pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn transmit_pfc<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
         let egress = &mut self.egress[port as usize];
-        let pause = world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
-        let resume = world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
-        let size = world.pfc.as_ref().expect("only under PFC anybody sends PFC frames").frame;
-        self.transmit_whole(port, &Packet::pfc(pause, resume, size), now, post);
+        let pause = cx.world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
+        let resume = cx.world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
+        let size = cx.world.pfc.as_ref().expect("only under PFC anybody sends PFC frames").frame;
+        self.transmit_whole(port, &Packet::pfc(pause, resume, size), cx);
     }
 
     /// Puts a frame of the link's flow control on the wire of an idle port.
-    pub(crate) fn transmit_whole<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        frame: &Packet,
-        now: u64,
-        post: &mut P,
-    ) {
+    pub(crate) fn transmit_whole<P: Post<Packet>>(&mut self, port: u16, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let egress = &mut self.egress[port as usize];
-        let (time, peer_port) = (egress.occupy_whole(now, frame.size), egress.peer_port);
-        post.send(egress.place, time, frame, |copy| {
+        let (time, peer_port) = (egress.occupy_whole(cx.now, frame.size), egress.peer_port);
+        cx.post.send(egress.place, time, frame, |copy| {
             copy.time = time;
             copy.port = peer_port;
         });
     }
 
     /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
-    pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) -> u8 {
-        let pause = world.classes.to_classes(frame.seq as u8) & world.lossless;
-        let resume = world.classes.to_classes((frame.seq >> 8) as u8) & world.lossless;
+    pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) -> u8 {
+        let pause = cx.world.classes.to_classes(frame.seq as u8) & cx.world.lossless;
+        let resume = cx.world.classes.to_classes((frame.seq >> 8) as u8) & cx.world.lossless;
         let mut opened = 0;
-        for class in 0..world.classes.count {
+        for class in 0..cx.world.classes.count {
             let bit = 1 << class;
             if pause & bit != 0 {
-                self.close_gate(frame.port, class, frame.time, world, post);
+                self.close_gate(frame.port, class, cx);
             } else if resume & bit != 0 && self.egress[frame.port as usize].paused & bit != 0 {
-                self.open_gate(frame.port, class, frame.time, false, world, post);
+                self.open_gate(frame.port, class, false, cx);
                 opened |= bit;
             }
         }
         opened
     }
 
-    pub(crate) fn close_gate<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         let at = self.at(port, class);
-        if let Some(Form::Timed { pause, .. }) = world.pfc.map(|pfc| pfc.form) {
+        if let Some(Form::Timed { pause, .. }) = cx.world.pfc.map(|pfc| pfc.form) {
             let gate = &mut self.gates[at];
-            gate.until = now + pause.as_ps();
+            gate.until = cx.now + pause.as_ps();
             if !std::mem::replace(&mut gate.armed, true) {
                 let until = gate.until;
                 self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
@@ -95,9 +82,9 @@ impl Ports {
         if self.egress[port as usize].paused & bit == 0 {
             self.egress[port as usize].paused |= bit;
             let gate = &mut self.gates[at];
-            gate.since = now;
+            gate.since = cx.now;
             gate.pauses += 1;
-            self.record_pause(port, class, now, true, false, world, post);
+            self.record_pause(port, class, true, false, cx);
         }
     }
 
@@ -105,34 +92,29 @@ impl Ports {
         &mut self,
         port: u16,
         class: u8,
-        now: u64,
         expired: bool,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         self.egress[port as usize].paused &= !(1 << class);
         let at = self.at(port, class);
-        self.gates[at].paused_ps += now - self.gates[at].since;
-        self.record_pause(port, class, now, false, expired, world, post);
+        self.gates[at].paused_ps += cx.now - self.gates[at].since;
+        self.record_pause(port, class, false, expired, cx);
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one flat record; every caller names all of its fields")]
     fn record_pause<P: Post<Packet>>(
         &mut self,
         port: u16,
         class: u8,
-        now: u64,
         paused: bool,
         expired: bool,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        if world.pauses {
-            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+        if cx.world.pauses {
+            let (time, priority) = (Time::from_ps(cx.now), cx.world.classes.priority(class));
             let queue = Bytes::new(u64::from(self.queues[self.at(port, class)].bytes));
             let node = self.node;
             self.records.pauses.push(PauseRecord { time, node, port, priority, paused, expired, queue });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 
@@ -141,9 +123,7 @@ impl Ports {
         &mut self,
         port: u16,
         class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> bool {
         let at = self.at(port, class);
         if self.egress[port as usize].paused & (1 << class) == 0 {
@@ -151,12 +131,12 @@ impl Ports {
             return false;
         }
         let until = self.gates[at].until;
-        if until > now {
+        if until > cx.now {
             self.set_timer(until, port, Purpose::PauseExpiry, u32::from(class));
             return false;
         }
         self.gates[at].armed = false;
-        self.open_gate(port, class, now, true, world, post);
+        self.open_gate(port, class, true, cx);
         true
     }
 

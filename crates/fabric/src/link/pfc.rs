@@ -3,6 +3,7 @@ use backwater_control::flow_control::Decision;
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::Packet;
 use crate::switch::Switch;
@@ -78,30 +79,21 @@ impl Switch {
         port: u16,
         class: u8,
         decision: Decision,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         if decision == Decision::Nothing {
             return;
         }
         if decision == Decision::Pause && self.truth.is_some() {
-            self.note_hold(port, class, now, world, post);
+            self.note_hold(port, class, cx);
         }
-        self.ports.announce(&mut self.memory, port, class, decision, now, world);
-        self.send_next(port, now, world, post);
+        self.ports.announce(&mut self.memory, port, class, decision, cx.now, cx.world);
+        self.send_next(port, cx);
     }
 
     #[cold]
-    pub(crate) fn poll<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let decision = self.ports.poll(&mut self.memory, port, class, now, world);
-        self.tell(port, class, decision, now, world, post);
+    pub(crate) fn poll<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        let decision = self.ports.poll(&mut self.memory, port, class, cx.now, cx.world);
+        self.tell(port, class, decision, cx);
     }
 }

@@ -10,6 +10,7 @@ use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 
 use crate::check::violation::{Breach, What};
+use crate::ctx::Ctx;
 use crate::link::credits::Credits;
 use crate::link::egress::{Egress, pick};
 use crate::link::gates::Gate;
@@ -285,12 +286,11 @@ impl Ports {
         port: u16,
         packet: &Packet,
         code: CodePoint,
-        now: u64,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         let egress = &mut self.egress[port as usize];
-        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
-        post.send(egress.place, time, packet, |copy| {
+        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
+        cx.post.send(egress.place, time, packet, |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
@@ -319,33 +319,33 @@ impl Ports {
 
     /// Takes the samples that are due before an event at `now`: they see the state after all earlier events.
     #[inline]
-    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.next_sample <= now {
-            self.sample(now, world, post);
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        if self.next_sample <= cx.now {
+            self.sample(cx);
         }
     }
 
     #[cold]
-    fn sample<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        while self.next_sample <= now {
+    fn sample<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        while self.next_sample <= cx.now {
             for i in 0..self.sampled.len() {
                 let port = self.sampled[i];
-                for class in 1..world.classes.count {
+                for class in 1..cx.world.classes.count {
                     let queue = &self.queues[self.at(port, class)];
                     self.records.samples.push(SampleRecord {
                         time: Time::from_ps(self.next_sample),
                         node: self.node,
                         port,
-                        priority: world.classes.priority(class),
+                        priority: cx.world.classes.priority(class),
                         paused: self.egress[port as usize].paused & (1 << class) != 0,
                         state: queue.registers.state() as u8,
                         queue: Bytes::new(u64::from(queue.bytes)),
                         sent: Bytes::new(queue.sent_bytes),
                     });
-                    post.recorded(1);
+                    cx.post.recorded(1);
                 }
             }
-            self.next_sample += world.sample;
+            self.next_sample += cx.world.sample;
         }
     }
 
@@ -361,8 +361,8 @@ impl Ports {
 
     /// Keeps the first broken invariant and stops the run.
     #[cold]
-    pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, post: &mut P) {
+    pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, cx: &mut Ctx<'_, P>) {
         self.breach.get_or_insert(Breach { time, node: self.node, port, what });
-        post.fail();
+        cx.post.fail();
     }
 }

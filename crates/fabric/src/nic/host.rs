@@ -6,6 +6,7 @@ use backwater_units::Time;
 
 use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
+use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::nic::pacing_queue::Due;
 use crate::nic::pft::Throttle;
@@ -80,18 +81,19 @@ impl Node for Host {
     ) {
         // Once a window, not once a packet.
         if !world.taps.is_empty() {
-            self.ports.tap(arrivals, window.end, world, post);
+            self.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
         }
         in_order(self, arrivals, window, keys, world, post);
     }
 
     #[inline]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        self.sample_until(packet.time, world, post);
+        let cx = &mut Ctx { now: packet.time, world, post };
+        self.sample_until(cx);
         self.ports.note(packet);
         let now = packet.time;
         if self.detour && packet.is_data() {
-            self.before_data(packet, world, post);
+            self.before_data(packet, cx);
         } else if self.ports.credits.is_some() && !packet.is_flow_control() {
             self.ports.consume(packet);
         }
@@ -100,23 +102,23 @@ impl Node for Host {
                 self.ports.link_frames += 1;
                 self.ports.take_credit(packet);
                 if self.throttle.is_some() {
-                    self.feed_throttle(packet.class, now, world, post);
+                    self.feed_throttle(packet.class, cx);
                 } else {
-                    self.fed(packet.class, now, world, post);
+                    self.fed(packet.class, cx);
                 }
             }
             Kind::Pfc => {
                 self.ports.link_frames += 1;
-                if self.ports.obey(packet, world, post) != 0 {
-                    self.send_next(now, world, post);
+                if self.ports.obey(packet, cx) != 0 {
+                    self.send_next(cx);
                 } else {
                     self.rearm(now, world);
                 }
             }
-            Kind::Data if self.detour => self.detour(packet, world, post),
-            Kind::Data => self.on_data(packet, world, post),
-            Kind::Put => self.on_put(packet, world, post),
-            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, world, post),
+            Kind::Data if self.detour => self.detour(packet, cx),
+            Kind::Data => self.on_data(packet, cx),
+            Kind::Put => self.on_put(packet, cx),
+            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, cx),
             Kind::Ack => {
                 let slot = world.sender_slot[packet.flow as usize];
                 let sender = &mut self.senders[slot as usize];
@@ -125,18 +127,18 @@ impl Node for Host {
                 if done && sender.begun().is_some() {
                     sender.goes_on();
                 } else if done {
-                    post.complete();
+                    cx.post.complete();
                     if self.steps.is_some() {
                         self.happened(Happened::Acked(slot), now);
                     }
                 }
                 if informs {
-                    self.informed(slot, packet, world, post);
+                    self.informed(slot, packet, cx);
                 }
             }
             Kind::Cim => {
                 self.ports.link_frames += 1;
-                self.on_cim(packet, world, post);
+                self.on_cim(packet, cx);
             }
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
@@ -149,17 +151,18 @@ impl Node for Host {
 
     #[inline]
     fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
-        self.sample_until(key.time, world, post);
+        let cx = &mut Ctx { now: key.time, world, post };
+        self.sample_until(cx);
         if key.class() == Class::Wake {
             self.ports.take_wake();
-            self.send_next(key.time, world, post);
+            self.send_next(cx);
             return;
         }
         let (timer, _) = self.ports.take_timer();
         match timer.purpose {
             Purpose::PauseExpiry => {
-                if self.ports.pause_expired(NIC, timer.argument as u8, timer.time, world, post) {
-                    self.send_next(timer.time, world, post);
+                if self.ports.pause_expired(NIC, timer.argument as u8, cx) {
+                    self.send_next(cx);
                 }
             }
             Purpose::Notify => {
@@ -169,24 +172,24 @@ impl Node for Host {
                 let (flow, kind, notes) = (receiver.flow, receiver.kind, receiver.notes);
                 if let Some(code) = self.notifiers[notes as usize].on_timer(config, Time::from_ps(timer.time))
                 {
-                    self.send_cnp(flow, kind, code, timer.time, world, post);
+                    self.send_cnp(flow, kind, code, cx);
                 }
             }
-            Purpose::Start => self.start(timer.time, world, post),
+            Purpose::Start => self.start(cx),
             Purpose::Credit => {
                 self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
-                self.send_next(timer.time, world, post);
+                self.send_next(cx);
             }
-            Purpose::Step => self.carry_out(timer.argument, timer.time, world, post),
-            Purpose::Forget => self.forget(timer.time, world, post),
-            Purpose::Poll => self.poll(timer.argument as u8, timer.time, world, post),
-            Purpose::Drained => self.drained(timer.time, world, post),
+            Purpose::Step => self.carry_out(timer.argument, cx),
+            Purpose::Forget => self.forget(cx),
+            Purpose::Poll => self.poll(timer.argument as u8, cx),
+            Purpose::Drained => self.drained(cx),
             Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
-            Purpose::Effect => self.effect_due(timer.argument, timer.time, world, post),
-            Purpose::Stream => self.stream_due(timer.argument, timer.time, world, post),
-            Purpose::Rank => self.rank_due(timer.argument, timer.time, world, post),
-            Purpose::Gone => self.message_gone(timer.argument, timer.time, world, post),
-            Purpose::Local => self.local_message(timer.argument, timer.time, world, post),
+            Purpose::Effect => self.effect_due(timer.argument, cx),
+            Purpose::Stream => self.stream_due(timer.argument, cx),
+            Purpose::Rank => self.rank_due(timer.argument, cx),
+            Purpose::Gone => self.message_gone(timer.argument, cx),
+            Purpose::Local => self.local_message(timer.argument, cx),
         }
     }
 }
@@ -259,16 +262,16 @@ impl Host {
     }
 
     /// Starts the queue pairs that are due now.
-    fn start<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        while let Some((start, pair)) = self.next_start(world) {
-            if start > now {
+    fn start<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        while let Some((start, pair)) = self.next_start(cx.world) {
+            if start > cx.now {
                 self.ports.set_timer(start, NIC, Purpose::Start, 0);
                 break;
             }
             self.started += 1;
-            self.begin(pair, now, world);
+            self.begin(pair, cx.now, cx.world);
         }
-        self.send_next(now, world, post);
+        self.send_next(cx);
     }
 
     /// A sender has something to send from now on.
@@ -314,27 +317,27 @@ impl Host {
 
     /// Samples of the NIC's queues and of the watched queue pairs that are due before an event at `now`.
     #[inline]
-    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.ports.next_sample <= now {
-            self.sample_rates(now, world, post);
-            self.ports.sample_until(now, world, post);
+    pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        if self.ports.next_sample <= cx.now {
+            self.sample_rates(cx);
+            self.ports.sample_until(cx);
         }
     }
 
     #[cold]
-    fn sample_rates<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    fn sample_rates<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         for &slot in &self.watched {
             let sender = &self.senders[slot as usize];
             let spacing = &self.spacings[sender.spacing as usize];
-            let start = self.start_of(slot, world).as_ps();
+            let start = self.start_of(slot, cx.world).as_ps();
             let mut at = self.ports.next_sample;
-            while at <= now {
+            while at <= cx.now {
                 if at >= start {
-                    let (time, rate) = (Time::from_ps(at), spacing.rate(sender.kind, at, world));
+                    let (time, rate) = (Time::from_ps(at), spacing.rate(sender.kind, at, cx.world));
                     self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
-                    post.recorded(1);
+                    cx.post.recorded(1);
                 }
-                at += world.sample;
+                at += cx.world.sample;
             }
         }
     }

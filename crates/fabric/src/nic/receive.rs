@@ -6,6 +6,7 @@ use backwater_units::{Bytes, Time};
 
 use crate::app::steps::Happened;
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
@@ -18,55 +19,50 @@ impl Host {
         clippy::inline_always,
         reason = "measured: with a second caller, for slow hosts, it is a call of its own, which costs 7 instructions a hop"
     )]
-    fn take_data<P: Post<Packet>, const EARLY: bool>(
-        &mut self,
-        packet: &Packet,
-        world: &World,
-        post: &mut P,
-    ) {
-        let slot = world.receiver_slot[packet.flow as usize];
+    fn take_data<P: Post<Packet>, const EARLY: bool>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let slot = cx.world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (now, before) = (packet.time, receiver.received);
-        match receiver.on_data(packet.seq, packet.code, packet.size, now, world) {
+        match receiver.on_data(packet.seq, packet.code, packet.size, now, cx.world) {
             Verdict::OutOfOrder => {
                 let what = What::Order(packet.flow, receiver.packets, packet.number());
-                self.ports.fail(now, packet.port, what, post);
+                self.ports.fail(now, packet.port, what, cx);
             }
             Verdict::Fine { last, ack } => {
                 let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
                 let payload = receiver.received - before;
                 let message = last && receiver.goes_on();
                 if last && !message {
-                    post.complete();
+                    cx.post.complete();
                     if self.steps.is_some() {
                         self.happened(Happened::Received(slot), now);
                     }
                 }
-                if world.deliveries {
-                    self.note_arrival(packet, seq - 1, payload, world, post);
+                if cx.world.deliveries {
+                    self.note_arrival(packet, seq - 1, payload, cx);
                 }
-                let pair = &world.pairs[usize::from(kind)];
+                let pair = &cx.world.pairs[usize::from(kind)];
                 if let (false, Some(config)) = (EARLY, &pair.notify) {
                     match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
-                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
+                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
                     }
                 }
                 if let (Some(echo), Some(ack)) = (ack, &pair.ack) {
                     let class = match ack.priority {
-                        Some(priority) => world.classes.class(priority),
+                        Some(priority) => cx.world.classes.class(priority),
                         // What came isolated is answered in the class of its flow.
-                        None if world.isolation.is_some() => {
-                            world.class_of(&world.flows[packet.flow as usize])
+                        None if cx.world.isolation.is_some() => {
+                            cx.world.class_of(&cx.world.flows[packet.flow as usize])
                         }
                         None => packet.class,
                     };
-                    let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, world);
-                    self.send_control(&frame, now, world, post);
+                    let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, cx.world);
+                    self.send_control(&frame, cx);
                 }
                 if message {
-                    self.message_came(slot, packet.seq, now, world, post);
+                    self.message_came(slot, packet.seq, cx);
                 }
             }
         }
@@ -74,14 +70,14 @@ impl Host {
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
-    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        self.take_data::<P, false>(packet, world, post);
+    pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        self.take_data::<P, false>(packet, cx);
     }
 
     /// The same of a packet that came early, whose mark has been answered: its turn has come.
     #[inline(never)]
-    pub(crate) fn on_early_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        self.take_data::<P, true>(packet, world, post);
+    pub(crate) fn on_early_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        self.take_data::<P, true>(packet, cx);
     }
 
     pub(crate) fn send_cnp<P: Post<Packet>>(
@@ -89,49 +85,47 @@ impl Host {
         flow: u32,
         pair: u16,
         code: CodePoint,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         if let Some(delivered) = &mut self.delivered {
-            delivered.notified(flow, now, &mut self.ports, world, post);
+            delivered.notified(flow, &mut self.ports, cx);
         }
-        let size = world.pairs[usize::from(pair)].cnp_size;
-        let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, world);
-        self.send_control(&frame, now, world, post);
+        let size = cx.world.pairs[usize::from(pair)].cnp_size;
+        let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, cx.world);
+        self.send_control(&frame, cx);
     }
 
     /// ACKs and CNPs go before data.
-    fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, now: u64, world: &World, post: &mut P) {
+    fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
-        let class = if world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
+        let class = if cx.world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
         self.ports.enqueue_in(NIC, class, frame);
         if self.ports.credits.is_some() {
             // Credits that are too few for data may do for this.
-            self.fed(frame.class, now, world, post);
+            self.fed(frame.class, cx);
         }
-        self.send_next(now, world, post);
+        self.send_next(cx);
         self.ports.note_queue(NIC, class);
     }
 
     /// An ACK tells the reaction point something.
     #[inline(never)]
-    pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, cx: &mut Ctx<'_, P>) {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
         let (kind, queue_pair) = (sender.kind, sender.spacing);
         if let Some(window) = sender.window_mut() {
             let spacing = &mut self.spacings[queue_pair as usize];
-            if let Some(due) = window.acknowledged(ack, kind, spacing, world) {
-                let class = self.told.class_of(&self.senders[slot as usize], world);
+            if let Some(due) = window.acknowledged(ack, kind, spacing, cx.world) {
+                let class = self.told.class_of(&self.senders[slot as usize], cx.world);
                 self.due.push(class, due, slot, queue_pair);
-                self.send_next(ack.time, world, post);
+                self.send_next(&mut cx.at(ack.time));
             }
             return;
         }
         let rtt = sender.round_trip(ack.seq, ack.time);
         let spacing = &mut self.spacings[sender.spacing as usize];
-        spacing.informed(sender.kind, ack.echo, rtt, ack.time, world);
+        spacing.informed(sender.kind, ack.echo, rtt, ack.time, cx.world);
     }
 }
 

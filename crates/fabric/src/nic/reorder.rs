@@ -6,10 +6,10 @@ use backwater_control::notify::Action;
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
-use crate::world::World;
 
 /// What a host keeps of its flows.
 #[derive(Debug)]
@@ -73,19 +73,19 @@ impl Host {
     /// Data that does not simply go on: of a host that is slow, or that sorts.
     #[cold]
     #[inline(never)]
-    pub(crate) fn detour<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn detour<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.endpoint.is_some() {
-            self.enter(packet, world, post);
+            self.enter(packet, cx);
         } else {
-            self.sort_in(packet, world, post);
+            self.sort_in(packet, cx);
         }
     }
 
     /// Before data comes in at such a host.
     #[inline]
-    pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.endpoint.is_some() {
-            self.drain_due(packet.time, world, post);
+            self.drain_due(cx);
         } else if self.ports.credits.is_some() {
             self.ports.consume(packet);
         }
@@ -93,31 +93,31 @@ impl Host {
 
     /// A data packet has come in: it is dealt with, and what came early and was waiting for it; or it waits itself.
     #[inline(never)]
-    pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let slot = world.receiver_slot[packet.flow as usize];
+    pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let slot = cx.world.receiver_slot[packet.flow as usize];
         if self.reorder.is_some() && packet.number() > self.receivers[slot as usize].packets {
-            self.notify_early(slot, packet, world, post);
+            self.notify_early(slot, packet, cx);
             self.reorder.as_mut().expect("just seen").keep(slot, packet);
             return;
         }
-        self.on_data(packet, world, post);
+        self.on_data(packet, cx);
         let now = packet.time;
         while let Some(reorder) = &mut self.reorder
             && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets)
         {
-            self.on_early_data(&Packet { time: now, ..next }, world, post);
+            self.on_early_data(&Packet { time: now, ..next }, cx);
         }
     }
 
     /// A mark is answered when it comes, not when its packet's turn has come.
-    fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, world: &World, post: &mut P) {
+    fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let receiver = &self.receivers[slot as usize];
         let (kind, notes) = (receiver.kind, receiver.notes);
-        let Some(config) = &world.pairs[usize::from(kind)].notify else { return };
+        let Some(config) = &cx.world.pairs[usize::from(kind)].notify else { return };
         let now = packet.time;
         match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
             Action::Nothing => {}
-            Action::Send(code) => self.send_cnp(packet.flow, kind, code, now, world, post),
+            Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
             Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
         }
     }

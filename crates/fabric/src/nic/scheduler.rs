@@ -3,6 +3,7 @@ use backwater_control::CodePoint;
 use backwater_engine::Post;
 
 use crate::app::steps::Happened;
+use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
@@ -12,60 +13,55 @@ use crate::world::World;
 impl Host {
     /// Sends what the port may send now, and arranges to be woken for what comes after it.
     #[inline]
-    pub(crate) fn send_next<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.ports.egress[usize::from(NIC)].busy_until <= now {
+    pub(crate) fn send_next<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        if self.ports.egress[usize::from(NIC)].busy_until <= cx.now {
             if self.ports.credits.is_some() {
                 if self.throttle.is_some() {
-                    self.send_throttled(now, world, post);
+                    self.send_throttled(cx);
                     return;
                 }
-                self.send_by_credit(now, world, post);
+                self.send_by_credit(cx);
             } else if self.ports.egress[usize::from(NIC)].owes_frame() {
-                self.ports.transmit_pfc(NIC, now, world, post);
-            } else if let Some(class) = self.ports.choose(NIC, world.round_robin) {
+                self.ports.transmit_pfc(NIC, cx);
+            } else if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
-                self.ports.transmit(NIC, &packet, packet.code, now, post);
+                self.ports.transmit(NIC, &packet, packet.code, cx);
             } else if self.puts.is_some() {
-                self.send_put_or_pair(now, world, post);
+                self.send_put_or_pair(cx);
             } else {
-                self.send_due(now, world, post);
+                self.send_due(cx);
             }
         }
-        self.rearm(now, world);
+        self.rearm(cx.now, cx.world);
     }
 
     /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed. Returns class
     /// and size of the packet that was sent, if one was.
     #[inline(never)]
-    pub(crate) fn send_by_credit<P: Post<Packet>>(
-        &mut self,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> Option<(u8, u16)> {
+    pub(crate) fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> Option<(u8, u16)> {
         if self.ports.egress[usize::from(NIC)].owes_frame() {
-            let told = self.ports.transmit_credit(NIC, now, post);
+            let told = self.ports.transmit_credit(NIC, cx);
             if told.short {
-                self.note_short(told.class, now, world, post);
+                self.note_short(told.class, cx);
             }
             return None;
         }
-        while let Some((class, size)) = self.next_size(now, world) {
+        while let Some((class, size)) = self.next_size(cx.now, cx.world) {
             if self.ports.fits(NIC, class, size) {
-                if let Some(class) = self.ports.choose(NIC, world.round_robin) {
+                if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
                     let packet = self.ports.dequeue(NIC, class);
                     self.count_sent(&packet);
-                    self.ports.transmit(NIC, &packet, packet.code, now, post);
+                    self.ports.transmit(NIC, &packet, packet.code, cx);
                     self.ports.spend_credit(NIC, &packet, None);
                 } else if self.puts.is_some() {
-                    self.send_put_or_pair(now, world, post);
+                    self.send_put_or_pair(cx);
                 } else {
-                    self.send_due(now, world, post);
+                    self.send_due(cx);
                 }
                 return Some((class, size));
             }
-            self.ports.close_gate(NIC, class, now, world, post);
+            self.ports.close_gate(NIC, class, cx);
         }
         None
     }
@@ -91,33 +87,27 @@ impl Host {
     }
 
     /// New credits of a class have come: its gate opens if they do for what it holds back.
-    pub(crate) fn fed<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
-        if self.reopen(class, now, world, post) {
-            self.send_next(now, world, post);
+    pub(crate) fn fed<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        if self.reopen(class, cx) {
+            self.send_next(cx);
         }
     }
 
     /// Opens a closed gate if there are credits for what it holds back. Returns whether it did.
-    pub(crate) fn reopen<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> bool {
+    pub(crate) fn reopen<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> bool {
         let egress = &self.ports.egress[usize::from(NIC)];
         if egress.paused & (1 << class) != 0 {
             let queued = egress.waiting & (1 << class) != 0;
-            let free = egress.busy_until.max(now);
+            let free = egress.busy_until.max(cx.now);
             let size = if queued {
                 Some(self.ports.first(NIC, class).size)
             } else {
                 let next = self.due.next(1 << class, free);
-                let pair = next.map(|(_, _, pair)| self.senders[pair as usize].next_packet(world).2);
-                pair.or_else(|| self.next_put(1 << class, now, world).ok().map(|offer| offer.size))
+                let pair = next.map(|(_, _, pair)| self.senders[pair as usize].next_packet(cx.world).2);
+                pair.or_else(|| self.next_put(1 << class, cx.now, cx.world).ok().map(|offer| offer.size))
             };
             if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
-                self.ports.open_gate(NIC, class, now, false, world, post);
+                self.ports.open_gate(NIC, class, false, cx);
                 return true;
             }
         }
@@ -126,11 +116,11 @@ impl Host {
 
     /// Sends a packet of the queue pair whose turn it is, if one is due.
     #[inline]
-    fn send_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if let Some((class, due, pair)) = self.next_pair(now)
-            && due <= now
+    fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        if let Some((class, due, pair)) = self.next_pair(cx.now)
+            && due <= cx.now
         {
-            self.send_data(class, due, pair, now, world, post);
+            self.send_data(class, due, pair, cx);
         }
     }
 
@@ -145,17 +135,9 @@ impl Host {
         clippy::inline_always,
         reason = "measured: with two callers it is a call of its own, which costs 4 instructions a hop"
     )]
-    pub(crate) fn send_data<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        due: u64,
-        pair: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn send_data<P: Post<Packet>>(&mut self, class: u8, due: u64, pair: u32, cx: &mut Ctx<'_, P>) {
         let sender = &mut self.senders[pair as usize];
-        let (seq, dst, size) = sender.next_packet(world);
+        let (seq, dst, size) = sender.next_packet(cx.world);
         let mut packet = Packet {
             time: 0,
             flow: sender.flow,
@@ -170,18 +152,18 @@ impl Host {
             echo: CodePoint::NotCapable,
         };
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.lateness.sent(due, now, wire_time, self.ports.closed_for(NIC, class, now));
+        sender.lateness.sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
         let spacing = &mut self.spacings[sender.spacing as usize];
         // One question for most packets, and a place of its own for what the others ask.
-        match sender.sent(spacing, due, now, size, wire_time, world) {
+        match sender.sent(spacing, due, cx.now, size, wire_time, cx.world) {
             After::Due(next) => self.due.sent(class, next),
-            rest => self.rests(rest, pair, &mut packet, now, wire_time, world),
+            rest => self.rests(rest, pair, &mut packet, cx.now, wire_time, cx.world),
         }
-        if world.follows(packet.flow) {
-            self.note_injection(packet.flow, due, now, world, post);
+        if cx.world.follows(packet.flow) {
+            self.note_injection(packet.flow, due, cx);
         }
         self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, now, post);
+        self.ports.transmit(NIC, &packet, packet.code, cx);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }

@@ -4,6 +4,7 @@ use backwater_engine::Post;
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
 use crate::packet::Packet;
@@ -41,11 +42,10 @@ impl Delivered {
         packet: &Packet,
         payload: u64,
         ports: &mut Ports,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        self.turn(packet.time, ports, world, post);
-        let sum = &mut self.sums[usize::from(world.flows[packet.flow as usize].group)];
+        self.turn(ports, cx);
+        let sum = &mut self.sums[usize::from(cx.world.flows[packet.flow as usize].group)];
         sum.bytes += payload;
         sum.wire_bytes += u64::from(packet.size);
         sum.packets += 1;
@@ -53,31 +53,24 @@ impl Delivered {
     }
 
     /// The host sends a CNP about a flow.
-    pub(crate) fn notified<P: Post<Packet>>(
-        &mut self,
-        flow: u32,
-        now: u64,
-        ports: &mut Ports,
-        world: &World,
-        post: &mut P,
-    ) {
-        self.turn(now, ports, world, post);
-        self.sums[usize::from(world.flows[flow as usize].group)].cnps += 1;
+    pub(crate) fn notified<P: Post<Packet>>(&mut self, flow: u32, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        self.turn(ports, cx);
+        self.sums[usize::from(cx.world.flows[flow as usize].group)].cnps += 1;
     }
 
     /// Goes on to the period that `now` is in.
     #[inline]
-    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, world: &World, post: &mut P) {
-        if now >= self.end {
-            self.close(ports, post);
-            self.start = now - now % world.sample;
-            self.end = self.start.saturating_add(world.sample);
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        if cx.now >= self.end {
+            self.close(ports, cx);
+            self.start = cx.now - cx.now % cx.world.sample;
+            self.end = self.start.saturating_add(cx.world.sample);
         }
     }
 
     /// Records what the open period has had so far, and forgets it.
     #[cold]
-    pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, post: &mut P) {
+    pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         for (group, sum) in (0..).zip(&mut self.sums) {
             let Sum { bytes, wire_bytes, packets, ce_packets, cnps } = std::mem::take(sum);
             if packets + cnps == 0 {
@@ -93,7 +86,7 @@ impl Delivered {
                 ce_packets,
                 cnps,
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 }
@@ -106,47 +99,39 @@ impl Host {
         packet: &Packet,
         seq: u32,
         payload: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         if let Some(delivered) = &mut self.delivered {
-            delivered.arrived(packet, payload, &mut self.ports, world, post);
+            delivered.arrived(packet, payload, &mut self.ports, cx);
         }
-        if world.follows(packet.flow) {
+        if cx.world.follows(packet.flow) {
             self.ports.records.arrived.push(ArrivedRecord {
                 time: Time::from_ps(packet.time),
                 flow: packet.flow,
                 seq,
                 ce: packet.code == CodePoint::Congestion,
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 
     /// A data packet that was due at `due` starts to leave.
     #[cold]
-    pub(crate) fn note_injection<P: Post<Packet>>(
-        &mut self,
-        flow: u32,
-        due: u64,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let entry = &world.flows[flow as usize];
-        let slot = world.sender_slot[flow as usize];
+    pub(crate) fn note_injection<P: Post<Packet>>(&mut self, flow: u32, due: u64, cx: &mut Ctx<'_, P>) {
+        let entry = &cx.world.flows[flow as usize];
+        let slot = cx.world.sender_slot[flow as usize];
         let made = match entry.pacing {
             Pacing::Constant { .. } => Time::from_ps(due),
             Pacing::Supplied { .. } => Time::from_ps(self.senders[slot as usize].made()),
             Pacing::Controlled | Pacing::LineRate | Pacing::Messages if entry.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, world),
+            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, cx.world),
         };
         self.ports.records.injected.push(InjectedRecord {
-            time: Time::from_ps(now),
+            time: Time::from_ps(cx.now),
             made,
             flow,
             seq: self.senders[slot as usize].last_sent(),
         });
-        post.recorded(1);
+        cx.post.recorded(1);
     }
 }

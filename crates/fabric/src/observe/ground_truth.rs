@@ -10,6 +10,7 @@ use backwater_control::CodePoint;
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
+use crate::ctx::Ctx;
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::{CrowdRecord, FOLLOWED, HoldRecord, WaitRecord};
 use crate::switch::Switch;
@@ -143,22 +144,20 @@ impl Switch {
         out: u16,
         packet: &Packet,
         code: CodePoint,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         let at = self.ports.at(out, packet.class);
         let Some(truth) = &mut self.truth else { return };
         let left = Left {
             node: self.ports.node,
             port: out,
-            priority: world.classes.priority(packet.class),
+            priority: cx.world.classes.priority(packet.class),
             queue: u64::from(self.ports.queues[at].bytes),
             threshold: u64::from(truth.above[out as usize]),
         };
-        let made = truth.crowds[at].leaves(packet, code, left, now, &mut self.ports.records.crowds);
+        let made = truth.crowds[at].leaves(packet, code, left, cx.now, &mut self.ports.records.crowds);
         if made > 0 {
-            post.recorded(made);
+            cx.post.recorded(made);
         }
     }
 
@@ -178,16 +177,9 @@ impl Switch {
 
     /// Gates of a port closed: behind them there is waiting, not crowding.
     #[cold]
-    pub(crate) fn gate_closed<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        classes: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        for class in (0..world.classes.count).filter(|class| classes & (1 << class) != 0) {
-            post.recorded(self.disperse(port, class, now, world));
+    pub(crate) fn gate_closed<P: Post<Packet>>(&mut self, port: u16, classes: u8, cx: &mut Ctx<'_, P>) {
+        for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
+            cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
             self.pass_over(port, class);
         }
     }
@@ -203,28 +195,21 @@ impl Switch {
 
     /// A packet was taken out of the queue of `out`.
     #[inline]
-    pub(crate) fn waited<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn waited<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         // Apart from the rest, so that a run which records no waits pays for one comparison.
-        if !world.last_packet.is_empty() {
-            self.follow(packet, out, now, world, post);
+        if !cx.world.last_packet.is_empty() {
+            self.follow(packet, out, cx);
         }
     }
 
     #[inline(never)]
-    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, now: u64, world: &World, post: &mut P) {
-        if !packet.is_data() || now <= packet.time {
+    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        if !packet.is_data() || cx.now <= packet.time {
             return;
         }
-        if let Some(last) = followed(packet, world) {
-            self.note_wait(packet, out, now, last, world);
-            post.recorded(1);
+        if let Some(last) = followed(packet, cx.world) {
+            self.note_wait(packet, out, cx.now, last, cx.world);
+            cx.post.recorded(1);
         }
     }
 
@@ -245,30 +230,24 @@ impl Switch {
     /// A PAUSE for an ingress port is about to be sent. If it is not one that only keeps up another, records which
     /// egress queues hold what came in there. It walks the queues: a PAUSE is rare.
     #[cold]
-    pub(crate) fn note_hold<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn note_hold<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         if self.combined.is_some() {
-            self.note_hold_at_ingress(port, class, now, world, post);
+            self.note_hold_at_ingress(port, class, cx);
             return;
         }
         let account = &self.memory.accounts[self.ports.at(port, class)];
         // A timed pause is kept up by polls; if none followed the last PAUSE in time, the pause has run out.
-        if account.outstanding && now <= account.poll_at {
+        if account.outstanding && cx.now <= account.poll_at {
             return;
         }
-        let classes = if self.memory.whole_port(port) { world.lossless } else { world.queues_of(class) };
+        let classes =
+            if self.memory.whole_port(port) { cx.world.lossless } else { cx.world.queues_of(class) };
         for blocker in 0..self.ports.egress.len() as u16 {
-            for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
-                let bytes = self.bytes_from(port, (blocker, queue), class, world);
+            for queue in (0..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
+                let bytes = self.bytes_from(port, (blocker, queue), class, cx.world);
                 if bytes > 0 {
-                    self.push_hold(port, class, blocker, queue, bytes, now, world);
-                    post.recorded(1);
+                    self.push_hold(port, class, blocker, queue, bytes, cx.now, cx.world);
+                    cx.post.recorded(1);
                 }
             }
         }

@@ -2,10 +2,10 @@
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::{IsolationEvent, IsolationRecord, SwitchRecord};
-use crate::world::World;
 
 /// Counts of one switch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,20 +91,14 @@ impl Tally {
 impl Ports {
     /// Something happened to the congested-flow table of this node: counts it, and records it if that is wanted.
     #[cold]
-    pub(crate) fn note_isolation<P: Post<Packet>>(
-        &mut self,
-        now: u64,
-        noted: &Noted,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn note_isolation<P: Post<Packet>>(&mut self, noted: &Noted, cx: &mut Ctx<'_, P>) {
         self.tally.count(noted.what, noted.used);
-        if !world.isolation_events {
+        if !cx.world.isolation_events {
             return;
         }
-        let node = |host: u32| world.hosts[host as usize];
+        let node = |host: u32| cx.world.hosts[host as usize];
         self.records.isolation.push(IsolationRecord {
-            time: Time::from_ps(now),
+            time: Time::from_ps(cx.now),
             node: self.node,
             port: noted.port,
             what: noted.what,
@@ -115,7 +109,7 @@ impl Ports {
             root: noted.root,
             used: noted.used,
         });
-        post.recorded(1);
+        cx.post.recorded(1);
     }
 }
 

@@ -3,6 +3,7 @@ use backwater_engine::Post;
 use backwater_topology::Network;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::Ports;
 use crate::packet::{Kind, Packet};
@@ -44,14 +45,8 @@ impl Ports {
     /// Records those of the arrivals before `end` that came by a tapped wire: what the last window of a run is cut off from
     /// does not happen.
     #[cold]
-    pub(crate) fn tap<P: Post<Packet>>(
-        &mut self,
-        arrivals: &[Packet],
-        end: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let taps = &world.taps[self.node as usize];
+    pub(crate) fn tap<P: Post<Packet>>(&mut self, arrivals: &[Packet], end: u64, cx: &mut Ctx<'_, P>) {
+        let taps = &cx.world.taps[self.node as usize];
         for packet in arrivals.iter().filter(|packet| packet.time < end) {
             let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };
             self.records.frames.push(FrameRecord {
@@ -60,14 +55,14 @@ impl Ports {
                 node: *node,
                 port: *port,
                 kind: packet.kind.into(),
-                priority: (packet.class != 0).then(|| world.classes.priority(packet.class)),
+                priority: (packet.class != 0).then(|| cx.world.classes.priority(packet.class)),
                 size: packet.size,
                 code: packet.code as u8,
                 echo: packet.echo as u8,
                 flow: packet.flow,
                 seq: if packet.is_data() { packet.number() } else { packet.seq },
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 }

@@ -3,6 +3,7 @@ use backwater_control::flow_control::{Level, Threshold};
 use backwater_engine::Post;
 
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::world::World;
@@ -14,60 +15,54 @@ impl Switch {
         clippy::inline_always,
         reason = "measured: since it can drop it is a call of its own, which costs 5 instructions a hop"
     )]
-    pub(crate) fn admit<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        out: u16,
-        world: &World,
-        post: &mut P,
-    ) -> bool {
+    pub(crate) fn admit<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) -> bool {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
-        let fits = if world.lossless & (1 << class) != 0 {
+        let fits = if cx.world.lossless & (1 << class) != 0 {
             self.memory.admit(port, class, size)
         } else if self.memory.credited & (1 << class) != 0 {
             self.memory.admit_credited(port, class, size)
         } else {
-            self.admit_unpaused(packet, out, world)
+            self.admit_unpaused(packet, out, cx.world)
         };
         if !fits {
-            self.no_room(packet, out, world, post);
+            self.no_room(packet, out, cx);
         }
         fits
     }
 
     /// A packet stands in its queue: its ingress port may be too full, its egress port may send.
     #[inline]
-    pub(crate) fn stored<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+    pub(crate) fn stored<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let (port, class) = (packet.port, packet.class);
-        if world.lossless & (1 << class) != 0 {
+        if cx.world.lossless & (1 << class) != 0 {
             let account = &self.memory.accounts[self.ports.at(port, class)];
             if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
-                self.arrived(packet, world, post);
+                self.arrived(packet, cx);
             }
         }
         let busy_until = self.ports.egress[out as usize].busy_until;
         if busy_until > packet.time {
             self.ports.set_wake(out, busy_until);
         } else {
-            self.send_next(out, packet.time, world, post);
+            self.send_next(out, cx);
         }
         self.ports.note_queue(out, class);
     }
 
     /// Something came in at an ingress port that may be too full: PAUSE for its class, or for all if the whole port
     /// is above its threshold?
-    fn arrived<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let (port, now) = (packet.port, packet.time);
-        let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+    fn arrived<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let port = packet.port;
+        let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
         let whole_port = self.memory.whole_port(port);
-        for class in 1..world.classes.count {
-            if class == packet.class || (whole_port && world.lossless & (1 << class) != 0) {
+        for class in 1..cx.world.classes.count {
+            if class == packet.class || (whole_port && cx.world.lossless & (1 << class) != 0) {
                 let level = self.memory.level(port, class);
                 if level == Level::AboveXoff {
                     self.memory.note_peak(port, class);
                 }
                 let outstanding = self.memory.accounts[self.ports.at(port, class)].outstanding;
-                self.tell(port, class, form.on_arrival(level, outstanding), now, world, post);
+                self.tell(port, class, form.on_arrival(level, outstanding), cx);
             }
         }
     }
@@ -79,9 +74,9 @@ impl Switch {
     }
 
     #[cold]
-    fn no_room<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
-        if world.most_at_port.is_some() {
-            self.drop_packet(packet, out, world, post);
+    fn no_room<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        if cx.world.most_at_port.is_some() {
+            self.drop_packet(packet, out, cx);
             return;
         }
         let size = u64::from(packet.size);
@@ -95,6 +90,6 @@ impl Switch {
             };
             What::Headroom(u64::from(account.held.headroom) + size, limit)
         };
-        self.ports.fail(packet.time, packet.port, what, post);
+        self.ports.fail(packet.time, packet.port, what, cx);
     }
 }

@@ -6,6 +6,7 @@
 //! event; the trajectory digest shows it.
 use backwater_engine::{Class, Key, Post, Window};
 
+use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::switch::Switch;
 use crate::world::World;
@@ -53,7 +54,7 @@ impl Switch {
         for (out, keys) in (0..).zip(&mut batch.keys[..self.ports.egress.len()]) {
             if !keys.is_empty() || self.ports.egress[usize::from(out)].waiting != 0 {
                 keys.sort_unstable();
-                self.run_port(out, keys, arrivals, window, world, post);
+                self.run_port(out, keys, arrivals, window, &mut Ctx { now: window.start, world, post });
                 keys.clear();
             }
         }
@@ -82,28 +83,28 @@ impl Switch {
         keys: &[u64],
         arrivals: &[Packet],
         window: Window,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         for key in keys {
             let packet = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
+            let cx = &mut cx.at(packet.time);
             let egress = &self.ports.egress[usize::from(out)];
             if egress.waiting != 0 && egress.busy_until <= packet.time {
-                self.depart_until(out, packet.time, world, post);
+                self.depart_until(out, packet.time, cx);
             }
             if self.ports.egress[usize::from(out)].busy_until <= packet.time {
-                let code = self.depart(out, packet, packet.time, world, post);
-                self.ports.transmit(out, packet, code, packet.time, post);
-            } else if !self.port_takes(out, packet, world) {
-                self.drop_packet(packet, out, world, post);
+                let code = self.depart(out, packet, cx);
+                self.ports.transmit(out, packet, code, cx);
+            } else if !self.port_takes(out, packet, cx.world) {
+                self.drop_packet(packet, out, cx);
             } else {
-                self.memory.keep(packet, world.lossless);
+                self.memory.keep(packet, cx.world.lossless);
                 self.ports.enqueue(out, packet);
                 self.ports.note_queue(out, packet.class);
             }
         }
         if self.ports.egress[usize::from(out)].waiting != 0 {
-            self.depart_until(out, window.end - 1, world, post);
+            self.depart_until(out, window.end - 1, cx);
         }
         let egress = &self.ports.egress[usize::from(out)];
         let wake = (egress.waiting != 0).then_some(egress.busy_until);
@@ -111,18 +112,19 @@ impl Switch {
     }
 
     /// Sends what waits at a port, back to back, up to and including a start at `last`.
-    fn depart_until<P: Post<Packet>>(&mut self, out: u16, last: u64, world: &World, post: &mut P) {
+    fn depart_until<P: Post<Packet>>(&mut self, out: u16, last: u64, cx: &mut Ctx<'_, P>) {
         while let egress = &self.ports.egress[usize::from(out)]
             && egress.waiting != 0
             && egress.busy_until <= last
         {
-            let now = egress.busy_until;
-            let class = self.ports.choose(out, world.round_robin).expect("something waits at an open gate");
+            let cx = &mut cx.at(egress.busy_until);
+            let class =
+                self.ports.choose(out, cx.world.round_robin).expect("something waits at an open gate");
             let packet = self.ports.dequeue(out, class);
-            self.waited(&packet, out, now, world, post);
-            self.memory.let_go(&packet, world.lossless);
-            let code = self.depart(out, &packet, now, world, post);
-            self.ports.transmit(out, &packet, code, now, post);
+            self.waited(&packet, out, cx);
+            self.memory.let_go(&packet, cx.world.lossless);
+            let code = self.depart(out, &packet, cx);
+            self.ports.transmit(out, &packet, code, cx);
         }
     }
 }

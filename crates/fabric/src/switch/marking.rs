@@ -6,6 +6,7 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
+use crate::ctx::Ctx;
 use crate::nic::telemetry::Telemetry;
 use crate::packet::Packet;
 use crate::record::{MarkRecord, StateRecord};
@@ -20,23 +21,21 @@ impl Switch {
         &mut self,
         out: u16,
         packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
         if packet.class == 0 {
             return packet.code;
         }
-        if let Some(telemetry) = &world.telemetry {
-            self.write_into(telemetry, out, packet, now);
+        if let Some(telemetry) = &cx.world.telemetry {
+            self.write_into(telemetry, out, packet, cx.now);
         }
-        let queue = match world.mark.basis {
+        let queue = match cx.world.mark.basis {
             MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
             MarkBasis::Port => self.waiting_at(out),
         };
-        let code = self.ask_detector(out, packet, u64::from(queue), now, world, post);
+        let code = self.ask_detector(out, packet, u64::from(queue), cx);
         if self.truth.is_some() {
-            self.crowd(out, packet, code, now, world, post);
+            self.crowd(out, packet, code, cx);
         }
         code
     }
@@ -68,17 +67,16 @@ impl Switch {
         out: u16,
         packet: &Packet,
         bytes: u64,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
         let queue = &mut self.ports.queues[at];
-        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
+        let detector = &cx.world.detectors[usize::from(self.ports.egress[out as usize].detector)];
         let before = queue.registers.state();
-        let last_hold = if detector.wants_last_hold() { self.memory.last_hold(packet.class, now) } else { 0 };
+        let last_hold =
+            if detector.wants_last_hold() { self.memory.last_hold(packet.class, cx.now) } else { 0 };
         let departure = Departure {
-            now: Time::from_ps(now),
+            now: Time::from_ps(cx.now),
             queue: bytes,
             code: packet.code,
             last_hold: Time::from_ps(last_hold),
@@ -90,16 +88,16 @@ impl Switch {
         let code = match (detector, &mut self.user) {
             (Detector::Custom { .. }, Some(user)) => {
                 let place = (self.ports.node, out, at);
-                user.on_dequeue(place, &mut queue.registers, &departure, draw, &world.user)
+                user.on_dequeue(place, &mut queue.registers, &departure, draw, &cx.world.user)
             }
             _ => detector.on_dequeue(&mut queue.registers, &departure, draw),
         };
         let after = queue.registers.state();
         if before != after {
-            self.judged_anew(out, packet.class, before, now, world, post);
+            self.judged_anew(out, packet.class, before, cx);
         }
         if code != packet.code {
-            self.marked(out, packet, code, now, world, post);
+            self.marked(out, packet, code, cx);
         }
         code
     }
@@ -110,15 +108,13 @@ impl Switch {
         port: u16,
         class: u8,
         before: PortState,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         let at = self.ports.at(port, class);
-        self.ports.left_state(at, before, now);
-        if world.states {
+        self.ports.left_state(at, before, cx.now);
+        if cx.world.states {
             let state = self.ports.queues[at].registers.state() as u8;
-            let (time, priority) = (Time::from_ps(now), world.classes.priority(class));
+            let (time, priority) = (Time::from_ps(cx.now), cx.world.classes.priority(class));
             self.ports.records.states.push(StateRecord {
                 time,
                 node: self.ports.node,
@@ -126,7 +122,7 @@ impl Switch {
                 priority,
                 state,
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 
@@ -136,9 +132,7 @@ impl Switch {
         port: u16,
         packet: &Packet,
         code: CodePoint,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         let at = self.ports.at(port, packet.class);
         let gate = &mut self.ports.gates[at];
@@ -147,18 +141,18 @@ impl Switch {
         } else {
             gate.ue_marks += 1;
         }
-        if world.marks {
+        if cx.world.marks {
             self.ports.records.marks.push(MarkRecord {
-                time: Time::from_ps(now),
+                time: Time::from_ps(cx.now),
                 node: self.ports.node,
                 port,
-                priority: world.classes.priority(packet.class),
+                priority: cx.world.classes.priority(packet.class),
                 code: code as u8,
                 flow: packet.flow,
-                seq: world.number(packet),
+                seq: cx.world.number(packet),
                 queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 

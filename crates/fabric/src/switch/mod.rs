@@ -14,6 +14,7 @@ use backwater_control::CodePoint;
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::{Ports, Purpose, Queue};
 use crate::node::node_of_ports;
@@ -55,63 +56,65 @@ impl Node for Switch {
 
     #[inline]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        self.ports.sample_until(packet.time, world, post);
+        let cx = &mut Ctx { now: packet.time, world, post };
+        self.ports.sample_until(cx);
         self.ports.note(packet);
         if packet.is_flow_control() {
             self.ports.link_frames += 1;
             if packet.kind == Kind::Credit {
                 self.ports.take_credit(packet);
-                self.fed(packet.port, packet.class, packet.time, world, post);
+                self.fed(packet.port, packet.class, cx);
                 return;
             }
             if packet.kind == Kind::Cim {
-                self.take_cim(packet, world, post);
+                self.take_cim(packet, cx);
                 return;
             }
             let open = !self.ports.egress[packet.port as usize].paused;
-            let opened = self.ports.obey(packet, world, post);
+            let opened = self.ports.obey(packet, cx);
             if let Some(combined) = &mut self.combined {
                 combined.outputs[usize::from(packet.port)].last_pfc = packet.time;
             }
             let closed = open & self.ports.egress[packet.port as usize].paused;
             if closed != 0 {
-                self.gate_closed(packet.port, closed, packet.time, world, post);
+                self.gate_closed(packet.port, closed, cx);
             }
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
                 self.resumed(packet.port, class, packet.time, world);
             }
             if opened != 0 {
-                self.send_next(packet.port, packet.time, world, post);
+                self.send_next(packet.port, cx);
             }
         } else {
-            self.forward(packet, world, post);
+            self.forward(packet, cx);
         }
     }
 
     #[inline]
     fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
-        self.ports.sample_until(key.time, world, post);
+        let cx = &mut Ctx { now: key.time, world, post };
+        self.ports.sample_until(cx);
         if key.class() == Class::Wake {
             let port = self.ports.take_wake();
-            self.send_next(port, key.time, world, post);
+            self.send_next(port, cx);
             return;
         }
         let (timer, port) = self.ports.take_timer();
         let class = timer.argument as u8;
         match timer.purpose {
             Purpose::PauseExpiry => {
-                if self.ports.pause_expired(port, class, timer.time, world, post) {
+                if self.ports.pause_expired(port, class, cx) {
                     self.resumed(port, class, timer.time, world);
-                    self.send_next(port, timer.time, world, post);
+                    self.send_next(port, cx);
                 }
             }
-            Purpose::Poll => self.poll(port, class, timer.time, world, post),
+            Purpose::Poll => self.poll(port, class, cx),
             Purpose::Credit => {
                 self.ports.credit_timer(port, class, timer.time);
-                self.send_next(port, timer.time, world, post);
+                self.send_next(port, cx);
             }
-            Purpose::Crossed => self.crossed(port, timer.time, world, post),
-            Purpose::Residency => self.look_at_entry(timer.argument, timer.time, world, post),
+            Purpose::Crossed => self.crossed(port, cx),
+            Purpose::Residency => self.look_at_entry(timer.argument, cx),
             Purpose::Notify
             | Purpose::Start
             | Purpose::Forget
@@ -145,7 +148,7 @@ impl Node for Switch {
             return;
         }
         if !world.taps.is_empty() {
-            self.ports.tap(arrivals, window.end, world, post);
+            self.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
             if world.batching && self.run_batch(arrivals, window, batch, world, post) {
                 return;
             }
@@ -232,36 +235,36 @@ impl Switch {
     }
 
     #[inline]
-    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let Some(out) = self.forwarding.port_if_by_flow(packet) else {
-            return self.forward_spread(packet, world, post);
+            return self.forward_spread(packet, cx);
         };
-        self.forward_by(out, packet, world, post);
+        self.forward_by(out, packet, cx);
     }
 
     /// The same where packets of a flow are spread. Nothing comes after it in its caller, so that this costs the others nothing.
     #[cold]
     #[inline(never)]
-    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let out = self.forwarding.spread(packet, &self.ports);
-        self.forward_by(out, packet, world, post);
+        self.forward_by(out, packet, cx);
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
-    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, world: &World, post: &mut P) {
+    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.may_pass(packet, out) {
-            let code = self.depart(out, packet, packet.time, world, post);
-            self.ports.transmit(out, packet, code, packet.time, post);
+            let code = self.depart(out, packet, cx);
+            self.ports.transmit(out, packet, code, cx);
         } else if !self.plain {
             if self.crossbar.is_some() {
-                self.cross(packet, out, world, post);
+                self.cross(packet, out, cx);
             } else {
-                self.take_in(packet, out, world, post);
+                self.take_in(packet, out, cx);
             }
-        } else if self.admit(packet, out, world, post) {
+        } else if self.admit(packet, out, cx) {
             self.ports.enqueue(out, packet);
-            self.stored(packet, out, world, post);
+            self.stored(packet, out, cx);
         }
     }
 
@@ -279,9 +282,9 @@ impl Switch {
 
     /// Sends what an idle port may send; a busy port is woken when it is free.
     #[inline]
-    pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
         let egress = &self.ports.egress[out as usize];
-        if egress.busy_until > now {
+        if egress.busy_until > cx.now {
             if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
                 let free = egress.busy_until;
                 self.ports.set_wake(out, free);
@@ -290,25 +293,25 @@ impl Switch {
         }
         if egress.owes_frame() {
             if egress.credit_due != 0 {
-                self.send_credit(out, now, world, post);
+                self.send_credit(out, cx);
             } else {
-                self.ports.transmit_pfc(out, now, world, post);
+                self.ports.transmit_pfc(out, cx);
             }
         } else if !self.plain {
             if self.crossbar.is_some() {
-                self.send_by_crossbar(out, now, world, post);
+                self.send_by_crossbar(out, cx);
             } else {
-                self.send_from_egress(out, now, world, post);
+                self.send_from_egress(out, cx);
             }
         } else {
-            let Some(class) = self.ports.choose(out, world.round_robin) else {
+            let Some(class) = self.ports.choose(out, cx.world.round_robin) else {
                 return;
             };
             let packet = self.ports.dequeue(out, class);
-            self.waited(&packet, out, now, world, post);
-            self.let_go(&packet, now, world, post);
-            let code = self.depart(out, &packet, now, world, post);
-            self.ports.transmit(out, &packet, code, now, post);
+            self.waited(&packet, out, cx);
+            self.let_go(&packet, cx);
+            let code = self.depart(out, &packet, cx);
+            self.ports.transmit(out, &packet, code, cx);
         }
         let egress = &self.ports.egress[out as usize];
         if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
@@ -319,11 +322,11 @@ impl Switch {
 
     /// A packet leaves the memory: its ingress port may be let go.
     #[inline]
-    pub(crate) fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
-        if world.lossless & (1 << class) == 0 {
+        if cx.world.lossless & (1 << class) == 0 {
             if self.memory.credited & (1 << class) != 0 {
-                let class = self.came_in(packet, world);
+                let class = self.came_in(packet, cx.world);
                 self.memory.release_credited(port, class, size);
             } else {
                 self.memory.release_unpaused(size);
@@ -333,21 +336,21 @@ impl Switch {
         self.memory.release(port, class, size);
         if self.memory.whole_port(port) {
             // What the port holds has paused all its classes; any of them may be the one to resume.
-            for class in 1..world.classes.count {
-                self.departed(port, class, now, world, post);
+            for class in 1..cx.world.classes.count {
+                self.departed(port, class, cx);
             }
         } else {
-            self.departed(port, class, now, world, post);
+            self.departed(port, class, cx);
         }
     }
 
     /// Something left an ingress port: RESUME for a class that it holds paused?
     #[inline]
-    fn departed<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
+    fn departed<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         if self.memory.accounts[self.ports.at(port, class)].outstanding {
             let level = self.memory.level(port, class);
-            let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
-            self.tell(port, class, form.on_departure(level, true), now, world, post);
+            let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+            self.tell(port, class, form.on_departure(level, true), cx);
         }
     }
 
@@ -357,18 +360,16 @@ impl Switch {
         &mut self,
         out: u16,
         packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
         let queue = &mut self.ports.queues[at];
         let egress = &mut self.ports.egress[out as usize];
         count(queue, egress, packet);
-        if queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(now)) {
+        if queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(cx.now)) {
             packet.code
         } else {
-            self.judge(out, packet, now, world, post)
+            self.judge(out, packet, cx)
         }
     }
 }

@@ -5,6 +5,7 @@
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::record::DropRecord;
 use crate::switch::Switch;
@@ -24,28 +25,22 @@ impl Switch {
 
     /// There is no room for a packet that is to leave by `out`: it is gone.
     #[cold]
-    pub(crate) fn drop_packet<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        out: u16,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn drop_packet<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let at = self.ports.at(out, packet.class);
         let gate = &mut self.ports.gates[at];
         gate.dropped_packets += 1;
         gate.dropped_bytes += u64::from(packet.size);
-        if world.drops {
+        if cx.world.drops {
             self.ports.records.drops.push(DropRecord {
                 time: Time::from_ps(packet.time),
                 node: self.ports.node,
                 port: out,
-                priority: world.classes.priority(packet.class),
+                priority: cx.world.classes.priority(packet.class),
                 flow: packet.flow,
                 data: packet.is_data(),
                 seq: packet.number(),
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 }

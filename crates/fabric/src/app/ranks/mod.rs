@@ -21,6 +21,7 @@ use backwater_engine::Post;
 use self::frame::{Message, Word};
 pub(crate) use self::state::Rank;
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
@@ -113,56 +114,43 @@ impl Ranks {
 impl Host {
     /// The timer of a rank: it begins, or the cost of its op has been paid.
     #[cold]
-    pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
-            ranks.paid(rank, now, world, &mut self.ports);
+            ranks.paid(rank, cx.now, cx.world, &mut self.ports);
         }
-        self.after_ranks(now, world, post);
+        self.after_ranks(cx);
     }
 
     /// The last bit of a message has left.
     #[cold]
-    pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
-            ranks.gone(rank, now, world, &mut self.ports);
+            ranks.gone(rank, cx.now, cx.world, &mut self.ports);
         }
-        self.after_ranks(now, world, post);
+        self.after_ranks(cx);
     }
 
     /// A message from a rank of the same host is there.
     #[cold]
-    pub(crate) fn local_message<P: Post<Packet>>(
-        &mut self,
-        rank: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn local_message<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
             let from = ranks.own[rank as usize].local.pop_front();
             let (from, message) = from.expect("its timer was set for it");
-            ranks.arrives(rank, from, &message, now, world, &mut self.ports);
+            ranks.arrives(rank, from, &message, cx.now, cx.world, &mut self.ports);
         }
-        self.after_ranks(now, world, post);
+        self.after_ranks(cx);
     }
 
     /// The last packet of a message has come in.
     #[cold]
-    pub(crate) fn message_came<P: Post<Packet>>(
-        &mut self,
-        slot: u32,
-        seq: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn message_came<P: Post<Packet>>(&mut self, slot: u32, seq: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
             let (rank, from) = ranks.from[slot as usize];
             let (word, op) = frame::unpack(seq);
-            let size = ranks.size_of(rank, from, word, op, world);
-            ranks.arrives(rank, from, &Message { word, op, size }, now, world, &mut self.ports);
+            let size = ranks.size_of(rank, from, word, op, cx.world);
+            ranks.arrives(rank, from, &Message { word, op, size }, cx.now, cx.world, &mut self.ports);
         }
-        self.after_ranks(now, world, post);
+        self.after_ranks(cx);
     }
 
     /// The last packet of a message leaves, and its last bit at `end`.
@@ -179,29 +167,29 @@ impl Host {
     }
 
     /// What the ranks have done in this event gets to the queue pairs, the records and the run.
-    fn after_ranks<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    fn after_ranks<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let Some(ranks) = &mut self.ranks else { return };
         if ranks.recorded > 0 {
-            post.recorded(std::mem::take(&mut ranks.recorded));
+            cx.post.recorded(std::mem::take(&mut ranks.recorded));
         }
         for _ in 0..std::mem::take(&mut ranks.ended) {
-            post.complete();
+            cx.post.complete();
         }
         if let Some(what) = ranks.broken.take() {
-            self.ports.fail(now, NIC, what, post);
+            self.ports.fail(cx.now, NIC, what, cx);
         }
         if self.ranks.as_ref().is_some_and(|ranks| ranks.given.is_empty()) {
             return;
         }
         let mut given = self.ranks.as_mut().map(|ranks| std::mem::take(&mut ranks.given)).unwrap_or_default();
         for (slot, message) in given.drain(..) {
-            self.give_to_pair(slot, message, now, world);
+            self.give_to_pair(slot, message, cx.now, cx.world);
         }
         if let Some(ranks) = &mut self.ranks {
             // It keeps its memory.
             ranks.given = given;
         }
-        self.send_next(now, world, post);
+        self.send_next(cx);
     }
 
     /// A queue pair gets one more message.

@@ -14,6 +14,7 @@ use backwater_control::reaction::{Gate, Pft, PftConfig};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::nic::host::NIC;
 use crate::packet::Packet;
@@ -87,40 +88,30 @@ impl Throttle {
     }
 
     /// An update of a class has arrived.
-    fn on_credits<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        now: u64,
-        ports: &mut Ports,
-        world: &World,
-        post: &mut P,
-    ) {
-        self.observe(now, ports, world, post);
+    fn on_credits<P: Post<Packet>>(&mut self, class: u8, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        self.observe(ports, cx);
         let machine = self.machine(class);
         let used = if self.machines.len() == 1 { ports.used_by_port(NIC) } else { ports.used(NIC, class) };
-        self.change(machine, now, ports, world, post, |machine, config, _| {
-            machine.on_credits(config, Time::from_ps(now), used);
-        });
+        let now = Time::from_ps(cx.now);
+        self.change(machine, ports, |machine, config, _| machine.on_credits(config, now, used), cx);
     }
 
     /// A packet of a class has started `now` and leaves the wire free at `end`. One that takes no credits leaves no gap.
-    #[allow(clippy::too_many_arguments, reason = "a packet, when it is sent, and where it is noted")]
     fn on_sent<P: Post<Packet>>(
         &mut self,
         class: u8,
         size: u16,
-        now: u64,
         end: u64,
         ports: &mut Ports,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
         let flits = ports.credits_of(class, size);
         let machine = self.machine(class);
-        self.change(machine, now, ports, world, post, |machine, config, random| {
-            let (start, end) = (Time::from_ps(now), Time::from_ps(end));
+        let (start, end) = (Time::from_ps(cx.now), Time::from_ps(end));
+        let sent = |machine: &mut Pft, config: &PftConfig, random: &mut Stream| {
             machine.on_sent(config, start, end, flits, &mut || uniform(random));
-        });
+        };
+        self.change(machine, ports, sent, cx);
         if let Some(sums) = &mut self.sums {
             sums.sent(flits);
         }
@@ -130,11 +121,9 @@ impl Throttle {
     fn change<P: Post<Packet>>(
         &mut self,
         number: usize,
-        now: u64,
         ports: &mut Ports,
-        world: &World,
-        post: &mut P,
         how: impl FnOnce(&mut Pft, &PftConfig, &mut Stream),
+        cx: &mut Ctx<'_, P>,
     ) {
         let machine = &mut self.machines[number];
         let before = machine.congested();
@@ -144,58 +133,47 @@ impl Throttle {
             sums.uses(self.machines.iter().map(Pft::used).sum());
         }
         if before != after {
-            self.changed(number, now, ports, world, post);
+            self.changed(number, ports, cx);
         }
     }
 
     /// Brings what is recorded up to `now`: the changes of state that samples have led to, in order, and the periods that are over.
-    pub(crate) fn observe<P: Post<Packet>>(
-        &mut self,
-        now: u64,
-        ports: &mut Ports,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn observe<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         if self.sums.is_none() && !self.states {
             return;
         }
         loop {
             let next = |number: &usize| self.machines[*number].next_transition(&self.config);
             let Some(first) = (0..self.machines.len()).min_by_key(next) else { break };
-            let Some(transition) = self.machines[first].step(&self.config, Time::from_ps(now)) else { break };
-            self.changed(first, transition.time.as_ps(), ports, world, post);
+            let Some(transition) = self.machines[first].step(&self.config, Time::from_ps(cx.now)) else {
+                break;
+            };
+            self.changed(first, ports, &mut cx.at(transition.time.as_ps()));
         }
         if let Some(sums) = &mut self.sums {
-            sums.pass(now, ports, post);
+            sums.pass(ports, cx);
         }
     }
 
     /// The state of a machine has changed.
-    fn changed<P: Post<Packet>>(
-        &mut self,
-        number: usize,
-        now: u64,
-        ports: &mut Ports,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn changed<P: Post<Packet>>(&mut self, number: usize, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         let (congested, used) = (self.machines[number].congested(), self.machines[number].used());
         if let Some(sums) = &mut self.sums {
-            sums.pass(now, ports, post);
+            sums.pass(ports, cx);
             sums.state(self.machines.iter().any(Pft::congested), congested);
         }
         if self.states {
-            let lane = if self.machines.len() == 1 { 0 } else { world.classes.priority(number as u8) };
-            let (time, node) = (Time::from_ps(now), ports.node);
+            let lane = if self.machines.len() == 1 { 0 } else { cx.world.classes.priority(number as u8) };
+            let (time, node) = (Time::from_ps(cx.now), ports.node);
             ports.records.throttle_states.push(ThrottleStateRecord { time, node, lane, congested, used });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 
     /// The run ends `now`.
-    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
+    pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         if let Some(sums) = &mut self.sums {
-            sums.close(now, ports, post);
+            sums.close(ports, cx);
         }
     }
 

@@ -3,6 +3,7 @@
 use backwater_engine::Post;
 
 use super::{NEVER, Throttle};
+use crate::ctx::Ctx;
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
 use crate::world::World;
@@ -26,56 +27,50 @@ impl Throttle {
 impl Host {
     /// An update of a class has arrived: c is less, and the gate of the class may open.
     #[inline(never)]
-    pub(crate) fn feed_throttle<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn feed_throttle<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         if let Some(throttle) = &mut self.throttle {
-            throttle.on_credits(class, now, &mut self.ports, world, post);
+            throttle.on_credits(class, &mut self.ports, cx);
         }
-        self.reopen(class, now, world, post);
-        self.send_next(now, world, post);
+        self.reopen(class, cx);
+        self.send_next(cx);
     }
 
     /// Sends what an idle port may send now, and sets the wake for what comes after it.
     #[inline(never)]
-    pub(crate) fn send_throttled<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        self.book_throttled(now);
+    pub(crate) fn send_throttled<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        self.book_throttled(cx.now);
         if let Some(throttle) = &mut self.throttle {
-            throttle.observe(now, &mut self.ports, world, post);
+            throttle.observe(&mut self.ports, cx);
         }
-        let shut = self.shut(now, world, post);
+        let shut = self.shut(cx);
         // To whoever chooses what to send next, a class that is held looks like one whose gate is closed.
         let egress = &mut self.ports.egress[usize::from(NIC)];
         let held = shut & !egress.paused;
         egress.paused |= held;
-        let sent = self.send_by_credit(now, world, post);
+        let sent = self.send_by_credit(cx);
         let egress = &mut self.ports.egress[usize::from(NIC)];
         egress.paused &= !held;
         let end = egress.busy_until;
         if let (Some((class, size)), Some(throttle)) = (sent, &mut self.throttle) {
-            throttle.on_sent(class, size, now, end, &mut self.ports, world, post);
+            throttle.on_sent(class, size, end, &mut self.ports, cx);
         }
-        self.rearm_throttled(now, world);
+        self.rearm_throttled(cx.now, cx.world);
     }
 
     /// The classes that the throttle lets nothing leave of. The gates of those whose credits do not suffice either are closed.
-    fn shut<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) -> u8 {
+    fn shut<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {
         let mut shut = 0;
-        for class in 0..world.classes.count {
-            if self.throttle.as_mut().is_none_or(|throttle| throttle.opens(class, now) <= now) {
+        for class in 0..cx.world.classes.count {
+            if self.throttle.as_mut().is_none_or(|throttle| throttle.opens(class, cx.now) <= cx.now) {
                 continue;
             }
             shut |= 1 << class;
             if self.ports.egress[usize::from(NIC)].paused & (1 << class) == 0
-                && let Some((ready, Some(size))) = self.head(class, now, now, world)
-                && ready <= now
+                && let Some((ready, Some(size))) = self.head(class, cx.now, cx.now, cx.world)
+                && ready <= cx.now
                 && !self.ports.fits(NIC, class, size)
             {
-                self.ports.close_gate(NIC, class, now, world, post);
+                self.ports.close_gate(NIC, class, cx);
             }
         }
         shut

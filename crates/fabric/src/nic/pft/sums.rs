@@ -3,6 +3,7 @@ use backwater_engine::Post;
 use backwater_units::{Span, Time};
 
 use super::NEVER;
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::ThrottleRecord;
@@ -71,16 +72,16 @@ impl Sums {
     }
 
     /// Adds up to `now`, which may be in a later period.
-    pub(super) fn pass<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
-        while now >= self.end {
+    pub(super) fn pass<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        while cx.now >= self.end {
             let (end, period) = (self.end, self.period);
-            self.close(end, ports, post);
-            let goes_on = self.used > 0 || self.is_congested || self.held_from < now;
-            self.start = if goes_on { end } else { now - now % period };
+            self.close(ports, &mut cx.at(end));
+            let goes_on = self.used > 0 || self.is_congested || self.held_from < cx.now;
+            self.start = if goes_on { end } else { cx.now - cx.now % period };
             self.end = self.start.saturating_add(period);
             self.at = self.start;
         }
-        self.add(now);
+        self.add(cx.now);
     }
 
     fn add(&mut self, now: u64) {
@@ -95,14 +96,14 @@ impl Sums {
 
     /// Records what the open period has had up to its end at `now`, and forgets it.
     #[cold]
-    pub(super) fn close<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
-        self.add(now);
+    pub(super) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        self.add(cx.now);
         let silent = self.most == 0 && self.flits == 0 && self.congested == 0 && self.held == 0;
-        if now > self.start && !silent {
-            let length = u128::from(now - self.start);
+        if cx.now > self.start && !silent {
+            let length = u128::from(cx.now - self.start);
             ports.records.throttle.push(ThrottleRecord {
                 start: Time::from_ps(self.start),
-                end: Time::from_ps(now),
+                end: Time::from_ps(cx.now),
                 node: ports.node,
                 used_end: self.used,
                 used_max: self.most,
@@ -112,7 +113,7 @@ impl Sums {
                 sent_flits: self.flits,
                 entries: self.entries,
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
         (self.most, self.area, self.congested, self.held) = (self.used, 0, 0, 0);
         (self.flits, self.entries) = (0, 0);

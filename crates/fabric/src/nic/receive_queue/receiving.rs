@@ -4,10 +4,10 @@ use backwater_engine::Post;
 
 use super::{Endpoint, Outlook};
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
-use crate::world::World;
 
 impl Host {
     /// The receive queue of a host that has one.
@@ -18,19 +18,19 @@ impl Host {
     /// A data packet that has come in stands in the receive queue from now on. What the host does with it happens when it has
     /// been drained: [`Host::on_data`] or [`Host::put_processed`], with `time` set to that instant.
     #[inline(never)]
-    pub(crate) fn enter<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn enter<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let now = packet.time;
-        self.turn_sums(now, post);
+        self.turn_sums(cx);
         if self.ports.credits.is_some()
             && let Err((held, buffer)) = self.ports.take_in(packet)
         {
-            self.ports.fail(now, NIC, What::Credits(held, buffer), post);
+            self.ports.fail(now, NIC, What::Credits(held, buffer), cx);
             return;
         }
         let endpoint = self.slow();
         let idle = endpoint.packets == 0;
         if !endpoint.admit(packet) {
-            self.overflow(packet, post);
+            self.overflow(packet, cx);
             return;
         }
         let look_at = if idle { endpoint.drain_first(now) } else { None };
@@ -41,13 +41,13 @@ impl Host {
         if let Some(at) = look_at {
             self.ports.set_timer(at, NIC, Purpose::Drained, 0);
         }
-        self.crowded(packet.class, now, world, post);
+        self.crowded(packet.class, cx);
         self.note_full_lane(packet.class, now);
-        self.check_progress(now, post);
+        self.check_progress(cx);
     }
 
     /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
-    pub(crate) fn refuse<P: Post<Packet>>(&mut self, packet: &Packet, full: bool, post: &mut P) {
+    pub(crate) fn refuse<P: Post<Packet>>(&mut self, packet: &Packet, full: bool, cx: &mut Ctx<'_, P>) {
         if self.endpoint.is_none() {
             return;
         }
@@ -55,58 +55,58 @@ impl Host {
             self.ports.consume(packet);
         }
         if full {
-            self.turn_sums(packet.time, post);
+            self.turn_sums(cx);
             let endpoint = self.slow();
             if let Some(sums) = &mut endpoint.sums {
                 sums.dropped(packet.size);
             }
             if endpoint.stuck().is_some() || endpoint.lossless & (1 << packet.class) != 0 {
-                self.overflow(packet, post);
+                self.overflow(packet, cx);
             }
         }
     }
 
     /// What has been drained by `now` leaves the queue before data that comes in now: its timer comes later and finds it gone.
     #[inline]
-    pub(crate) fn drain_due<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        if self.slow().is_due(now) {
-            self.drained(now, world, post);
+    pub(crate) fn drain_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        if self.slow().is_due(cx.now) {
+            self.drained(cx);
         }
     }
 
     /// The timer of the first packet: it has been drained, or has to be looked at again.
     #[inline(never)]
-    pub(crate) fn drained<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn drained<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let endpoint = self.slow();
-        if !endpoint.is_due(now) {
+        if !endpoint.is_due(cx.now) {
             return;
         }
-        self.turn_sums(now, post);
+        self.turn_sums(cx);
         let endpoint = self.slow();
-        if endpoint.outlook != Outlook::Done(now) {
+        if endpoint.outlook != Outlook::Done(cx.now) {
             endpoint.outlook = endpoint.drain.go_on();
             self.plan_drain();
         }
         while let endpoint = self.slow()
             && endpoint.packets > 0
-            && endpoint.outlook == Outlook::Done(now)
+            && endpoint.outlook == Outlook::Done(cx.now)
         {
             let mut packet = endpoint.take();
             if let Some(sums) = &mut endpoint.sums {
                 sums.drained(packet.size);
             }
-            if endpoint.packets > 0 && endpoint.drain_first(now) != Some(now) {
+            if endpoint.packets > 0 && endpoint.drain_first(cx.now) != Some(cx.now) {
                 self.plan_drain();
             }
-            self.let_go(&packet, now, world, post);
-            self.note_drained(&packet, now, world, post);
-            packet.time = now;
+            self.let_go(&packet, cx);
+            self.note_drained(&packet, cx);
+            packet.time = cx.now;
             match packet.kind {
-                Kind::Put => self.put_processed(&packet, now, world, post),
-                _ => self.sort_in(&packet, world, post),
+                Kind::Put => self.put_processed(&packet, cx),
+                _ => self.sort_in(&packet, cx),
             }
         }
-        self.check_progress(now, post);
+        self.check_progress(cx);
     }
 
     fn plan_drain(&mut self) {
@@ -116,29 +116,29 @@ impl Host {
     }
 
     /// A packet has left the receive queue: its credits go back, its class may be resumed.
-    fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, now: u64, world: &World, post: &mut P) {
+    fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.ports.credits.is_some() {
-            self.ports.give_back(packet, now);
-            self.note_full_lane(packet.class, now);
+            self.ports.give_back(packet, cx.now);
+            self.note_full_lane(packet.class, cx.now);
         }
         let endpoint = self.slow();
         if endpoint.lossless & (1 << packet.class) == 0 {
             return;
         }
         let whole_port = endpoint.memory.whole_port(NIC);
-        for class in 1..world.classes.count {
+        for class in 1..cx.world.classes.count {
             let endpoint = self.slow();
             let concerned = class == packet.class || whole_port;
             if concerned && endpoint.memory.accounts[usize::from(class)].outstanding {
                 let level = endpoint.memory.level(NIC, class);
-                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
-                self.tell(class, form.on_departure(level, true), now, world, post);
+                let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                self.tell(class, form.on_departure(level, true), cx);
             }
         }
     }
 
     /// Something of a class came in: PAUSE for it, or for all if the whole queue is above its threshold?
-    fn crowded<P: Post<Packet>>(&mut self, came: u8, now: u64, world: &World, post: &mut P) {
+    fn crowded<P: Post<Packet>>(&mut self, came: u8, cx: &mut Ctx<'_, P>) {
         let endpoint = self.slow();
         let (lossless, memory) = (endpoint.lossless, &endpoint.memory);
         if lossless & (1 << came) == 0 {
@@ -149,52 +149,45 @@ impl Host {
             return;
         }
         let whole_port = memory.whole_port(NIC);
-        for class in 1..world.classes.count {
+        for class in 1..cx.world.classes.count {
             if class == came || (whole_port && lossless & (1 << class) != 0) {
                 let memory = &self.slow().memory;
                 let (level, outstanding) =
                     (memory.level(NIC, class), memory.accounts[usize::from(class)].outstanding);
-                let form = world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
-                self.tell(class, form.on_arrival(level, outstanding), now, world, post);
+                let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                self.tell(class, form.on_arrival(level, outstanding), cx);
             }
         }
     }
 
     /// A timed pause is looked after.
-    pub(crate) fn poll<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
-        self.turn_sums(now, post);
+    pub(crate) fn poll<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        self.turn_sums(cx);
         let memory = &mut self.endpoint.as_deref_mut().expect("only slow hosts pause their switch").memory;
-        let decision = self.ports.poll(memory, NIC, class, now, world);
-        self.tell(class, decision, now, world, post);
+        let decision = self.ports.poll(memory, NIC, class, cx.now, cx.world);
+        self.tell(class, decision, cx);
     }
 
     /// Carries out a decision about a class.
-    fn tell<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        decision: Decision,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn tell<P: Post<Packet>>(&mut self, class: u8, decision: Decision, cx: &mut Ctx<'_, P>) {
         if decision == Decision::Nothing {
             return;
         }
         if decision == Decision::Pause {
-            self.note_pause(class, now, world, post);
+            self.note_pause(class, cx);
         }
         let endpoint = self.endpoint.as_deref_mut().expect("only slow hosts pause their switch");
-        self.ports.announce(&mut endpoint.memory, NIC, class, decision, now, world);
+        self.ports.announce(&mut endpoint.memory, NIC, class, decision, cx.now, cx.world);
         if let Some(sums) = &mut endpoint.sums {
-            let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
+            let pause = cx.world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
             match decision {
                 Decision::Pause => {
-                    sums.holds(class, now, pause.map_or(u64::MAX, |pause| now + pause.as_ps()));
+                    sums.holds(class, cx.now, pause.map_or(u64::MAX, |pause| cx.now + pause.as_ps()));
                 }
-                _ => sums.holds(class, now, now),
+                _ => sums.holds(class, cx.now, cx.now),
             }
         }
-        self.send_next(now, world, post);
+        self.send_next(cx);
     }
 
     /// Under credits: whether the switch has to wait for more of them.
@@ -210,7 +203,7 @@ impl Host {
 
     /// A packet finds no room.
     #[cold]
-    fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+    fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let endpoint = self.slow();
         let memory = &endpoint.memory;
         let what = if endpoint.stuck().is_some() {
@@ -219,11 +212,11 @@ impl Host {
             let lossless = endpoint.lossless & (1 << packet.class) != 0;
             What::Receive(memory.used + u64::from(packet.size), memory.capacity, lossless)
         };
-        self.ports.fail(packet.time, NIC, what, post);
+        self.ports.fail(packet.time, NIC, what, cx);
     }
 
     /// The run ends when a host that will never drain anything again holds back its switch: nothing will ever change that.
-    fn check_progress<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+    fn check_progress<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let endpoint = self.slow();
         if endpoint.stuck().is_none() {
             return;
@@ -231,26 +224,26 @@ impl Host {
         let (paused, credited) = (endpoint.memory.outstanding > 0, endpoint.memory.credited);
         let full = |class: u8| credited & (1 << class) != 0 && self.ports.lane_is_full(NIC, class);
         if paused || (0..self.ports.classes as u8).any(full) {
-            self.ports.fail(now, NIC, What::Stuck, post);
+            self.ports.fail(cx.now, NIC, What::Stuck, cx);
         }
     }
 
     /// Goes on to the sampling period that `now` is in.
     #[inline]
-    pub(crate) fn turn_sums<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+    pub(crate) fn turn_sums<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         if let Some(endpoint) = &mut self.endpoint
             && let Some(sums) = &mut endpoint.sums
         {
-            sums.turn(now, endpoint.held, &mut self.ports, post);
+            sums.turn(endpoint.held, &mut self.ports, cx);
         }
     }
 
     /// Records the open period: the run ends `now`.
-    pub(crate) fn close_sums<P: Post<Packet>>(&mut self, now: u64, post: &mut P) {
+    pub(crate) fn close_sums<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         if let Some(endpoint) = &mut self.endpoint
             && let Some(sums) = &mut endpoint.sums
         {
-            sums.close(now, endpoint.held, &mut self.ports, post);
+            sums.close(endpoint.held, &mut self.ports, cx);
         }
     }
 }

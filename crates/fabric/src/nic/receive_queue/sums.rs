@@ -2,6 +2,7 @@
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::EndpointRecord;
@@ -68,12 +69,12 @@ impl Sums {
 
     /// Goes on to the period that `now` is in; `held` bytes have been in the queue since the last change.
     #[inline]
-    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, held: u64, ports: &mut Ports, post: &mut P) {
-        while now >= self.end {
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, held: u64, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        while cx.now >= self.end {
             let (end, period) = (self.end, self.period);
-            self.close(end, held, ports, post);
+            self.close(held, ports, &mut cx.at(end));
             let goes_on = held > 0 || self.until.iter().any(|until| *until > end);
-            self.start = if goes_on { end } else { now - now % period };
+            self.start = if goes_on { end } else { cx.now - cx.now % period };
             self.end = self.start.saturating_add(period);
             self.peak = held;
         }
@@ -81,13 +82,13 @@ impl Sums {
 
     /// Records what the open period has had up to its end at `now`, and forgets it.
     #[cold]
-    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, held: u64, ports: &mut Ports, post: &mut P) {
-        self.count(now);
+    pub(crate) fn close<P: Post<Packet>>(&mut self, held: u64, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        self.count(cx.now);
         let silent = self.peak == 0 && self.dropped_packets == 0 && self.held_back == 0;
-        if now > self.start && !silent {
+        if cx.now > self.start && !silent {
             ports.records.endpoints.push(EndpointRecord {
                 start: Time::from_ps(self.start),
-                end: Time::from_ps(now),
+                end: Time::from_ps(cx.now),
                 node: ports.node,
                 drained_bytes: Bytes::new(self.drained),
                 dropped_packets: self.dropped_packets,
@@ -96,7 +97,7 @@ impl Sums {
                 peak: Bytes::new(self.peak),
                 paused_upstream: Span::from_ps(self.held_back),
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
         (self.drained, self.dropped_packets, self.dropped_bytes) = (0, 0, 0);
         (self.held_back, self.peak) = (0, 0);

@@ -4,6 +4,7 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
 use super::Endpoint;
+use crate::ctx::Ctx;
 use crate::nic::host::{Host, NIC};
 use crate::observe::ground_truth::{Crowd, Left, followed};
 use crate::packet::Packet;
@@ -33,86 +34,73 @@ impl Endpoint {
 
 impl Host {
     /// A PAUSE of a class is about to be sent. If it is not one that only keeps up another, records what holds the switch.
-    pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+    pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {
             return;
         };
         let account = &endpoint.memory.accounts[usize::from(class)];
-        if !account.outstanding || now > account.poll_at {
+        if !account.outstanding || cx.now > account.poll_at {
             let whole = endpoint.memory.whole_port(NIC);
             let classes = if whole { endpoint.lossless } else { 1 << class };
-            self.record_holds(class, classes, now, world, post);
+            self.record_holds(class, classes, cx);
         }
     }
 
     /// An update of a class was sent that leaves the switch less than line rate takes until the next one acts.
-    pub(crate) fn note_short<P: Post<Packet>>(&mut self, class: u8, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn note_short<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         if self.endpoint.as_ref().is_some_and(|endpoint| endpoint.truth.is_some()) {
-            self.record_holds(class, 1 << class, now, world, post);
+            self.record_holds(class, 1 << class, cx);
         }
     }
 
     #[cold]
-    fn record_holds<P: Post<Packet>>(
-        &mut self,
-        class: u8,
-        blockers: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn record_holds<P: Post<Packet>>(&mut self, class: u8, blockers: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
-        let closed = endpoint.is_still(now);
+        let closed = endpoint.is_still(cx.now);
         let upstream = &self.ports.egress[usize::from(NIC)];
-        for blocker in (0..world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
+        for blocker in (0..cx.world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
             let bytes = Bytes::new(endpoint.waiting(blocker));
             if bytes > Bytes::ZERO {
                 self.ports.records.holds.push(HoldRecord {
-                    time: Time::from_ps(now),
+                    time: Time::from_ps(cx.now),
                     node: self.ports.node,
                     port: NIC,
                     held_node: upstream.peer,
                     held_port: upstream.peer_port,
-                    priority: world.classes.priority(class),
+                    priority: cx.world.classes.priority(class),
                     blocker: DRAIN,
-                    blocker_priority: world.classes.priority(blocker),
+                    blocker_priority: cx.world.classes.priority(blocker),
                     bytes,
                     queue: bytes,
                     closed,
                 });
-                post.recorded(1);
+                cx.post.recorded(1);
             }
         }
     }
 
     /// A packet, which came at its time, has been drained.
-    pub(super) fn note_drained<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(super) fn note_drained<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
-        let left = endpoint.left(self.ports.node, packet.class, world);
+        let left = endpoint.left(self.ports.node, packet.class, cx.world);
         let Some(truth) = &mut endpoint.truth else { return };
         let crowd = &mut truth.crowds[usize::from(packet.class)];
-        let made = crowd.leaves(packet, packet.code, left, now, &mut self.ports.records.crowds);
+        let made = crowd.leaves(packet, packet.code, left, cx.now, &mut self.ports.records.crowds);
         if made > 0 {
-            post.recorded(made);
+            cx.post.recorded(made);
         }
-        if let Some(last) = followed(packet, world) {
+        if let Some(last) = followed(packet, cx.world) {
             self.ports.records.waits.push(WaitRecord {
                 start: Time::from_ps(packet.time),
-                end: Time::from_ps(now),
+                end: Time::from_ps(cx.now),
                 node: self.ports.node,
                 port: DRAIN,
                 priority: left.priority,
                 flow: packet.flow,
-                seq: world.number(packet),
+                seq: cx.world.number(packet),
                 last,
             });
-            post.recorded(1);
+            cx.post.recorded(1);
         }
     }
 

@@ -2,6 +2,7 @@
 use backwater_engine::Post;
 
 use super::{Combined, NOWHERE};
+use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::link::ports::Purpose;
 use crate::packet::Packet;
@@ -40,22 +41,22 @@ impl Switch {
     }
 
     /// An ingress port that may be idle: moves the first packet of its next class for which there is room, if any.
-    pub(crate) fn try_input<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn try_input<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
         let combined = self.combined.as_deref().expect("only switches with a combined crossbar come here");
         let input = &combined.inputs[usize::from(port)];
         if input.busy {
             return;
         }
-        let ready = self.ready_at_ingress(combined, port, NOWHERE, world);
+        let ready = self.ready_at_ingress(combined, port, NOWHERE, cx.world);
         if ready != 0 {
-            self.start_to_move(port, pick(ready, input.turn, true), now, world, post);
+            self.start_to_move(port, pick(ready, input.turn, true), cx);
         }
     }
 
     /// There is room at an egress port, or its side of the crossbar is idle: the ingress ports take turns, and in each its classes.
-    pub(crate) fn try_output<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
-        while let Some((port, class)) = self.next_for(out, world) {
-            self.start_to_move(port, class, now, world, post);
+    pub(crate) fn try_output<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
+        while let Some((port, class)) = self.next_for(out, cx.world) {
+            self.start_to_move(port, class, cx);
         }
     }
 
@@ -74,17 +75,10 @@ impl Switch {
         })
     }
 
-    fn start_to_move<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+    fn start_to_move<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let out = self.combined().lines
-            [usize::from(port) * usize::from(world.classes.count) + usize::from(class)]
+            [usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)]
         .out;
         let packet = self.pop_at_ingress(port, class);
         let size = u32::from(packet.size);
@@ -102,13 +96,13 @@ impl Switch {
         input.moving = packet;
         input.out = out;
         self.ports.tally.note_egress(taken);
-        let end = now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
+        let end = cx.now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
         self.ports.set_timer(end, port, Purpose::Crossed, 0);
-        self.left_line(&packet, now, world, post);
+        self.left_line(&packet, cx);
     }
 
     /// The packet of an ingress port has moved.
-    pub(crate) fn crossed<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn crossed<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
         let combined = self.combined();
         let input = &mut combined.inputs[usize::from(port)];
         input.busy = false;
@@ -122,11 +116,11 @@ impl Switch {
         output.coming[usize::from(packet.class)] -= size;
         output.moving -= 1;
         self.discharge(port, packet.class, packet.size);
-        self.enter_egress(&packet, out, now, world, post);
-        self.mind_upstream(port, now, world, post);
-        self.send_next(out, now, world, post);
+        self.enter_egress(&packet, out, cx);
+        self.mind_upstream(port, cx);
+        self.send_next(out, cx);
         self.ports.note_queue(out, packet.class);
-        self.try_output(out, now, world, post);
-        self.try_input(port, now, world, post);
+        self.try_output(out, cx);
+        self.try_input(port, cx);
     }
 }

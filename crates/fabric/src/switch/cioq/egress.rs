@@ -3,6 +3,7 @@ use backwater_control::CodePoint;
 use backwater_control::arbitration::Head;
 use backwater_engine::Post;
 
+use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::spec::{MarkAt, MarkBasis};
@@ -11,53 +12,39 @@ use crate::world::World;
 
 impl Switch {
     /// A packet has moved to the region of `out`.
-    pub(crate) fn enter_egress<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn enter_egress<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let mut packet = *packet;
         if packet.kind == Kind::Data {
             packet.echo = CodePoint::NotCapable;
         }
-        let fresh = self.isolate_at_egress(&mut packet, out, now, world, post);
+        let fresh = self.isolate_at_egress(&mut packet, out, cx);
         if packet.kind == Kind::Data {
-            self.judge_at_arrival(&mut packet, out, now, world, post);
+            self.judge_at_arrival(&mut packet, out, cx);
         }
         self.ports.enqueue(out, &packet);
         if fresh {
-            self.settle_all(now, world, post);
+            self.settle_all(cx);
         } else {
-            self.settle_output(out, now, world);
+            self.settle_output(out, cx.now, cx.world);
         }
     }
 
     /// Detectors may look at packets as they come into the egress queue.
-    fn judge_at_arrival<P: Post<Packet>>(
-        &mut self,
-        packet: &mut Packet,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn judge_at_arrival<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let queue = self.ports.queues[self.ports.at(out, packet.class)].bytes;
-        if world.mark.at == MarkAt::Dequeue {
-            let detector = &world.detectors[usize::from(self.ports.egress[usize::from(out)].detector)];
+        if cx.world.mark.at == MarkAt::Dequeue {
+            let detector = &cx.world.detectors[usize::from(self.ports.egress[usize::from(out)].detector)];
             if detector.on_arrival(u64::from(queue)) {
                 packet.echo = CodePoint::Congestion;
             }
             return;
         }
-        let others = match world.mark.basis {
+        let others = match cx.world.mark.basis {
             MarkBasis::Queue => queue,
             MarkBasis::Port => self.waiting_at(out),
         };
         let with_it = u64::from(others) + u64::from(packet.size);
-        let code = self.ask_detector(out, packet, with_it, now, world, post);
+        let code = self.ask_detector(out, packet, with_it, cx);
         if code != packet.code {
             packet.code = code;
             packet.echo = CodePoint::Congestion;
@@ -65,54 +52,46 @@ impl Switch {
     }
 
     /// Sends what an idle port may send, if anything.
-    pub(crate) fn send_from_egress<P: Post<Packet>>(
-        &mut self,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let Some(class) = self.choose_at_egress(out, world) else { return };
+    pub(crate) fn send_from_egress<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
+        let Some(class) = self.choose_at_egress(out, cx.world) else { return };
         let packet = self.ports.dequeue(out, class);
         if class == 0 {
             let (queue, egress) = (self.ports.at(out, 0), &mut self.ports.egress[usize::from(out)]);
             count(&mut self.ports.queues[queue], egress, &packet);
-            self.ports.transmit(out, &packet, packet.code, now, post);
+            self.ports.transmit(out, &packet, packet.code, cx);
             return;
         }
-        self.waited(&packet, out, now, world, post);
+        self.waited(&packet, out, cx);
         self.memory.used -= u64::from(packet.size);
         self.combined().outputs[usize::from(out)].taken -= u32::from(packet.size);
-        self.leaves_egress(&packet, out, now, world);
-        let code = self.judge_at_departure(out, &packet, now, world, post);
+        self.leaves_egress(&packet, out, cx.now, cx.world);
+        let code = self.judge_at_departure(out, &packet, cx);
         let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
         let egress = &mut self.ports.egress[usize::from(out)];
-        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
-        post.send(egress.place, time, &packet, |copy| {
+        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
+        cx.post.send(egress.place, time, &packet, |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
             copy.echo = echo;
         });
-        self.settle_output(out, now, world);
-        self.try_output(out, now, world, post);
+        self.settle_output(out, cx.now, cx.world);
+        self.try_output(out, cx);
     }
 
     fn judge_at_departure<P: Post<Packet>>(
         &mut self,
         out: u16,
         packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
-        if world.mark.at == MarkAt::Dequeue {
-            if packet.is_flagged() || world.mark.basis == MarkBasis::Port {
+        if cx.world.mark.at == MarkAt::Dequeue {
+            if packet.is_flagged() || cx.world.mark.basis == MarkBasis::Port {
                 count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
-                return self.judge(out, packet, now, world, post);
+                return self.judge(out, packet, cx);
             }
-            return self.depart(out, packet, now, world, post);
+            return self.depart(out, packet, cx);
         }
         count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
         if self.truth.is_some() {
@@ -120,7 +99,7 @@ impl Switch {
             if packet.is_flagged() {
                 came.code = CodePoint::Capable;
             }
-            self.crowd(out, &came, packet.code, now, world, post);
+            self.crowd(out, &came, packet.code, cx);
         }
         packet.code
     }

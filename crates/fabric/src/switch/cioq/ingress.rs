@@ -5,9 +5,9 @@ use backwater_engine::Post;
 
 use super::{Combined, NOWHERE};
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::switch::Switch;
-use crate::world::World;
 
 impl Switch {
     #[inline]
@@ -16,34 +16,28 @@ impl Switch {
     }
 
     /// A packet has come in completely.
-    pub(crate) fn take_in<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        out: u16,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn take_in<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let (port, now) = (packet.port, packet.time);
         if packet.class == 0 {
             self.ports.enqueue(out, packet);
-            self.send_next(out, now, world, post);
+            self.send_next(out, cx);
             self.ports.note_queue(out, 0);
             return;
         }
         let input = &mut self.combined().inputs[usize::from(port)];
         let held = input.held + u32::from(packet.size);
-        if let Some(limits) = &world.combined
+        if let Some(limits) = &cx.world.combined
             && held > limits.ingress
         {
             let what = What::Region(u64::from(held), u64::from(limits.ingress));
-            self.ports.fail(now, port, what, post);
+            self.ports.fail(now, port, what, cx);
             return;
         }
         input.held = held;
         self.ports.tally.note_ingress(held);
-        let (class, slot) = self.class_at_ingress(packet, world, post);
+        let (class, slot) = self.class_at_ingress(packet, cx);
         let mut stored = Packet { class, ..*packet };
-        if let Some(rules) = &world.isolation
+        if let Some(rules) = &cx.world.isolation
             && packet.kind == Kind::Data
             && packet.class == rules.lanes().congested
             && class == rules.lanes().monitored
@@ -55,10 +49,10 @@ impl Switch {
         self.charge(port, class, packet.size);
         self.line_up_at_ingress(&stored, out);
         if let Some(slot) = slot {
-            self.isolate_at_ingress(&stored, packet.class, slot, now, world, post);
+            self.isolate_at_ingress(&stored, packet.class, slot, cx);
         }
-        self.mind_upstream(port, now, world, post);
-        self.try_input(port, now, world, post);
+        self.mind_upstream(port, cx);
+        self.try_input(port, cx);
     }
 
     /// Appends a packet to its ingress queue.
@@ -110,14 +104,8 @@ impl Switch {
 
     /// What an ingress port holds has changed: PAUSE or RESUME for some of its classes?
     #[inline]
-    pub(crate) fn mind_upstream<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+    pub(crate) fn mind_upstream<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
+        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let input = &self.combined().inputs[usize::from(port)];
         if input.told == 0 && u64::from(input.held) < limits.calm {
             return;
@@ -129,32 +117,24 @@ impl Switch {
         }
         let input = &self.combined().inputs[usize::from(port)];
         let (before, strays) = (input.told, input.strays);
-        let strays = world.isolation.as_ref().filter(|_| strays > 0).map(|rules| {
+        let strays = cx.world.isolation.as_ref().filter(|_| strays > 0).map(|rules| {
             let lanes = rules.lanes();
             Strays { of: lanes.congested, held_in: lanes.monitored }
         });
-        let after = limits.bands.paused(&held, strays, before) & world.lossless;
+        let after = limits.bands.paused(&held, strays, before) & cx.world.lossless;
         if after != before {
-            self.tell_upstream(port, before, after, now, world, post);
+            self.tell_upstream(port, before, after, cx);
         }
     }
 
     #[cold]
-    fn tell_upstream<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        before: u8,
-        after: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn tell_upstream<P: Post<Packet>>(&mut self, port: u16, before: u8, after: u8, cx: &mut Ctx<'_, P>) {
         self.combined().inputs[usize::from(port)].told = after;
-        for class in 1..world.classes.count {
+        for class in 1..cx.world.classes.count {
             let bit = 1 << class;
             if (before ^ after) & bit != 0 {
                 let decision = if after & bit != 0 { Decision::Pause } else { Decision::Resume };
-                self.tell(port, class, decision, now, world, post);
+                self.tell(port, class, decision, cx);
             }
         }
     }

@@ -2,9 +2,9 @@
 use backwater_engine::Post;
 
 use super::NOWHERE;
+use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::switch::Switch;
-use crate::world::World;
 
 impl Switch {
     /// A PAUSE for an ingress port is about to be sent. The egress port that the first packet of an ingress queue waits for
@@ -14,15 +14,13 @@ impl Switch {
         &mut self,
         port: u16,
         class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let own = u64::from(self.memory.accounts[self.ports.at(port, class)].held.bytes)
             >= limits.bands.own[usize::from(class)].stop;
-        let classes = if own { 1 << class } else { world.lossless };
-        for queue in (1..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
+        let classes = if own { 1 << class } else { cx.world.lossless };
+        for queue in (1..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
             let at = self.ports.at(port, queue);
             let bytes = u64::from(self.memory.accounts[at].held.bytes);
             let combined = self.combined();
@@ -30,8 +28,8 @@ impl Switch {
             let crossing = input.busy && input.moving.class == queue;
             let blocker = if line.out == NOWHERE && crossing { input.out } else { line.out };
             if bytes > 0 && blocker != NOWHERE {
-                self.push_hold(port, class, blocker, queue, bytes, now, world);
-                post.recorded(1);
+                self.push_hold(port, class, blocker, queue, bytes, cx.now, cx.world);
+                cx.post.recorded(1);
             }
         }
     }

@@ -20,6 +20,7 @@ use backwater_control::flow_control::Unit;
 use backwater_engine::Post;
 
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
@@ -86,37 +87,30 @@ impl Switch {
         clippy::inline_always,
         reason = "measured: with a second caller, where packets are spread, it costs 13 instructions a hop"
     )]
-    pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+    pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let credited = self.memory.credited & (1 << packet.class) != 0;
         if credited {
             let earned = self.ports.earn_credit(packet);
             if !earned.fits {
-                self.out_of_blocks(packet, post);
+                self.out_of_blocks(packet, cx);
                 return;
             }
             if earned.held_back {
                 self.memory.held_until[packet.class as usize] = packet.time;
             }
         }
-        if let Some(lanes) = &world.lanes {
-            let class = self.leaves_in(packet, lanes, world);
-            self.cross_to(packet, &Packet { class, ..*packet }, out, world, post);
+        if let Some(lanes) = &cx.world.lanes {
+            let class = self.leaves_in(packet, lanes, cx.world);
+            self.cross_to(packet, &Packet { class, ..*packet }, out, cx);
         } else {
-            self.cross_to(packet, packet, out, world, post);
+            self.cross_to(packet, packet, out, cx);
         }
     }
 
     /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
-    fn cross_to<P: Post<Packet>>(
-        &mut self,
-        came: &Packet,
-        packet: &Packet,
-        out: u16,
-        world: &World,
-        post: &mut P,
-    ) {
+    fn cross_to<P: Post<Packet>>(&mut self, came: &Packet, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let credited = self.memory.credited & (1 << packet.class) != 0;
         let egress = &self.ports.egress[out as usize];
         let free = egress.busy_until <= packet.time
@@ -129,15 +123,15 @@ impl Switch {
         if free {
             let at = self.ports.at(out, packet.class);
             self.crossbar().voqs.passed(at, packet.port);
-            self.launch(out, packet, packet.time, world, post);
+            self.launch(out, packet, cx);
             return;
         }
-        if self.admit(came, out, world, post) {
-            let first = self.line_up(packet, out, world);
+        if self.admit(came, out, cx) {
+            let first = self.line_up(packet, out, cx.world);
             if self.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
-                self.look_at_head(packet, out, world, post);
+                self.look_at_head(packet, out, cx);
             }
-            self.stored(packet, out, world, post);
+            self.stored(packet, out, cx);
         }
     }
 
@@ -160,27 +154,21 @@ impl Switch {
 
     /// A packet has come to the head of its queue behind a closed gate. If credits are short, they may do for this one.
     #[cold]
-    fn look_at_head<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, world: &World, post: &mut P) {
+    fn look_at_head<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let credited = self.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
         if credited && self.ports.fits(out, packet.class, packet.size) {
-            self.open(out, packet.class, packet.time, world, post);
+            self.open(out, packet.class, cx);
         } else {
             self.pass_over(out, packet.class);
         }
     }
 
     /// Sends what an idle port may send, if anything.
-    pub(crate) fn send_by_crossbar<P: Post<Packet>>(
-        &mut self,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        if world.weights.is_some() {
-            self.shut_starved(out, now, world, post);
+    pub(crate) fn send_by_crossbar<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
+        if cx.world.weights.is_some() {
+            self.shut_starved(out, cx);
         }
-        while let Some(class) = self.choose_class(out, world) {
+        while let Some(class) = self.choose_class(out, cx.world) {
             let at = self.ports.at(out, class);
             if let Some(lane) = self.choose_lane(out, class) {
                 let crossbar = self.crossbar.as_deref_mut().expect("only switches with a crossbar come here");
@@ -189,27 +177,27 @@ impl Switch {
                     self.ports.egress[out as usize].waiting &= !(1 << class);
                 }
                 self.ports.queues[at].bytes -= u32::from(packet.size);
-                self.waited(&packet, out, now, world, post);
-                self.let_go(&packet, now, world, post);
-                self.launch(out, &packet, now, world, post);
+                self.waited(&packet, out, cx);
+                self.let_go(&packet, cx);
+                self.launch(out, &packet, cx);
                 return;
             }
-            self.shut(out, class, now, world, post);
+            self.shut(out, class, cx);
         }
     }
 
-    fn shut<P: Post<Packet>>(&mut self, out: u16, class: u8, now: u64, world: &World, post: &mut P) {
-        self.ports.close_gate(out, class, now, world, post);
-        self.gate_closed(out, 1 << class, now, world, post);
+    fn shut<P: Post<Packet>>(&mut self, out: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        self.ports.close_gate(out, class, cx);
+        self.gate_closed(out, 1 << class, cx);
     }
 
     /// Closes the gates of classes without credits, so that none of them loses its weighted turn by being picked in vain.
-    fn shut_starved<P: Post<Packet>>(&mut self, out: u16, now: u64, world: &World, post: &mut P) {
+    fn shut_starved<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
         let egress = &self.ports.egress[out as usize];
         let ready = egress.waiting & !egress.paused;
-        for class in (1..world.classes.count).filter(|class| ready & (1 << class) != 0) {
+        for class in (1..cx.world.classes.count).filter(|class| ready & (1 << class) != 0) {
             if self.choose_lane(out, class).is_none() {
-                self.shut(out, class, now, world, post);
+                self.shut(out, class, cx);
             }
         }
     }
@@ -277,71 +265,64 @@ impl Switch {
 
     /// A packet starts to leave by `out`, an idle port.
     #[inline]
-    fn launch<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, now: u64, world: &World, post: &mut P) {
+    fn launch<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
             let at = self.ports.at(out, packet.class);
             count(&mut self.ports.queues[at], &mut self.ports.egress[out as usize], packet);
-            self.judge(out, packet, now, world, post)
+            self.judge(out, packet, cx)
         } else {
-            self.depart(out, packet, now, world, post)
+            self.depart(out, packet, cx)
         };
         let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
         let egress = &mut self.ports.egress[out as usize];
-        let (time, peer_port) = (egress.occupy(now, packet.size), egress.peer_port);
-        post.send(egress.place, time, packet, |copy| {
+        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
+        cx.post.send(egress.place, time, packet, |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
             copy.echo = echo;
         });
         if self.ports.credits.is_some() {
-            let came_in = self.came_in(packet, world);
+            let came_in = self.came_in(packet, cx.world);
             self.ports.spend_credit(out, packet, Some((packet.port, came_in)));
         }
-        if let (Some(weights), true) = (&world.weights, packet.class != 0) {
+        if let (Some(weights), true) = (&cx.world.weights, packet.class != 0) {
             let arbiter = &mut self.crossbar().arbiters[out as usize];
             arbiter.on_sent(&weights.high, &weights.low, packet.class, u32::from(packet.size));
         }
     }
 
     /// An update of the credits of `port` has been taken.
-    pub(crate) fn fed<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn fed<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         let shut = self.ports.egress[port as usize].paused & (1 << class) != 0;
         if shut && self.choose_lane(port, class).is_some() {
-            self.open(port, class, now, world, post);
-            self.send_next(port, now, world, post);
+            self.open(port, class, cx);
+            self.send_next(port, cx);
         }
     }
 
     /// A gate under credits opens.
-    fn open<P: Post<Packet>>(&mut self, port: u16, class: u8, now: u64, world: &World, post: &mut P) {
-        self.ports.open_gate(port, class, now, false, world, post);
-        self.resumed(port, class, now, world);
+    fn open<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        self.ports.open_gate(port, class, false, cx);
+        self.resumed(port, class, cx.now, cx.world);
     }
 
     /// Sends a credit update that is due on an idle port, and notes what it says about the ports upstream.
-    pub(crate) fn send_credit<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) {
-        let told = self.ports.transmit_credit(port, now, post);
+    pub(crate) fn send_credit<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
+        let told = self.ports.transmit_credit(port, cx);
         if told.held_back {
-            self.memory.held_until[told.class as usize] = now;
+            self.memory.held_until[told.class as usize] = cx.now;
         }
         if told.short && self.truth.is_some() {
-            self.note_hold(port, told.class, now, world, post);
+            self.note_hold(port, told.class, cx);
         }
     }
 
     /// A packet has come that the other end had no credits for.
     #[cold]
-    fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, post: &mut P) {
+    fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let at = self.ports.at(packet.port, packet.class);
         let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
-        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), post);
+        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), cx);
     }
 }

@@ -6,6 +6,7 @@ use backwater_units::Time;
 
 use crate::app::steps::Happened;
 use crate::check::violation::What;
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
@@ -72,9 +73,9 @@ impl Host {
     }
 
     /// The new packet of the stream whose turn it is leaves.
-    pub(crate) fn send_put<P: Post<Packet>>(&mut self, slot: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_put<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let outgoing = &mut puts.outgoing[slot as usize];
         let stream = streams.all[outgoing.number as usize];
         let spec = streams.kind(&stream);
@@ -82,73 +83,70 @@ impl Host {
         let message = outgoing.messages.front_mut().expect("it has something to send");
         let pair = message.pair;
         let sender = &mut self.senders[pair as usize];
-        let (_, _, size) = sender.next_packet(world);
+        let (_, _, size) = sender.next_packet(cx.world);
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.lateness.sent(now, now, wire_time, self.ports.closed_for(NIC, stream.class, now));
-        let next = sender.put(now);
+        sender.lateness.sent(cx.now, cx.now, wire_time, self.ports.closed_for(NIC, stream.class, cx.now));
+        let next = sender.put(cx.now);
         match next {
             Some(made) => message.due = made.saturating_add(spec.staging.as_ps()),
             None => {
                 outgoing.messages.pop_front();
             }
         }
-        let kept = Kept { flow: sender.flow, at: now, size, last: next.is_none() };
+        let kept = Kept { flow: sender.flow, at: cx.now, size, last: next.is_none() };
         let before = outgoing.policy.state();
         outgoing.leaves(size, false, spec);
         let seq = outgoing.reliability.sent().seq;
         outgoing.window.push_back(kept);
         outgoing.bytes += u64::from(size);
-        puts.spaced_until = now + spec.overhead.as_ps();
-        puts.line_up(slot, &self.senders, now, world);
-        if world.follows(kept.flow) {
-            self.note_injection(kept.flow, now, now, world, post);
+        puts.spaced_until = cx.now + spec.overhead.as_ps();
+        puts.line_up(slot, &self.senders, cx.now, cx.world);
+        if cx.world.follows(kept.flow) {
+            self.note_injection(kept.flow, cx.now, cx);
         }
         if kept.last && self.steps.is_some() {
-            self.happened(Happened::Sent(pair), now + wire_time);
+            self.happened(Happened::Sent(pair), cx.now + wire_time);
         }
-        self.transmit_put(slot, seq, kept, PutEvent::Sent, now, world, post);
-        self.note_policy(slot, before, now, world, post);
+        self.transmit_put(slot, seq, kept, PutEvent::Sent, cx);
+        self.note_policy(slot, before, cx);
     }
 
     /// A packet of a stream that replays leaves once more.
-    pub(crate) fn repeat_put<P: Post<Packet>>(&mut self, slot: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn repeat_put<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let outgoing = &mut puts.outgoing[slot as usize];
         let spec = streams.kind(&streams.all[outgoing.number as usize]);
         let Some((seq, mut kept)) = outgoing.may_repeat(spec) else { return };
-        kept.at = now;
-        puts.replayed_at = now;
+        kept.at = cx.now;
+        puts.replayed_at = cx.now;
         let place = outgoing.place(seq);
         outgoing.window[place] = kept;
         let before = outgoing.policy.state();
         outgoing.leaves(kept.size, true, spec);
         let freed = outgoing.repeated(spec);
-        let slot_of_flow = world.sender_slot[kept.flow as usize];
+        let slot_of_flow = cx.world.sender_slot[kept.flow as usize];
         self.senders[slot_of_flow as usize].resent += 1;
-        self.transmit_put(slot, seq, kept, PutEvent::Resent, now, world, post);
-        self.free(slot, freed, now, world, post);
-        self.after_change(slot, now, world);
-        self.note_policy(slot, before, now, world, post);
+        self.transmit_put(slot, seq, kept, PutEvent::Resent, cx);
+        self.free(slot, freed, cx);
+        self.after_change(slot, cx.now, cx.world);
+        self.note_policy(slot, before, cx);
     }
 
     /// Puts a packet on the wire, with the ACK for the stream that goes the other way.
-    #[allow(clippy::too_many_arguments, reason = "what is known when a packet leaves")]
     fn transmit_put<P: Post<Packet>>(
         &mut self,
         slot: u32,
         seq: u32,
         kept: Kept,
         event: PutEvent,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let number = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].number;
         let stream = &streams.all[number as usize];
         let (ack, echo) = match stream.opposite {
-            Some(opposite) => self.ack_aboard(opposite, now, world),
+            Some(opposite) => self.ack_aboard(opposite, cx.now, cx.world),
             None => (0, CodePoint::NotCapable),
         };
         let packet = Packet {
@@ -162,19 +160,18 @@ impl Host {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, now, post);
+        self.ports.transmit(NIC, &packet, packet.code, cx);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }
-        self.arm(slot, now, world);
+        self.arm(slot, cx.now, cx.world);
         let policy = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy;
         let value = window(policy.state(), &policy).map_or(-1, u64::cast_signed);
         let bytes = u64::from(kept.size);
-        self.note_put(Note { slot, flow: kept.flow, seq, event, bytes, value }, now, world, post);
+        self.note_put(Note { slot, flow: kept.flow, seq, event, bytes, value }, cx);
     }
 
     /// An ACK or NACK has come in, alone or `aboard` data: it takes effect when it has been processed.
-    #[allow(clippy::too_many_arguments, reason = "what a frame says, and when")]
     pub(crate) fn acknowledged_put<P: Post<Packet>>(
         &mut self,
         number: u32,
@@ -182,20 +179,18 @@ impl Host {
         nack: bool,
         marked: bool,
         aboard: bool,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let stream = &streams.all[number as usize];
         let spec = streams.kind(stream);
         let slot = stream.out_slot;
         let delay = spec.processing.as_ps() + spec.staging.as_ps();
-        let effect = Effect { due: now + delay, slot, seq, nack, marked, aboard };
+        let effect = Effect { due: cx.now + delay, slot, seq, nack, marked, aboard };
         if delay == 0 {
-            self.take_effect(effect, now, world, post);
+            self.take_effect(effect, cx);
             if !aboard {
-                self.send_next(now, world, post);
+                self.send_next(cx);
             }
             return;
         }
@@ -208,11 +203,11 @@ impl Host {
     }
 
     /// The first ACK in the line of a kind has been processed.
-    pub(crate) fn effect_due<P: Post<Packet>>(&mut self, kind: u32, now: u64, world: &World, post: &mut P) {
-        while let Some(effect) = self.next_effect(kind, now) {
-            self.take_effect(effect, now, world, post);
+    pub(crate) fn effect_due<P: Post<Packet>>(&mut self, kind: u32, cx: &mut Ctx<'_, P>) {
+        while let Some(effect) = self.next_effect(kind, cx.now) {
+            self.take_effect(effect, cx);
         }
-        self.send_next(now, world, post);
+        self.send_next(cx);
     }
 
     fn next_effect(&mut self, kind: u32, now: u64) -> Option<Effect> {
@@ -225,9 +220,9 @@ impl Host {
         line.pop_front()
     }
 
-    fn take_effect<P: Post<Packet>>(&mut self, effect: Effect, now: u64, world: &World, post: &mut P) {
+    fn take_effect<P: Post<Packet>>(&mut self, effect: Effect, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let (slot, seq) = (effect.slot, effect.seq);
         let outgoing = &mut puts.outgoing[slot as usize];
         let stream = &streams.all[outgoing.number as usize];
@@ -235,9 +230,9 @@ impl Host {
         let before = outgoing.policy.state();
         let mut quiet = false;
         let (freed, event) = if effect.nack {
-            (outgoing.on_nack(seq, spec, now), PutEvent::Nack)
+            (outgoing.on_nack(seq, spec, cx.now), PutEvent::Nack)
         } else {
-            let (acked, marked) = (outgoing.on_ack(&effect.facts(), seq, spec, now), effect.marked);
+            let (acked, marked) = (outgoing.on_ack(&effect.facts(), seq, spec, cx.now), effect.marked);
             let event = match (acked.repeat, marked) {
                 (true, _) => PutEvent::Dack,
                 (false, true) => PutEvent::Marked,
@@ -247,30 +242,30 @@ impl Host {
             quiet = acked.repeat && effect.aboard && !marked;
             (acked.packets, event)
         };
-        self.free(slot, freed, now, world, post);
-        self.after_change(slot, now, world);
+        self.free(slot, freed, cx);
+        self.after_change(slot, cx.now, cx.world);
         if quiet {
             return;
         }
-        self.note_put(Note { slot, flow: stream.flow, seq, event, bytes: 0, value: -1 }, now, world, post);
-        self.note_policy(slot, before, now, world, post);
+        self.note_put(Note { slot, flow: stream.flow, seq, event, bytes: 0, value: -1 }, cx);
+        self.note_policy(slot, before, cx);
     }
 
     /// The oldest packets of a stream have been acknowledged.
-    fn free<P: Post<Packet>>(&mut self, slot: u32, packets: u32, now: u64, world: &World, post: &mut P) {
+    fn free<P: Post<Packet>>(&mut self, slot: u32, packets: u32, cx: &mut Ctx<'_, P>) {
         for _ in 0..packets {
             let Some(puts) = &mut self.puts else { return };
             let outgoing = &mut puts.outgoing[slot as usize];
             let kept = outgoing.window.pop_front().expect("as many as are outstanding");
             outgoing.bytes -= u64::from(kept.size);
-            let streams = streams(world);
+            let streams = streams(cx.world);
             let staging = streams.kind(&streams.all[outgoing.number as usize]).staging.as_ps();
-            let pair = world.sender_slot[kept.flow as usize];
-            // What effects wait for beyond the processing of the ACK belongs to the packet that may leave now.
-            if self.senders[pair as usize].put_acknowledged(now.saturating_sub(staging)) {
-                post.complete();
+            let pair = cx.world.sender_slot[kept.flow as usize];
+            // What effects wait for beyond the processing of the ACK belongs to the packet that may leave cx.now.
+            if self.senders[pair as usize].put_acknowledged(cx.now.saturating_sub(staging)) {
+                cx.post.complete();
                 if self.steps.is_some() {
-                    self.happened(Happened::Acked(pair), now);
+                    self.happened(Happened::Acked(pair), cx.now);
                 }
             }
         }
@@ -301,29 +296,29 @@ impl Host {
     }
 
     /// A timer of a stream goes off: the one that counts, or one that came too late to be taken back.
-    pub(crate) fn stream_due<P: Post<Packet>>(&mut self, slot: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn stream_due<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
         let outgoing = &mut puts.outgoing[slot as usize];
-        if outgoing.timer != now {
+        if outgoing.timer != cx.now {
             return;
         }
         outgoing.timer = u64::MAX;
-        let streams = streams(world);
+        let streams = streams(cx.world);
         let stream = &streams.all[outgoing.number as usize];
         let spec = streams.kind(stream);
         let before = outgoing.policy.state();
-        outgoing.policy.on_deadline(&spec.policy, Time::from_ps(now));
-        let expired = outgoing.expire(spec, now);
+        outgoing.policy.on_deadline(&spec.policy, Time::from_ps(cx.now));
+        let expired = outgoing.expire(spec, cx.now);
         let (seq, times) = (*expired.start(), outgoing.futile);
         if times > spec.retries && !expired.is_empty() {
-            self.ports.fail(now, NIC, What::NoAck { flow: stream.flow, seq, times }, post);
+            self.ports.fail(cx.now, NIC, What::NoAck { flow: stream.flow, seq, times }, cx);
         }
-        self.after_change(slot, now, world);
+        self.after_change(slot, cx.now, cx.world);
         for seq in expired {
             let note = Note { slot, flow: stream.flow, seq, event: PutEvent::Timeout, bytes: 0, value: -1 };
-            self.note_put(note, now, world, post);
+            self.note_put(note, cx);
         }
-        self.note_policy(slot, before, now, world, post);
-        self.send_next(now, world, post);
+        self.note_policy(slot, before, cx);
+        self.send_next(cx);
     }
 }

@@ -3,11 +3,11 @@ use backwater_control::reaction::{Policy, State};
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::record::{PutEvent, PutRecord};
 use crate::transport::put::streams;
-use crate::world::World;
 
 /// Something that happened to a packet of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -26,58 +26,51 @@ pub(crate) struct Note {
 impl Host {
     /// Records what happened, if anybody wants to know.
     #[inline]
-    pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
         if let Some(sums) = &mut puts.sums {
-            sums.note(note.slot as usize, note.event, note.bytes, now, &mut self.ports, post);
+            sums.note(note.slot as usize, note.event, note.bytes, &mut self.ports, cx);
         }
-        if !world.puts_of.is_empty() {
-            self.record_put(note, now, world, post);
+        if !cx.world.puts_of.is_empty() {
+            self.record_put(note, cx);
         }
     }
 
     #[cold]
-    fn record_put<P: Post<Packet>>(&mut self, note: Note, now: u64, world: &World, post: &mut P) {
-        if world.puts_of.get(usize::from(world.flows[note.flow as usize].group)) != Some(&true) {
+    fn record_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {
+        if cx.world.puts_of.get(usize::from(cx.world.flows[note.flow as usize].group)) != Some(&true) {
             return;
         }
-        let stream = streams(world).of(note.flow).expect("a PUT has a stream");
+        let stream = streams(cx.world).of(note.flow).expect("a PUT has a stream");
         self.ports.records.puts.push(PutRecord {
-            time: Time::from_ps(now),
+            time: Time::from_ps(cx.now),
             flow: note.flow,
-            src: world.hosts[stream.src as usize],
-            dst: world.hosts[stream.dst as usize],
+            src: cx.world.hosts[stream.src as usize],
+            dst: cx.world.hosts[stream.dst as usize],
             seq: note.seq,
             event: note.event,
             value: note.value,
         });
-        post.recorded(1);
+        cx.post.recorded(1);
     }
 
     /// Records the periods that are over at `now`, and the open one if the run `ends`.
-    pub(crate) fn turn_stream_sums<P: Post<Packet>>(&mut self, now: u64, ends: bool, post: &mut P) {
+    pub(crate) fn turn_stream_sums<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
         if let Some(puts) = &mut self.puts
             && let Some(sums) = &mut puts.sums
         {
-            sums.turn(now, &mut self.ports, post);
+            sums.turn(&mut self.ports, cx);
             if ends {
-                sums.close(now, &mut self.ports, post);
+                sums.close(&mut self.ports, cx);
             }
         }
     }
 
     /// Records what the policy of an outgoing stream allows, after it may have changed from `before`.
     #[inline]
-    pub(crate) fn note_policy<P: Post<Packet>>(
-        &mut self,
-        slot: u32,
-        before: State,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn note_policy<P: Post<Packet>>(&mut self, slot: u32, before: State, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &mut self.puts else { return };
-        if puts.sums.is_none() && world.puts_of.is_empty() {
+        if puts.sums.is_none() && cx.world.puts_of.is_empty() {
             return;
         }
         let outgoing = &puts.outgoing[slot as usize];
@@ -87,15 +80,15 @@ impl Host {
             return;
         }
         if let Some(sums) = &mut puts.sums {
-            sums.turn(now, &mut self.ports, post);
+            sums.turn(&mut self.ports, cx);
             sums.allow(slot as usize, window(after, &policy), level(after, &policy));
         }
         if let (Some(old), Some(new)) = (level(before, &policy), level(after, &policy))
             && old != new
         {
-            let flow = streams(world).all[number as usize].flow;
+            let flow = streams(cx.world).all[number as usize].flow;
             let note = Note { slot, flow, seq: 0, event: PutEvent::State, bytes: 0, value: i64::from(new) };
-            self.note_put(note, now, world, post);
+            self.note_put(note, cx);
         }
     }
 }

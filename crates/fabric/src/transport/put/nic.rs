@@ -2,6 +2,7 @@
 //! and new packets take turns with the queue pairs of RoCE.
 use backwater_engine::Post;
 
+use crate::ctx::Ctx;
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
 use crate::transport::put::turns::Turns;
@@ -122,28 +123,22 @@ impl Host {
 
     /// Sends the frame that the streams or the queue pairs have had due for longest, if any is.
     #[inline(never)]
-    pub(crate) fn send_put_or_pair<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_put_or_pair<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let open = !self.ports.egress[usize::from(NIC)].paused;
-        let pair = self.next_pair(now).filter(|(_, due, _)| *due <= now);
-        match (self.next_put(open, now, world), pair) {
-            (Ok(offer), None) => self.send_offer(&offer, now, world, post),
-            (Ok(offer), Some((_, due, _))) if offer.since < due => self.send_offer(&offer, now, world, post),
-            (_, Some((class, due, pair))) => self.send_data(class, due, pair, now, world, post),
+        let pair = self.next_pair(cx.now).filter(|(_, due, _)| *due <= cx.now);
+        match (self.next_put(open, cx.now, cx.world), pair) {
+            (Ok(offer), None) => self.send_offer(&offer, cx),
+            (Ok(offer), Some((_, due, _))) if offer.since < due => self.send_offer(&offer, cx),
+            (_, Some((class, due, pair))) => self.send_data(class, due, pair, cx),
             (Err(_), None) => {}
         }
     }
 
-    pub(crate) fn send_offer<P: Post<Packet>>(
-        &mut self,
-        offer: &Offer,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn send_offer<P: Post<Packet>>(&mut self, offer: &Offer, cx: &mut Ctx<'_, P>) {
         match offer.what {
-            What::Ack(slot) => self.send_ack(slot, now, world, post),
-            What::Again(slot) => self.repeat_put(slot, now, world, post),
-            What::New(slot) => self.send_put(slot, now, world, post),
+            What::Ack(slot) => self.send_ack(slot, cx),
+            What::Again(slot) => self.repeat_put(slot, cx),
+            What::New(slot) => self.send_put(slot, cx),
         }
     }
 

@@ -2,6 +2,7 @@
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
+use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::{PutEvent, StreamId, StreamRecord};
@@ -44,11 +45,10 @@ impl Sums {
         at: usize,
         event: PutEvent,
         bytes: u64,
-        now: u64,
         ports: &mut Ports,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        self.turn(now, ports, post);
+        self.turn(ports, cx);
         let sum = if event.at_target() { &mut self.targets[at] } else { &mut self.initiators[at] };
         add(sum, event, Bytes::new(bytes));
     }
@@ -61,25 +61,25 @@ impl Sums {
 
     /// Goes on to the period that `now` is in.
     #[inline]
-    pub(crate) fn turn<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
-        if now >= self.end {
-            self.close(self.end, ports, post);
-            self.start = now - now % self.sample;
+    pub(crate) fn turn<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+        if cx.now >= self.end {
+            self.close(ports, &mut cx.at(self.end));
+            self.start = cx.now - cx.now % self.sample;
             self.end = self.start.saturating_add(self.sample);
         }
     }
 
     /// Records what the open period has had until `now`, and forgets it.
     #[cold]
-    pub(crate) fn close<P: Post<Packet>>(&mut self, now: u64, ports: &mut Ports, post: &mut P) {
+    pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         for sum in self.initiators.iter_mut().chain(&mut self.targets) {
             let forgotten =
                 StreamRecord { window: sum.window, state: sum.state, ..nothing(sum.stream, sum.target) };
             let record = std::mem::replace(sum, forgotten);
             if record != forgotten {
-                let (start, end) = (Time::from_ps(self.start), Time::from_ps(now.min(self.end)));
+                let (start, end) = (Time::from_ps(self.start), Time::from_ps(cx.now.min(self.end)));
                 ports.records.streams.push(StreamRecord { start, end, ..record });
-                post.recorded(1);
+                cx.post.recorded(1);
             }
         }
     }

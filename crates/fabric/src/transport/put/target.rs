@@ -6,6 +6,7 @@ use backwater_engine::Post;
 use backwater_units::Time;
 
 use crate::app::steps::Happened;
+use crate::ctx::Ctx;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::PutEvent;
@@ -45,15 +46,14 @@ impl Host {
 
     /// A PUT has come in.
     #[inline(never)]
-    pub(crate) fn on_put<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let now = packet.time;
-        let stream = *streams(world).of(packet.flow).expect("a PUT has a stream");
+    pub(crate) fn on_put<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let stream = *streams(cx.world).of(packet.flow).expect("a PUT has a stream");
         if packet.echo != CodePoint::NotCapable
             && let Some(opposite) = stream.opposite
         {
-            self.on_ack_aboard(opposite, packet, world, post);
+            self.on_ack_aboard(opposite, packet, cx);
         }
-        let (verdict, seq) = self.judge_put(packet, world);
+        let (verdict, seq) = self.judge_put(packet, cx.world);
         let event = match verdict {
             Verdict::Accept => PutEvent::Accepted,
             Verdict::Duplicate => PutEvent::Duplicate,
@@ -62,22 +62,22 @@ impl Host {
         };
         if verdict == Verdict::Accept {
             if self.endpoint.is_some() {
-                self.enter(packet, world, post);
+                self.enter(packet, cx);
             }
-            self.accept(packet, seq, world);
+            self.accept(packet, seq, cx.world);
         } else {
-            let slot = world.receiver_slot[packet.flow as usize];
+            let slot = cx.world.receiver_slot[packet.flow as usize];
             self.receivers[slot as usize].refused += u32::from(verdict != Verdict::Duplicate);
-            self.refuse(packet, event == PutEvent::Dropped, post);
+            self.refuse(packet, event == PutEvent::Dropped, cx);
         }
-        let bytes = if verdict == Verdict::Accept { world.data_of(packet) } else { 0 };
+        let bytes = if verdict == Verdict::Accept { cx.world.data_of(packet) } else { 0 };
         let value = self.receive_queue().0.cast_signed();
         let note = Note { slot: stream.in_slot, flow: packet.flow, seq, event, bytes, value };
-        self.note_put(note, now, world, post);
+        self.note_put(note, cx);
         if verdict == Verdict::Accept && self.endpoint.is_none() {
-            self.put_processed(packet, now, world, post);
+            self.put_processed(packet, cx);
         } else {
-            self.send_next(now, world, post);
+            self.send_next(cx);
         }
     }
 
@@ -124,55 +124,49 @@ impl Host {
     }
 
     /// A PUT has been processed `now`: it is not in the receive queue any more.
-    pub(crate) fn put_processed<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
+    pub(crate) fn put_processed<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let held = self.receive_queue().0;
         let puts = self.puts.as_mut().expect("PUTs come to hosts that have streams");
-        let stream = streams(world).of(packet.flow).expect("a PUT has a stream");
+        let stream = streams(cx.world).of(packet.flow).expect("a PUT has a stream");
         let incoming = &puts.incoming[stream.in_slot as usize];
         let seq = frame::whole(frame::number(packet.seq), incoming.order.accepted());
         puts.desks[usize::from(stream.kind)].release.processed(u64::from(packet.size));
-        puts.release(stream.kind, held, now, world);
+        puts.release(stream.kind, held, cx.now, cx.world);
 
-        let slot = world.receiver_slot[packet.flow as usize];
+        let slot = cx.world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (number, before) = (receiver.packets, receiver.received);
-        let last = receiver.on_put(packet.seq & LAST != 0, packet.size, now, world);
+        let last = receiver.on_put(packet.seq & LAST != 0, packet.size, cx.now, cx.world);
         let bytes = receiver.received - before;
         if last {
-            post.complete();
+            cx.post.complete();
             if self.steps.is_some() {
-                self.happened(Happened::Received(slot), now);
+                self.happened(Happened::Received(slot), cx.now);
             }
         }
-        if world.deliveries {
-            let arrived = Packet { time: now, ..*packet };
-            self.note_arrival(&arrived, number, bytes, world, post);
+        if cx.world.deliveries {
+            let arrived = Packet { time: cx.now, ..*packet };
+            self.note_arrival(&arrived, number, bytes, cx);
         }
         let (slot, event, value) = (stream.in_slot, PutEvent::Processed, held.cast_signed());
-        self.note_put(Note { slot, flow: packet.flow, seq, event, bytes, value }, now, world, post);
-        self.send_next(now, world, post);
+        self.note_put(Note { slot, flow: packet.flow, seq, event, bytes, value }, cx);
+        self.send_next(cx);
     }
 
     /// A frame that acknowledges has come in.
-    pub(crate) fn on_put_ack<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let number = streams(world).number(packet.flow);
+    pub(crate) fn on_put_ack<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let number = streams(cx.world).number(packet.flow);
         let (nack, marked) = (packet.kind == Kind::PutNack, packet.echo.is_marked());
-        self.acknowledged_put(number, packet.seq, nack, marked, false, packet.time, world, post);
+        self.acknowledged_put(number, packet.seq, nack, marked, false, cx);
     }
 
     /// The ACK that a PUT carries for the stream which goes the other way.
-    fn on_ack_aboard<P: Post<Packet>>(&mut self, number: u32, packet: &Packet, world: &World, post: &mut P) {
+    fn on_ack_aboard<P: Post<Packet>>(&mut self, number: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let Some(puts) = &self.puts else { return };
-        let slot = streams(world).all[number as usize].out_slot;
+        let slot = streams(cx.world).all[number as usize].out_slot;
         let newest = puts.outgoing[slot as usize].reliability.newest();
         let seq = frame::whole(frame::ack(packet.seq), newest);
-        self.acknowledged_put(number, seq, false, packet.echo.is_marked(), true, packet.time, world, post);
+        self.acknowledged_put(number, seq, false, packet.echo.is_marked(), true, cx);
     }
 
     /// What a packet that leaves for the initiator of an incoming stream acknowledges: low bits and code.
@@ -189,21 +183,21 @@ impl Host {
     }
 
     /// The ACK or NACK that is owed for longest leaves.
-    pub(crate) fn send_ack<P: Post<Packet>>(&mut self, slot: u32, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn send_ack<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
         let (held, depth) = self.receive_queue();
         let Some(puts) = &mut self.puts else { return };
         let incoming = &mut puts.incoming[slot as usize];
-        let stream = &streams(world).all[incoming.number as usize];
-        let spec = streams(world).kind(stream);
+        let stream = &streams(cx.world).all[incoming.number as usize];
+        let spec = streams(cx.world).kind(stream);
         let release = &mut puts.desks[usize::from(stream.kind)].release;
         puts.owed.leave(stream.class);
         let congested = release.congested(&spec.target, held);
         let accepted = incoming.order.accepted();
-        let frame = incoming.acks.compose(&spec.target, accepted, congested, Time::from_ps(now));
+        let frame = incoming.acks.compose(&spec.target, accepted, congested, Time::from_ps(cx.now));
         if frame.nack {
             incoming.own = release.reserve(&spec.target, u64::from(incoming.lost), depth, incoming.own);
         }
-        incoming.line_up(slot, stream.class, spec, &mut puts.owed, now);
+        incoming.line_up(slot, stream.class, spec, &mut puts.owed, cx.now);
         let packet = Packet {
             flow: stream.flow,
             seq: frame.seq,
@@ -215,13 +209,13 @@ impl Host {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, now, post);
+        self.ports.transmit(NIC, &packet, packet.code, cx);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }
         let (event, value) = (event_of(frame), held.cast_signed());
         let note = Note { slot, flow: stream.flow, seq: frame.seq, event, bytes: 0, value };
-        self.note_put(note, now, world, post);
+        self.note_put(note, cx);
     }
 }
 

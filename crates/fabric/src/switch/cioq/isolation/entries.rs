@@ -4,6 +4,7 @@ use backwater_engine::Post;
 use backwater_units::Time;
 
 use super::{Isolating, Rules};
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
@@ -48,21 +49,18 @@ impl Isolating {
 
 impl Switch {
     /// Asks for an entry for a packet that congests `out`. Returns the slot of a new one.
-    #[allow(clippy::too_many_arguments, reason = "the facts of one claim")]
     pub(super) fn claim<P: Post<Packet>>(
         &mut self,
         packet: &Packet,
         out: u16,
         root: u32,
         origin: Origin,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> Option<usize> {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let key: Key = match rules.key {
             KeyKind::Root => u64::from(root),
-            kind => world.key(kind, packet.flow, packet.dst),
+            kind => cx.world.key(kind, packet.flow, packet.dst),
         };
         let claim = Claim {
             key,
@@ -70,12 +68,12 @@ impl Switch {
             root,
             origin,
             ingress: (origin == Origin::Local).then_some(packet.port),
-            now: Time::from_ps(now),
+            now: Time::from_ps(cx.now),
         };
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let mut uncovered = Vec::new();
         if rules.key == KeyKind::Root {
-            uncovered = isolating.uncovered(behind(self.ports.node, root, rules, world));
+            uncovered = isolating.uncovered(behind(self.ports.node, root, rules, cx.world));
             if uncovered.iter().all(|word| *word == 0) {
                 return None;
             }
@@ -101,12 +99,12 @@ impl Switch {
             origin: 1 << origin as u8,
             root: Some(parts_of(root)),
             used,
-            ..ends_of(rules.key, key, world)
+            ..ends_of(rules.key, key, cx.world)
         };
-        self.ports.note_isolation(now, &noted, world, post);
+        self.ports.note_isolation(&noted, cx);
         let Allocation::New(slot) = allocation else { return None };
         self.isolating().behind[slot] = uncovered;
-        self.begin(slot, now, world);
+        self.begin(slot, cx.now, cx.world);
         Some(slot)
     }
 
@@ -174,29 +172,23 @@ impl Switch {
     }
 
     /// The time to look at an entry has come: it ends, or its timer is set again when it may.
-    pub(crate) fn look_at_entry<P: Post<Packet>>(
-        &mut self,
-        slot: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+    pub(crate) fn look_at_entry<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let slot = slot as usize;
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let egress = isolating.slots[slot].egress();
         let before = isolating.slots[slot];
         let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
         let expiry =
-            isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(now), closed);
+            isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(cx.now), closed);
         isolating.armed[slot] = false;
         match expiry {
-            Expiry::LookAgain(_) => self.arm(slot, now, world),
+            Expiry::LookAgain(_) => self.arm(slot, cx.now, cx.world),
             Expiry::Freed => {
                 let wanting = std::mem::take(&mut isolating.wanting);
-                self.note_entry(IsolationEvent::Released, &before, None, now, world, post);
+                self.note_entry(IsolationEvent::Released, &before, None, cx);
                 if wanting {
-                    self.settle_all(now, world, post);
+                    self.settle_all(cx);
                 }
             }
         }
@@ -209,11 +201,9 @@ impl Switch {
         what: IsolationEvent,
         entry: &Slot,
         ingress: Option<u16>,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let noted = Noted {
             what,
             port: entry.egress(),
@@ -221,9 +211,9 @@ impl Switch {
             origin: 1 << entry.origin() as u8,
             root: Some(parts_of(entry.root())),
             used: self.isolating().cft.used(),
-            ..ends_of(rules.key, entry.key(), world)
+            ..ends_of(rules.key, entry.key(), cx.world)
         };
-        self.ports.note_isolation(now, &noted, world, post);
+        self.ports.note_isolation(&noted, cx);
     }
 }
 

@@ -4,10 +4,10 @@ use backwater_control::isolation::{CimFacts, Origin};
 use backwater_engine::Post;
 use backwater_units::Time;
 
+use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::switch::Switch;
-use crate::world::World;
 
 impl Packet {
     /// A CIM about the flows that a packet of `flow` to `dst` stands for, and the root of their congestion.
@@ -31,24 +31,21 @@ impl Packet {
 impl Switch {
     /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
     /// upstream to isolate them too? Returns whether a CIM waits to be sent.
-    #[allow(clippy::too_many_arguments, reason = "the facts of one decision")]
     pub(super) fn consider_cim<P: Post<Packet>>(
         &mut self,
         slot: usize,
         packet: &Packet,
         as_monitored: bool,
         allocated: bool,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> bool {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let at = self.ports.at(packet.port, rules.lanes().congested);
         let facts = CimFacts {
             level: u64::from(self.memory.accounts[at].held.bytes),
             as_monitored,
             allocated,
-            now: Time::from_ps(now),
+            now: Time::from_ps(cx.now),
         };
         let isolating = self.isolating();
         if isolating.deaf[usize::from(packet.port)] {
@@ -60,16 +57,16 @@ impl Switch {
         }
         let entry = isolating.slots[slot];
         let cim = Packet::cim(packet.flow, packet.dst, entry.root(), rules.frame);
-        self.note_entry(IsolationEvent::Notified, &entry, Some(packet.port), now, world, post);
+        self.note_entry(IsolationEvent::Notified, &entry, Some(packet.port), cx);
         self.ports.enqueue(packet.port, &cim);
         true
     }
 
     /// A CIM has come from the switch behind the egress port `frame.port`.
-    pub(crate) fn take_cim<P: Post<Packet>>(&mut self, frame: &Packet, world: &World, post: &mut P) {
+    pub(crate) fn take_cim<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         self.ports.tally.cims_received += 1;
-        if self.claim(frame, frame.port, frame.seq, Origin::Cim, frame.time, world, post).is_some() {
-            self.settle_all(frame.time, world, post);
+        if self.claim(frame, frame.port, frame.seq, Origin::Cim, cx).is_some() {
+            self.settle_all(cx);
         }
     }
 }

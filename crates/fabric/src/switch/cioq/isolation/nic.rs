@@ -7,6 +7,7 @@ use backwater_engine::Post;
 
 use super::Rules;
 use super::entries::{behind, ends_of, parts_of};
+use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::observe::isolation_stats::Noted;
@@ -85,14 +86,15 @@ impl Entry {
 impl Host {
     /// A congestion isolation message arrived.
     #[cold]
-    pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, world: &World, post: &mut P) {
-        let Some((rules, hold)) = world.isolation.as_ref().and_then(|rules| Some((rules, rules.host_hold?)))
+    pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, cx: &mut Ctx<'_, P>) {
+        let Some((rules, hold)) =
+            cx.world.isolation.as_ref().and_then(|rules| Some((rules, rules.host_hold?)))
         else {
             return;
         };
         let key = match rules.key {
             KeyKind::Root => u64::from(cim.seq),
-            kind => world.key(kind, cim.flow, cim.dst),
+            kind => cx.world.key(kind, cim.flow, cim.dst),
         };
         let until = cim.time + hold;
         let first = self.told.entries.is_empty();
@@ -103,50 +105,42 @@ impl Host {
             self.ports.set_timer(until, NIC, Purpose::Forget, 0);
         }
         if rules.key == KeyKind::Root {
-            let behind = behind(self.ports.node, cim.seq, rules, world);
+            let behind = behind(self.ports.node, cim.seq, rules, cx.world);
             self.told.entries.last_mut().expect("pushed above").behind = behind;
         }
-        self.note_told(IsolationEvent::Allocated, key, cim.seq, cim.time, world, post);
-        self.regroup(rules.lanes.monitored, rules, cim.time, world);
-        self.send_next(cim.time, world, post);
+        self.note_told(IsolationEvent::Allocated, key, cim.seq, cx);
+        self.regroup(rules.lanes.monitored, rules, cim.time, cx.world);
+        self.send_next(cx);
     }
 
     /// Forgets what no CIM has told again in time.
     #[cold]
-    pub(crate) fn forget<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
-        let Some(rules) = &world.isolation else { return };
-        let expired = self.told.expire(now);
+    pub(crate) fn forget<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        let Some(rules) = &cx.world.isolation else { return };
+        let expired = self.told.expire(cx.now);
         if let Some(next) = self.told.next() {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
         }
         for entry in &expired {
-            self.note_told(IsolationEvent::Released, entry.key, entry.root, now, world, post);
+            self.note_told(IsolationEvent::Released, entry.key, entry.root, cx);
         }
         if !expired.is_empty() {
-            self.regroup(rules.lanes.congested, rules, now, world);
-            self.send_next(now, world, post);
+            self.regroup(rules.lanes.congested, rules, cx.now, cx.world);
+            self.send_next(cx);
         }
     }
 
-    fn note_told<P: Post<Packet>>(
-        &mut self,
-        what: IsolationEvent,
-        key: Key,
-        root: u32,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let rules = world.isolation.as_ref().expect("only NICs that isolate come here");
+    fn note_told<P: Post<Packet>>(&mut self, what: IsolationEvent, key: Key, root: u32, cx: &mut Ctx<'_, P>) {
+        let rules = cx.world.isolation.as_ref().expect("only NICs that isolate come here");
         let noted = Noted {
             what,
             port: NIC,
             origin: 1 << Origin::Cim as u8,
             root: Some(parts_of(root)),
             used: self.told.entries.len() as u32,
-            ..ends_of(rules.key, key, world)
+            ..ends_of(rules.key, key, cx.world)
         };
-        self.ports.note_isolation(now, &noted, world, post);
+        self.ports.note_isolation(&noted, cx);
     }
 
     /// Moves the queue pairs that have something to send `from` one of the two classes, and belong to the other.

@@ -6,6 +6,7 @@ use backwater_units::Time;
 use rand_core::Rng;
 
 use super::entries::root_of;
+use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
@@ -18,15 +19,14 @@ impl Switch {
     pub(crate) fn class_at_ingress<P: Post<Packet>>(
         &mut self,
         packet: &Packet,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> (u8, Option<usize>) {
-        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
+        let Some(rules) = cx.world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
             return (packet.class, None);
         };
-        let slot = self.isolating().entry(packet, world);
+        let slot = self.isolating().entry(packet, cx.world);
         let apart = slot.is_some_and(|slot| {
-            let admitted = self.admits(slot, packet.port, packet.time, world, post);
+            let admitted = self.admits(slot, packet.port, cx);
             let isolating = self.isolating();
             admitted && isolating.in_nfq[isolating.at(slot, packet.port)] == 0
         });
@@ -34,15 +34,8 @@ impl Switch {
     }
 
     /// Whether packets of an entry that come in by `port` may be isolated there: CI needs a slot for that.
-    fn admits<P: Post<Packet>>(
-        &mut self,
-        slot: usize,
-        port: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> bool {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+    fn admits<P: Post<Packet>>(&mut self, slot: usize, port: u16, cx: &mut Ctx<'_, P>) -> bool {
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         if !rules.algorithm.mirrors() {
             return true;
         }
@@ -54,9 +47,9 @@ impl Switch {
         isolating.wanting |= !admitted;
         let (entry, took) = (isolating.slots[slot], isolating.cft.used() > used);
         if took {
-            self.note_entry(IsolationEvent::Mirrored, &entry, Some(port), now, world, post);
+            self.note_entry(IsolationEvent::Mirrored, &entry, Some(port), cx);
         } else if !admitted && !before {
-            self.note_entry(IsolationEvent::MirrorRefused, &entry, Some(port), now, world, post);
+            self.note_entry(IsolationEvent::MirrorRefused, &entry, Some(port), cx);
         }
         admitted
     }
@@ -67,49 +60,41 @@ impl Switch {
         packet: &Packet,
         came: u8,
         slot: usize,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let rules = world.isolation.as_ref().expect("only packets with an entry come here");
+        let rules = cx.world.isolation.as_ref().expect("only packets with an entry come here");
         let isolating = self.isolating();
         if packet.class != rules.lanes().congested {
             let at = isolating.at(slot, packet.port);
             isolating.in_nfq[at] += 1;
             return;
         }
-        isolating.slots[slot].entered(Time::from_ps(now));
-        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, now, world, post) {
-            self.send_next(packet.port, now, world, post);
+        isolating.slots[slot].entered(Time::from_ps(cx.now));
+        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, cx) {
+            self.send_next(packet.port, cx);
         }
     }
 
     /// The first packet of the monitored class has left the ingress queue of its port: those behind it may have an entry.
-    pub(crate) fn left_line<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        let Some(rules) = world.isolation.as_ref() else { return };
+    pub(crate) fn left_line<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let Some(rules) = cx.world.isolation.as_ref() else { return };
         if packet.class != rules.lanes().monitored {
             return;
         }
         let isolating = self.isolating();
-        if let Some(slot) = isolating.entry(packet, world) {
+        if let Some(slot) = isolating.entry(packet, cx.world) {
             let at = isolating.at(slot, packet.port);
             isolating.in_nfq[at] -= 1;
         }
-        if self.settle_input(packet.port, now, world, post) {
-            self.mind_upstream(packet.port, now, world, post);
+        if self.settle_input(packet.port, cx) {
+            self.mind_upstream(packet.port, cx);
         }
     }
 
     /// Moves packets with an entry from the front of the NFQ of an ingress port to the end of its CFQ. Returns whether any
     /// moved; then the port may have something to tell upstream.
-    fn settle_input<P: Post<Packet>>(&mut self, port: u16, now: u64, world: &World, post: &mut P) -> bool {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+    fn settle_input<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> bool {
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let lanes = rules.lanes();
         let (mut moved, mut cim) = (false, false);
         loop {
@@ -120,14 +105,14 @@ impl Switch {
             }
             let first = *self.ports.pool.first(line.fifo);
             let isolating = self.isolating();
-            let Some(slot) = isolating.entry(&first, world) else { break };
-            if !self.admits(slot, port, now, world, post) {
+            let Some(slot) = isolating.entry(&first, cx.world) else { break };
+            if !self.admits(slot, port, cx) {
                 break;
             }
             let isolating = self.isolating();
             let at = isolating.at(slot, port);
             isolating.in_nfq[at] -= 1;
-            isolating.slots[slot].entered(Time::from_ps(now));
+            isolating.slots[slot].entered(Time::from_ps(cx.now));
             self.ports.tally.moved_packets += 1;
             let mut packet = self.pop_at_ingress(port, lanes.monitored);
             self.discharge(port, lanes.monitored, packet.size);
@@ -139,11 +124,11 @@ impl Switch {
             }
             packet.class = lanes.congested;
             self.line_up_at_ingress(&packet, line.out);
-            cim |= self.consider_cim(slot, &packet, !strayed, false, now, world, post);
+            cim |= self.consider_cim(slot, &packet, !strayed, false, cx);
             moved = true;
         }
         if cim {
-            self.send_next(port, now, world, post);
+            self.send_next(port, cx);
         }
         moved
     }
@@ -154,31 +139,29 @@ impl Switch {
         &mut self,
         packet: &mut Packet,
         out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) -> bool {
-        let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
+        let Some(rules) = cx.world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
             return false;
         };
         let lanes = rules.lanes();
         let isolating = self.isolating();
-        let slot = isolating.entry(packet, world);
+        let slot = isolating.entry(packet, cx.world);
         if packet.class == lanes.congested {
             let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
             if isolating.out_nfq[isolating.at(slot, out)] == 0 {
-                self.mark_isolated(packet, slot, out, now, world, post);
+                self.mark_isolated(packet, slot, out, cx);
                 return false;
             }
-            self.left_cfqs(slot, now, world);
+            self.left_cfqs(slot, cx.now, cx.world);
             packet.class = lanes.monitored;
         }
         let isolating = self.isolating();
         let towards = isolating.towards_at(out, packet.dst);
         isolating.towards[towards] += u32::from(packet.size);
-        let fresh = slot.is_none() && self.detect(packet, out, now, world, post);
+        let fresh = slot.is_none() && self.detect(packet, out, cx);
         let isolating = self.isolating();
-        if let Some(slot) = if fresh { isolating.entry(packet, world) } else { slot } {
+        if let Some(slot) = if fresh { isolating.entry(packet, cx.world) } else { slot } {
             let at = isolating.at(slot, out);
             isolating.out_nfq[at] += 1;
         }
@@ -186,15 +169,8 @@ impl Switch {
     }
 
     /// A packet without an entry is about to enter a long NFQ: an entry, or a mark?
-    fn detect<P: Post<Packet>>(
-        &mut self,
-        packet: &mut Packet,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) -> bool {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+    fn detect<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) -> bool {
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let lanes = rules.lanes();
         let queue = self.ports.queues[self.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
         if u64::from(queue) < rules.algorithm.detects_at() {
@@ -203,13 +179,16 @@ impl Switch {
         let paused = self.ports.egress[usize::from(out)].paused;
         let root = root_of(self.ports.node, out);
         let last_pfc = self.combined().outputs[usize::from(out)].last_pfc;
-        let (ingress, ingress_of_destination) =
-            if rules.algorithm.common().early.is_some() { self.ingress_share(packet, world) } else { (0, 0) };
+        let (ingress, ingress_of_destination) = if rules.algorithm.common().early.is_some() {
+            self.ingress_share(packet, cx.world)
+        } else {
+            (0, 0)
+        };
         let isolating = self.isolating();
         let facts = RootFacts {
             key: match rules.key {
                 KeyKind::Root => u64::from(root),
-                kind => world.key(kind, packet.flow, packet.dst),
+                kind => cx.world.key(kind, packet.flow, packet.dst),
             },
             queue: u64::from(queue),
             of_destination: u64::from(isolating.towards[isolating.towards_at(out, packet.dst)]),
@@ -217,13 +196,13 @@ impl Switch {
             last_pfc: (last_pfc != u64::MAX).then(|| Time::from_ps(last_pfc)),
             ingress,
             ingress_of_destination,
-            now: Time::from_ps(now),
+            now: Time::from_ps(cx.now),
         };
         if rules.algorithm.is_root(&isolating.cft, &facts)
-            && let Some(slot) = self.claim(packet, out, root, Origin::Local, now, world, post)
+            && let Some(slot) = self.claim(packet, out, root, Origin::Local, cx)
         {
-            if self.consider_cim(slot, packet, true, true, now, world, post) {
-                self.send_next(packet.port, now, world, post);
+            if self.consider_cim(slot, packet, true, true, cx) {
+                self.send_next(packet.port, cx);
             }
             return true;
         }
@@ -233,7 +212,7 @@ impl Switch {
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
             if rules.algorithm.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
                 self.ports.tally.ce_monitored += 1;
-                self.mark_here(packet, out, now, world, post);
+                self.mark_here(packet, out, cx);
             }
         }
         false
@@ -256,11 +235,9 @@ impl Switch {
         packet: &mut Packet,
         slot: usize,
         out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
+        cx: &mut Ctx<'_, P>,
     ) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
+        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         if !rules.algorithm.marks() || !is_markable(packet) {
             return;
         }
@@ -269,26 +246,19 @@ impl Switch {
         let facts = MarkFacts {
             queue: u64::from(queue),
             gate_closed: self.ports.egress[usize::from(out)].paused & (1 << congested) != 0,
-            now: Time::from_ps(now),
+            now: Time::from_ps(cx.now),
         };
         let random = &mut self.random[usize::from(out)];
         let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
         let entry = &mut isolating.slots[slot];
         if rules.algorithm.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
             self.ports.tally.ce_isolated += 1;
-            self.mark_here(packet, out, now, world, post);
+            self.mark_here(packet, out, cx);
         }
     }
 
-    fn mark_here<P: Post<Packet>>(
-        &mut self,
-        packet: &mut Packet,
-        out: u16,
-        now: u64,
-        world: &World,
-        post: &mut P,
-    ) {
-        self.marked(out, packet, CodePoint::Congestion, now, world, post);
+    fn mark_here<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        self.marked(out, packet, CodePoint::Congestion, cx);
         packet.code = CodePoint::Congestion;
         packet.echo = CodePoint::Congestion;
     }
@@ -337,17 +307,17 @@ impl Switch {
     }
 
     /// The table has changed: any first packet of an NFQ may have an entry now.
-    pub(crate) fn settle_all<P: Post<Packet>>(&mut self, now: u64, world: &World, post: &mut P) {
+    pub(crate) fn settle_all<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         for port in 0..self.ports.egress.len() as u16 {
-            if self.settle_input(port, now, world, post) {
-                self.mind_upstream(port, now, world, post);
-                self.try_input(port, now, world, post);
+            if self.settle_input(port, cx) {
+                self.mind_upstream(port, cx);
+                self.try_input(port, cx);
             }
         }
         for out in 0..self.ports.egress.len() as u16 {
-            if self.settle_output(out, now, world) {
-                self.send_next(out, now, world, post);
-                self.try_output(out, now, world, post);
+            if self.settle_output(out, cx.now, cx.world) {
+                self.send_next(out, cx);
+                self.try_output(out, cx);
             }
         }
     }

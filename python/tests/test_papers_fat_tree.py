@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from backwater import Results
 from backwater.experiments import store
+from backwater.experiments.executor import Job
 from backwater.papers import paper_figure
 from backwater.scenario.scenario import Scenario
 
@@ -119,10 +120,12 @@ def test_the_best_gain_is_the_largest_of_both_controllers_and_workloads(tmp_path
 
 
 def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
-    def keys(figure: paper_figure.Figure) -> set[Path]:
+    kept = store.RunFolders(Path())
+
+    def keys(figure: paper_figure.Figure) -> set[Path | None]:
         common = figure.overrides("authors", "", quick=False)
         return {
-            store.Store(Path()).folder(Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
+            kept.place(Job("", Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)).out
             for spec in figure.experiment.run
             for _, own in spec.expand()
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from backwater.cli import main
 from backwater.errors import Exit
+from backwater.experiments.executor import run_jobs
 from backwater.papers import paper_figure, report, reproduce
 from backwater.papers.report import text
 from conftest import FakeCore
@@ -77,7 +78,7 @@ def test_a_tally_counts_every_verdict(papers: Path, fake_core: FakeCore) -> None
     made = reproduce.plan(figures, ["authors"], 1, Path("out"), quick=False)
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
     assert report.tally(found) == "2 verdicts: 2 not run"
-    reproduce.run(made, 1, None)
+    run_jobs(list(made.jobs.values()), 1)
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
     assert report.tally(found) == "2 verdicts: 1 holds, 1 differs"
     assert len(fake_core.ran) == 3

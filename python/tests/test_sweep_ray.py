@@ -17,8 +17,8 @@ import sweep_scene
 from backwater import _core, extras
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.experiments import cells, ray_engine, sweep_file
-from backwater.experiments.cache import Cache, _Making
+from backwater.experiments import ray_engine, sweep_file
+from backwater.experiments.store import Cache, _Making
 from backwater.experiments.toml_document import Document
 
 
@@ -146,8 +146,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> _FakeRay:
 
 
 def _outcomes(here: Path) -> list[Any]:
-    every = cells.of(sweep_file.of(Document.load(sweep_scene.write(here), "sweep file")))
-    return ray_engine.cluster()(every, Cache(here / "cache"), None)
+    plan, cache = sweep_file.of(Document.load(sweep_scene.write(here), "sweep file")), Cache(here / "cache")
+    return ray_engine.cluster()([cache.place(job) for job in plan.keyed()], watcher=None)
 
 
 def test_a_worker_with_another_core_is_refused(here: Path, fake: _FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from backwater import Results, _core
 from backwater.cli import main
 from backwater.common.statistics import t95
 from backwater.errors import Exit, UsageError
-from backwater.experiments import cells, content_key, sweep_measures
-from backwater.experiments.cells import Shard, parse_shard
+from backwater.experiments import content_key, plan, sweep_measures
+from backwater.experiments.sweep import Shard, parse_shard
 from backwater.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -150,10 +150,10 @@ def test_shards_are_disjoint_complete_and_make_the_same_tables(here: Path, capsy
 
 
 def test_a_split_depends_on_the_file_alone() -> None:
-    runs: Any = [type("Run", (), {"number": number})() for number in range(100)]
+    runs: Any = list(range(100))
     for of in (1, 3, 7, 100, 130):
-        parts = [Shard(one, of).mine(runs) for one in range(1, of + 1)]
-        assert sorted(run.number for part in parts for run in part) == list(range(100))
+        parts: Any = [Shard(one, of).mine(runs) for one in range(1, of + 1)]
+        assert sorted(run for part in parts for run in part) == list(range(100))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
@@ -310,7 +310,7 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def key(scenario: str = text, *overrides: str, seed: int = 1, flows: str = flows) -> str:
         sweep_scene.write(here, scenario=scenario)
         (here / "flows.txt").write_text(flows)
-        found = cells.content(Scenario.load("star.toml"), overrides)
+        found = plan.content(Scenario.load("star.toml"), overrides)
         return found.key(seed)
 
     first = key()
@@ -417,7 +417,7 @@ def test_the_cache_says_what_it_has_and_is_cleared(here: Path, capsys: pytest.Ca
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from backwater.experiments.cache import default_folder
+    from backwater.experiments.store import default_folder
 
     monkeypatch.delenv("BACKWATER_CACHE")
     monkeypatch.setenv("HOME", "/home/me")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from backwater.errors import UsageError
-from backwater.experiments import engine, ray_engine, sweep_file
+from backwater.experiments import ray_engine, sweep_file
+from backwater.experiments.executor import run_jobs
 from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from backwater.experiments.executor import Job, Watcher
+    from backwater.experiments.executor import Engine, Job, Watcher
 
 __all__ = ["sweep"]
 
@@ -78,7 +80,7 @@ def sweep(
     return frame
 
 
-def _engine(on: str, address: str | None, jobs: int | None) -> engine.Engine:
+def _engine(on: str, address: str | None, jobs: int | None) -> Engine:
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs = {jobs!r}: give a number of runs at a time, from 1")
     if on == "ray":
@@ -87,7 +89,7 @@ def _engine(on: str, address: str | None, jobs: int | None) -> engine.Engine:
         raise UsageError(f'on = {on!r}: it may be "here" or "ray"')
     if address is not None:
         raise UsageError('address is that of a Ray cluster: add on="ray"')
-    return engine.here(jobs)
+    return partial(run_jobs, workers=jobs)
 
 
 def _document(file: str | Path | None, given: Mapping[str, Any]) -> Document:

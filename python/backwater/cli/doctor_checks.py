@@ -17,8 +17,8 @@ from backwater import _core, extras
 from backwater._core import __version__
 from backwater.errors import Exit
 from backwater.experiments import content_key, self_check
-from backwater.experiments.cache import default_folder
 from backwater.experiments.executor import cores
+from backwater.experiments.store import default_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from backwater.analysis import plot, same_traffic, slowdown
 from backwater.common import percentiles, quantities, statistics
 from backwater.errors import UsageError
-from backwater.experiments import store as stored
+from backwater.experiments import store
 from backwater.experiments.executor import Job, run_jobs
 from backwater.results import Results
 
@@ -140,23 +140,19 @@ def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
 
 def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:
     """The run of each scheme at each seed; equal settings share a run."""
-    store = stored.Store(root)
-    planned: dict[int, dict[str, Job]] = {}
-    for seed in seeds:
-        # The first scheme with these settings names the folder.
-        named: dict[str, Path] = {}
-        planned[seed] = {}
-        for scheme in schemes:
-            own = store.folder(scheme.scenario, scheme.overrides, seed, scheme.name)
-            out = named.setdefault(own.name.rpartition("-")[2], own)
-            label = f"{scheme.name} seed {seed}"
-            planned[seed][scheme.name] = Job(label, scheme.scenario, scheme.overrides, seed, out, scheme=scheme.name)
-    return planned
+    kept = store.RunFolders(root)
+    return {
+        seed: {
+            one.name: kept.place(Job(f"{one.name} seed {seed}", one.scenario, one.overrides, seed, scheme=one.name))
+            for one in schemes
+        }
+        for seed in seeds
+    }
 
 
 def done(folder: Path) -> bool:
     """Whether a run is complete and its flows, all that is compared, can be read."""
-    if not stored.finished(folder):
+    if not store.finished(folder):
         return False
     try:
         Results(folder).check("flows")

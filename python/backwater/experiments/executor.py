@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from backwater.experiments.estimates import Estimate
     from backwater.extend.loading import Functions
     from backwater.scenario.scenario import Scenario
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 class Job:
     """One run to do. `out` None keeps nothing on disk; `cost` is what it takes, in CPU seconds as far as known.
 
-    `stage` makes the folder that the run writes to until it is over.
+    `stage` makes the folder that the run writes to until it is over. `sweep` are the values of the axes of its plan as
+    ``--set`` takes them, `values` the same as they are. Of a run that a cache may have, `key` says what its content is.
     """
 
     label: str
@@ -44,6 +46,9 @@ class Job:
     sweep: tuple[str, ...] = ()
     cost: float = 1.0
     stage: Callable[[Path], Staged] = Staged
+    values: tuple[Any, ...] = ()
+    key: str = ""
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,13 @@ class Outcome:
     def interrupted(self) -> bool:
         """Whether the user stopped the run, or it never started because others were stopped."""
         return isinstance(self.error, KeyboardInterrupt)
+
+
+class Engine(Protocol):
+    """Who does jobs, each with a place of its own: threads of this machine, or a cluster."""
+
+    def __call__(self, jobs: Sequence[Job], *, watcher: Watcher | None) -> list[Outcome]:
+        """Run them; their outcomes in the same order."""
 
 
 class Watcher(Protocol):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 from backwater.common import percentiles
 from backwater.errors import UsageError
+from backwater.experiments.plan import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,24 +16,22 @@ if TYPE_CHECKING:
     from backwater.results import Results
 
 
-def combinations(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """The overrides of every combination of ``KEY=VALUE,VALUE,...`` texts; one without any for no text.
+def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
+    """The axes of ``KEY=VALUE,VALUE,...`` texts.
 
-    >>> combinations(["traffic.load=0.2,0.4", "run.seed=1"])
-    [('traffic.load=0.2', 'run.seed=1'), ('traffic.load=0.4', 'run.seed=1')]
+    >>> [axis.steps for axis in axes(["traffic.load=0.2,0.4", "run.seed=1"])]
+    [(('0.2',), ('0.4',)), (('1',),)]
     """
-    keys = []
-    lists = []
+    made: dict[str, Axis] = {}
     for text in texts:
         key, sign, values = text.partition("=")
         found = [value.strip() for value in _split(values)]
         if not sign or not key.strip() or not all(found):
             raise UsageError(f"--sweep {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
-        if key.strip() in keys:
-            raise UsageError(f"--sweep {key.strip()} is given twice; list all of its values once")
-        keys.append(key.strip())
-        lists.append([f"{key.strip()}={value}" for value in dict.fromkeys(found)])
-    return list(itertools.product(*lists))
+        if (name := key.strip()) in made:
+            raise UsageError(f"--sweep {name} is given twice; list all of its values once")
+        made[name] = Axis((name,), tuple((value,) for value in dict.fromkeys(found)), raw=True)
+    return tuple(made.values())
 
 
 def _split(values: str) -> list[str]:

@@ -19,10 +19,7 @@ from backwater.scenario.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from backwater.experiments.cache import Cache
-    from backwater.experiments.cells import Cell
-    from backwater.experiments.engine import Engine
-    from backwater.experiments.executor import Watcher
+    from backwater.experiments.executor import Engine, Watcher
 
 #: What a worker may raise, by its name.
 _KINDS = {"ScenarioError": _core.ScenarioError, "InvariantError": _core.InvariantError, "UsageError": UsageError}
@@ -43,9 +40,9 @@ def cluster(address: str | None = None, workers: int | None = None) -> Engine:
     except ImportError:
         raise UsageError(f"--on ray needs Ray, which is not installed: {extras.install_group('ray')}") from None
 
-    def run(cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
+    def run(jobs: Sequence[Job], *, watcher: Watcher | None) -> list[Outcome]:
         with _connected(ray, address, workers):
-            return _spread(ray, cells, cache, watcher)
+            return _spread(ray, jobs, watcher)
 
     return run
 
@@ -89,33 +86,32 @@ def _require_somebody(address: str) -> None:
         ) from None
 
 
-def _spread(ray: Any, cells: Sequence[Cell], cache: Cache, watcher: Watcher | None) -> list[Outcome]:
-    jobs = {cell.key: cell.job(cache) for cell in cells}
+def _spread(ray: Any, jobs: Sequence[Job], watcher: Watcher | None) -> list[Outcome]:
     task = ray.remote(num_cpus=1, max_retries=_RETRIES)(remotely)
     # So many that no core waits for the next one, and no more: each waits in the memory of this process.
     most = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    waiting, under_way = list(reversed(cells)), dict[Any, str]()
+    waiting, under_way = list(reversed(jobs)), dict[Any, Job]()
     outcomes: dict[str, Outcome] = {}
     try:
         while waiting or under_way:
             while waiting and len(under_way) < most:
-                cell = waiting.pop()
-                under_way[task.remote(*_given(jobs[cell.key]))] = cell.key
+                job = waiting.pop()
+                under_way[task.remote(*_given(job))] = job
             # A timeout lets Python look for Ctrl-C.
             done, _ = ray.wait(list(under_way), num_returns=1, timeout=0.5)
             for reference in done:
-                key = under_way.pop(reference)
+                job = under_way.pop(reference)
                 # When it began is known to the cluster alone.
                 if watcher:
-                    watcher.started(jobs[key])
-                outcomes[key] = _received(ray, reference, jobs[key])
+                    watcher.started(job)
+                outcomes[job.key] = _received(ray, reference, job)
                 if watcher:
-                    watcher.finished(outcomes[key])
+                    watcher.finished(outcomes[job.key])
     except KeyboardInterrupt as interrupt:
-        for reference, key in under_way.items():
+        for reference, job in under_way.items():
             ray.cancel(reference, force=True)
-            outcomes[key] = Outcome(jobs[key], None, interrupt)
-    return [outcomes.get(cell.key) or Outcome(jobs[cell.key], None, KeyboardInterrupt()) for cell in cells]
+            outcomes[job.key] = Outcome(job, None, interrupt)
+    return [outcomes.get(job.key) or Outcome(job, None, KeyboardInterrupt()) for job in jobs]
 
 
 def _given(job: Job) -> tuple[Any, ...]:

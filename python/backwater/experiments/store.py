@@ -1,58 +1,231 @@
-"""Runs that are kept by their content: a second call finds what the first one did, and does only what changed.
+"""Runs that were done before, found by the keys of their content: a second call does only what changed.
 
-A run is named by its content key (:mod:`backwater.experiments.content_key`). Equal runs are one.
+`RunFolders` has results folders with names for people, of a comparison or a reproduction. `Cache` is that of sweeps,
+each run in a folder named by its key; what is there is whole, or is not believed::
+
+    <cache>/runs/3f/3f9a…/   run.json, which has hashes of the tables; tables; entry.json (the key, what was measured)
+    <cache>/making/…         runs under way, one folder each
+
+A run moves from one to the other by a single rename, when it is complete; whoever comes second throws its own away. Any
+number of processes may use a cache at a time, in containers too, and on a file system that machines share:
+:mod:`backwater.common.atomic_files` says how what a killed process left is told from what a living one writes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from dataclasses import dataclass, field
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import UsageError
-from backwater.experiments import content_key
+from backwater.common import atomic_files
+from backwater.errors import UsageError, require_folder
+from backwater.experiments import content_key, sweep_measures
 from backwater.results import Results
 from backwater.scenario.scenario import folder_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
+    from backwater.experiments.executor import Job
     from backwater.scenario.scenario import Scenario
 
+_ENTRY = "entry.json"
 #: What a Parquet file begins and ends with.
 _MAGIC = b"PAR1"
 
 
+def default_folder() -> Path:
+    """``$BACKWATER_CACHE``, or ``backwater`` in ``$XDG_CACHE_HOME``, or in ``~/.cache``."""
+    if own := os.environ.get("BACKWATER_CACHE"):
+        return Path(own).absolute()
+    # The XDG Base Directory Specification: paths that are not absolute are to be ignored.
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "backwater"
+
+
 @dataclass
-class Store:
+class Cache:
+    """A folder of runs; `damaged` are the keys of entries that could not be believed, and were removed."""
+
+    folder: Path
+    option: str = "--cache"
+    damaged: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for part in ("runs", "making"):
+            require_folder(self.folder / part, self.option)
+        atomic_files.remove_left(self.folder / "making")
+
+    def find(self, key: str) -> Results | None:
+        """A run, if it is there and its files are what they were; a damaged one is removed."""
+        home = self.home(key)
+        if not home.is_dir():
+            return None
+        results = _whole(home, key)
+        if results is None:
+            self._remove(home)
+            self.damaged.append(key)
+            return None
+        # When it was last of use, for `cache clear --older-than`.
+        with suppress(OSError):
+            os.utime(home / _ENTRY)
+        return results
+
+    def open(self, key: str) -> Results:
+        """A run that is there; raises UsageError if it was removed since."""
+        try:
+            return Results(self.home(key))
+        except UsageError:
+            raise UsageError(
+                f"run {key} was removed from {self.folder} meanwhile; give the same command again"
+            ) from None
+
+    def measured(self, key: str) -> dict[str, Any]:
+        """What :func:`measured.facts` says of a run that is there, without a look at its tables."""
+        entry = _entry(self.home(key))
+        if entry is None or entry["measured"]["code"] != sweep_measures.code():
+            return sweep_measures.facts(self.open(key))
+        known: dict[str, Any] = entry["measured"]
+        return known
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there, without a look at its files."""
+        return (self.home(key) / _ENTRY).is_file()
+
+    def home(self, key: str) -> Path:
+        """Where a run is, or will be."""
+        return self.folder / "runs" / key[:2] / key
+
+    def place(self, job: Job) -> Job:
+        """A job that keeps its run here, once it is complete."""
+        return replace(job, out=self.home(job.key), stage=partial(_Making, cache=self, key=job.key, label=job.label))
+
+    def entries(self) -> Iterator[tuple[Path, int, float]]:
+        """Folder, bytes, and time of last use of every run."""
+        for home in sorted((self.folder / "runs").glob("??/*")):
+            try:
+                size = sum(file.stat().st_size for file in home.iterdir())
+                used = (home / _ENTRY).stat().st_mtime
+            except OSError:
+                continue
+            yield home, size, used
+
+    def clear(self, older_s: float | None = None) -> tuple[int, int]:
+        """Remove every run, or those not used for so long: how many, and their bytes. Runs under way are left alone."""
+        count = freed = 0
+        for home, size, used in list(self.entries()):
+            if older_s is None or time.time() - used > older_s:
+                self._remove(home)
+                count, freed = count + 1, freed + size
+        return count, freed
+
+    def _remove(self, home: Path) -> None:
+        """At once for everybody who looks, whatever happens on the way."""
+        atomic_files.remove(home, self.folder / "making")
+
+
+class _Making(atomic_files.Staged):
+    """A run on its way into a cache; one that is not complete is of no use there."""
+
+    def __init__(self, home: Path, *, cache: Cache, key: str, label: str) -> None:
+        super().__init__(home, cache.folder / "making")
+        self._cache, self._key, self._label = cache, key, label
+
+    def keep(self) -> None:
+        """Put a complete run into its place; if another process was quicker, its run is taken."""
+        self.seal()
+        body = {"key": self._key, "label": self._label, "measured": sweep_measures.facts(Results(self.folder))}
+        (self.folder / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(3):
+            try:
+                self.folder.rename(self.place)
+            except OSError:
+                if self._cache.find(self._key) is not None:
+                    return
+            else:
+                return
+        raise UsageError(f"{self.place} cannot be made; clear the cache, or name another with --cache")
+
+    def keep_partial(self) -> dict[str, Any] | None:
+        """Nothing is kept."""
+        return None
+
+
+def _whole(home: Path, key: str) -> Results | None:
+    """A run that is complete, of this key, with the tables that it wrote; None otherwise."""
+    try:
+        entry = _entry(home)
+        if entry is None or entry["key"] != key:
+            return None
+        results = Results(home)
+        for table in results.tables:
+            results.check(table)
+        files = {"run.json", _ENTRY, *(str(table["file"]) for table in results.tables.values())}
+        if {path.name for path in home.iterdir()} != files:
+            return None
+    except (OSError, UsageError):
+        return None
+    return results if results.complete else None
+
+
+def _entry(home: Path) -> dict[str, Any] | None:
+    """What entry.json says, if it is what was written."""
+    try:
+        found = json.loads((home / _ENTRY).read_text(encoding="utf-8"))
+        entry: dict[str, Any] = found["run"]
+        return entry if found["sha256"] == _hash(entry) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _hash(body: Any) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass
+class RunFolders:
     """Runs below a folder. What a scenario depends on is looked up once: for one plan, not for longer."""
 
     root: Path
     _known: dict[tuple[Scenario, tuple[str, ...]], dict[str, Any]] = field(default_factory=dict)
+    _places: dict[str, Path] = field(default_factory=dict)
 
-    def folder(self, scenario: Scenario, overrides: tuple[str, ...], seed: int, scheme: str = "") -> Path:
-        """The results folder of one run; raises `ScenarioError` for a scenario that cannot run.
+    def place(self, job: Job) -> Job:
+        """A job with its results folder; raises `ScenarioError` for a scenario that cannot run.
 
-        The hash at its end says which run it is, the words before it are for people: a run that another scheme has done
-        keeps its folder.
+        The hash at its end says which run it is, the words before it are for people: a run that another scheme has, or
+        has done, keeps its folder.
         """
-        if (scenario, overrides) not in self._known:
-            self._known[scenario, overrides] = content_key.of(scenario, overrides)
-        key = content_key.key(self._known[scenario, overrides], seed)[:12]
-        there = min((self.root / "runs").glob(f"*-s{seed}-{key}"), default=None)
-        return there or self.root / "runs" / f"{folder_name(scenario, (), seed, scheme)}-{key}"
+        settings, seed = (job.scenario, job.overrides), job.seed or 0
+        if settings not in self._known:
+            self._known[settings] = content_key.of(*settings)
+        key = content_key.key(self._known[settings], seed)[:12]
+        if key not in self._places:
+            runs = self.root / "runs"
+            own = runs / f"{folder_name(job.scenario, (), seed, job.scheme)}-{key}"
+            self._places[key] = min(runs.glob(f"*-s{seed}-{key}"), default=own)
+        return replace(job, out=self._places[key])
 
 
 def finished(run: Path) -> bool:
     """Whether a results folder holds a complete run, with every table whole; one that does not is to be run again."""
     try:
         found = Results(run)
-        return found.complete and all(_whole(run / table["file"], table["bytes"]) for table in found.tables.values())
+        return found.complete and all(
+            _is_parquet(run / table["file"], table["bytes"]) for table in found.tables.values()
+        )
     except (OSError, UsageError):
         return False
 
 
-def _whole(file: Path, size: int | None) -> bool:
+def _is_parquet(file: Path, size: int | None) -> bool:
     """Whether a Parquet file has its size and its two ends: a copy that broke off, or a full disk, shows there."""
     with file.open("rb") as table:
         begin = table.read(len(_MAGIC))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from backwater._core import __version__
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError, require_folder
-from backwater.experiments import cells, content_key
-from backwater.experiments.cache import Cache, default_folder
+from backwater.experiments import content_key
 from backwater.experiments.executor import cores
+from backwater.experiments.store import Cache, default_folder
 from backwater.scenario.scenario import folder_name
 
 if TYPE_CHECKING:
@@ -25,21 +25,47 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from backwater.experiments.cells import Cell, Shard
-    from backwater.experiments.engine import Engine
-    from backwater.experiments.executor import Job, Outcome, Watcher
-    from backwater.experiments.sweep_file import Plan
+    from backwater.experiments.executor import Engine, Job, Outcome, Watcher
+    from backwater.experiments.sweep_file import SweepPlan
 
     #: Who is told how far some jobs are.
     Watching = Callable[[Sequence[Job]], AbstractContextManager[Watcher | None]]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The `one`-th of `of` parts, counted from 1."""
+
+    one: int
+    of: int
+
+    def mine(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Every `of`-th run, so that all shards have some of each kind, whatever is done already."""
+        return jobs[self.one - 1 :: self.of]
+
+
+def parse_shard(text: str) -> Shard:
+    """`i/n`, counted from 1; raises UsageError otherwise.
+
+    >>> parse_shard("2/4")
+    Shard(one=2, of=4)
+    """
+    one, sign, of_ = text.partition("/")
+    right = sign and one.isascii() and one.isdecimal() and of_.isascii() and of_.isdecimal() and len(of_) < 10
+    if not right or not 1 <= int(one) <= int(of_):
+        raise UsageError(
+            f"--shard {text}: write i/n with i from 1 to n, such as 1/4; in a Slurm array from 1 to n that is "
+            "--shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"
+        )
+    return Shard(int(one), int(of_))
 
 
 @dataclass
 class Sweep:
     """A plan with its runs. Every combination has been checked when this is made."""
 
-    plan: Plan
-    cells: Sequence[Cell]
+    plan: SweepPlan
+    jobs: Sequence[Job]
     cache: Cache
     overrides: tuple[str, ...] = ()
     outcomes: list[Outcome] = field(default_factory=list)
@@ -47,31 +73,32 @@ class Sweep:
     failed: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, plan: Plan, cache: Cache, overrides: Sequence[str] = ()) -> Sweep:
+    def of(cls, plan: SweepPlan, cache: Cache, overrides: Sequence[str] = ()) -> Sweep:
         """Check every combination; raises `ScenarioError` if one cannot be run."""
-        return cls(plan, cells.of(plan, overrides), cache, tuple(overrides))
+        return cls(plan, [cache.place(job) for job in plan.keyed(overrides)], cache, tuple(overrides))
 
-    def mine(self, shard: Shard | None) -> dict[str, Cell]:
+    def mine(self, shard: Shard | None) -> dict[str, Job]:
         """The runs of a shard, or all, by their keys: what is asked for twice is run once."""
-        some = self.cells if shard is None else shard.mine(self.cells)
-        return {cell.key: cell for cell in reversed(some)}
+        found: dict[str, Job] = {}
+        for job in self.jobs if shard is None else shard.mine(self.jobs):
+            found.setdefault(job.key, job)
+        return found
 
-    def missing(self, shard: Shard | None = None) -> list[Cell]:
+    def missing(self, shard: Shard | None = None) -> list[Job]:
         """Runs that are not in the cache, or not as they were, in the order of the plan."""
-        mine = sorted(self.mine(shard).values(), key=lambda cell: cell.number)
+        mine = self.mine(shard)
         with ThreadPoolExecutor(cores()) as pool:
-            found = list(pool.map(lambda cell: self.cache.find(cell.key), mine))
-        return [cell for cell, results in zip(mine, found, strict=True) if results is None]
+            found = pool.map(self.cache.find, mine)
+            return [job for job, results in zip(mine.values(), found, strict=True) if results is None]
 
-    def run(self, missing: Sequence[Cell], engine: Engine, watching: Watching) -> None:
+    def run(self, missing: Sequence[Job], engine: Engine, watching: Watching) -> None:
         """Do runs; what became of each is in `outcomes`."""
         if not missing:
             return
-        # Of these jobs a watcher wants to know how many there are and what they cost.
-        with watching([cell.job(self.cache) for cell in missing]) as watcher:
-            made = engine(missing, self.cache, watcher)
+        with watching(missing) as watcher:
+            made = engine(missing, watcher=watcher)
         self.outcomes += made
-        self.failed |= {cell.key for cell, outcome in zip(missing, made, strict=True) if outcome.error is not None}
+        self.failed |= {outcome.job.key for outcome in made if outcome.error is not None}
 
     @property
     def interrupted(self) -> bool:
@@ -82,15 +109,15 @@ class Sweep:
         """The table of all runs; those that failed have no measures."""
         from backwater.experiments import sweep_tables
 
-        keys = {cell.key for cell in self.cells} - self.failed
+        keys = {job.key for job in self.jobs} - self.failed
         with ThreadPoolExecutor(cores()) as pool:
             found = pool.map(self.cache.measured, keys)
             rows = {key: facts["rows"] for key, facts in zip(keys, found, strict=True)}
-        return sweep_tables.of(self.plan, self.cells, rows)
+        return sweep_tables.of(self.plan, self.jobs, rows)
 
     def caveats(self) -> list[str]:
         """What the runs have reservations about, each once."""
-        keys = {cell.key for cell in self.cells} - self.failed
+        keys = {job.key for job in self.jobs} - self.failed
         found = (self.cache.measured(key)["caveats"] for key in keys)
         return sorted({caveat for some in found for caveat in some})
 
@@ -117,8 +144,7 @@ class Sweep:
             "scenario": plan.scenario.origin,
             "scenario_text": plan.scenario.text,
             "runs": [
-                {"values": list(cell.texts), "scheme": cell.scheme, "seed": cell.seed, "key": cell.key}
-                for cell in self.cells
+                {"values": list(job.sweep), "scheme": job.scheme, "seed": job.seed, "key": job.key} for job in self.jobs
             ],
         }
 
@@ -126,12 +152,12 @@ class Sweep:
         """Copy the results folder of each run to `folder`, each whole or not at all; says how many there are."""
         require_folder(folder, "--out")
         kept = 0
-        for cell in self.cells:
-            if not self.cache.has(cell.key):
+        for job in self.jobs:
+            if not self.cache.has(job.key):
                 continue
             kept += 1
-            home = folder / folder_name(cell.scenario, [*self.overrides, *cell.texts], cell.seed, cell.scheme)
-            source = self.cache.open(cell.key).folder
+            home = folder / folder_name(job.scenario, [*self.overrides, *job.sweep], job.seed, job.scheme)
+            source = self.cache.open(job.key).folder
             with Staged(home) as staged:
                 ignored = shutil.ignore_patterns("entry.json")
                 shutil.copytree(source, staged.folder, ignore=ignored, dirs_exist_ok=True)

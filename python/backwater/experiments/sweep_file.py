@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater._core import ScenarioError
 from backwater.experiments import axis_values
+from backwater.experiments.plan import Axis, Plan, Seeds
 from backwater.experiments.sweep_measures import DEFAULT, MEASURES, TAKEN
 from backwater.experiments.toml_document import Document, Key, shown
 from backwater.scenario.scenario import MAX_SEED, Scenario
@@ -59,46 +59,12 @@ KEYS = (
 _BY_NAME = {key.name: key for key in KEYS}
 
 
-@dataclass(frozen=True)
-class Seeds:
-    """The seeds of every combination: those listed, or `count` from `first` on (None: the scenario's own)."""
-
-    count: int
-    first: int | None = None
-    listed: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Keys that change together, and for each step their values."""
-
-    keys: tuple[str, ...]
-    steps: tuple[tuple[Any, ...], ...]
-    path: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A sweep, before anything of its scenario is checked."""
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan(Plan):
+    """A plan that a document says, and what its tables are to have."""
 
     document: Document
-    scenario: Scenario
-    overrides: tuple[str, ...]
-    axes: tuple[Axis, ...]
-    schemes: tuple[str, ...]
-    seeds: Seeds
     measures: tuple[str, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys that vary, in the order of the file."""
-        return tuple(key for axis in self.axes for key in axis.keys)
-
-    def combinations(self) -> Iterator[tuple[tuple[Any, ...], tuple[str, ...]]]:
-        """The values of each combination, and the same as ``--set`` takes them; the last axis changes first."""
-        for steps in itertools.product(*(axis.steps for axis in self.axes)):
-            found = tuple(value for step in steps for value in step)
-            yield found, tuple(f"{key}={value_text(value)}" for key, value in zip(self.keys, found, strict=True))
 
     @contextmanager
     def told_where(self, texts: Sequence[str]) -> Iterator[None]:
@@ -118,7 +84,7 @@ class Plan:
             raise ScenarioError(told) from None
 
 
-def of(document: Document) -> Plan:
+def of(document: Document) -> SweepPlan:
     """What a document says; raises UsageError with the line, the value and what would do."""
     tables = document.tables
     document.require_known(tables, "", _BY_NAME, "a sweep")
@@ -137,7 +103,15 @@ def of(document: Document) -> Plan:
     if runs > MOST_RUNS:
         factors = " x ".join([*(str(len(axis.steps)) for axis in axes), f"{seeds.count} seeds"])
         document.fail("axes", f"{factors} are {runs} runs; at most {MOST_RUNS} are possible: make several sweeps of it")
-    return Plan(document, scenario, overrides, axes, schemes, seeds, measures)
+    return SweepPlan(
+        scenario=scenario,
+        overrides=overrides,
+        axes=axes,
+        schemes=schemes,
+        seeds=seeds,
+        document=document,
+        measures=measures,
+    )
 
 
 def scenario_of(document: Document) -> Scenario:

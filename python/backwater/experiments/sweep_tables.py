@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from backwater.experiments.cells import Cell
-    from backwater.experiments.sweep_file import Plan
+    from backwater.experiments.executor import Job
+    from backwater.experiments.sweep_file import SweepPlan
 
 
-def of(plan: Plan, cells: Sequence[Cell], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> pl.DataFrame:
+def of(plan: SweepPlan, jobs: Sequence[Job], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> pl.DataFrame:
     """One row per run and traffic entry; `rows` are those of :func:`measured.of` by key of the run.
 
     A run that failed has one row, without measures, whose `status` is "failed".
     """
     found: list[dict[str, Any]] = []
-    for cell in cells:
-        known = {"scheme": cell.scheme, **dict(zip(plan.keys, cell.values, strict=True)), "seed": cell.seed}
-        of_run = rows.get(cell.key) or [{"status": "failed"}]
+    for job in jobs:
+        known = {"scheme": job.scheme, **dict(zip(plan.keys, job.values, strict=True)), "seed": job.seed}
+        of_run = rows.get(job.key) or [{"status": "failed"}]
         found += [
             known
             | {"traffic": row.get("traffic")}
@@ -42,7 +42,7 @@ def of(plan: Plan, cells: Sequence[Cell], rows: Mapping[str, Sequence[Mapping[st
             | {name: row.get(name) for name in ("status", "caveats", "digest")}
             for row in of_run
         ]
-    named = any(cell.scheme for cell in cells)
+    named = any(job.scheme for job in jobs)
     columns = [name for name in found[0] if named or name != "scheme"] if found else []
     return pl.DataFrame([_column(name, [row[name] for row in found]) for name in columns])
 
@@ -59,12 +59,12 @@ def _column(name: str, values: Sequence[Any]) -> pl.Series:
     return pl.Series(name, values, dtype=pl.Float64 if not kinds else None)
 
 
-def groups(plan: Plan, frame: pl.DataFrame) -> list[str]:
+def groups(plan: SweepPlan, frame: pl.DataFrame) -> list[str]:
     """The columns that tell combinations from each other."""
     return [name for name in ("scheme", *plan.keys, "traffic") if name in frame.columns]
 
 
-def estimates(plan: Plan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int, dict[str, Estimate | None]]]:
+def estimates(plan: SweepPlan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int, dict[str, Estimate | None]]]:
     """For each combination and traffic entry: what it is, how many seeds, and each measure's mean over them.
 
     Runs that failed do not count. A measure that one of the seeds does not have is None: a mean over the others would
@@ -82,7 +82,7 @@ def estimates(plan: Plan, frame: pl.DataFrame) -> list[tuple[dict[str, Any], int
     return made
 
 
-def means(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
+def means(plan: SweepPlan, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per combination and traffic entry: each measure's mean, and the half of its 95 % interval (``_ci95``).
 
     The interval is Student's t over seeds; of one seed there is none. ``_low`` and ``_high`` are its ends, as far as
@@ -106,7 +106,7 @@ def means(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write(plan: Plan, frame: pl.DataFrame, folder: Path) -> list[Path]:
+def write(plan: SweepPlan, frame: pl.DataFrame, folder: Path) -> list[Path]:
     """runs.csv and runs.parquet, and the same of means; each file appears whole or not at all."""
     made = []
     for name, one in (("runs", frame), ("means", means(plan, frame))):
@@ -125,7 +125,7 @@ def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
     return file
 
 
-def table(plan: Plan, frame: pl.DataFrame) -> Table:
+def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
     """What is printed: means over seeds, with 95 % intervals."""
     from rich.markup import escape
     from rich.table import Table

@@ -8,24 +8,21 @@ through again, and takes its runs from there.
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from backwater import extras
 from backwater._core import InvariantError, ScenarioError
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
-from backwater.experiments import cells
 from backwater.experiments.sweep import Sweep
 from backwater.scenario.toml_writer import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from backwater.experiments.cache import Cache
-    from backwater.experiments.cells import Cell
-    from backwater.experiments.engine import Engine
-    from backwater.experiments.executor import Outcome
+    from backwater.experiments.executor import Engine, Job, Outcome
+    from backwater.experiments.store import Cache
     from backwater.experiments.tuning_file import Task
 
 #: So many complete trials tell which parameters matter, less are an accident.
@@ -95,11 +92,11 @@ class Tuning:
 
     def point(self, values: Mapping[str, Any], seeds: Sequence[int]) -> Estimate:
         """The objective of one setting; raises what went wrong."""
-        asked = cells.of(self.task.plan(values, seeds))
+        asked = self.task.plan(values, seeds).keyed()
         errors = self._run(asked)
-        for cell in asked:
-            if cell.key in errors:
-                raise errors[cell.key]
+        for job in asked:
+            if job.key in errors:
+                raise errors[job.key]
         return self._objective(asked)
 
     def _require_possible(self) -> None:
@@ -110,7 +107,7 @@ class Tuning:
             first: ScenarioError | None = None
             for point in ({key: low}, {key: high}, lowest, highest):
                 try:
-                    cells.of(self.task.plan(point, self.task.seeds[:1]))
+                    self.task.plan(point, self.task.seeds[:1]).keyed()
                 except ScenarioError as error:
                     first = first or error
                 else:
@@ -120,57 +117,48 @@ class Tuning:
 
     def _tried(self, points: Sequence[Mapping[str, Any]]) -> list[Trial]:
         """A batch of settings, all of whose runs may be under way at a time."""
-        asked: list[list[Cell] | ScenarioError] = []
+        asked: list[list[Job] | ScenarioError] = []
         for point in points:
             try:
-                asked.append(cells.of(self.task.plan(point, self.task.seeds)))
+                asked.append(self.task.plan(point, self.task.seeds).keyed())
             except ScenarioError as error:
                 asked.append(error)
-        errors = self._run([cell for some in asked if not isinstance(some, ScenarioError) for cell in some])
+        errors = self._run([job for some in asked if not isinstance(some, ScenarioError) for job in some])
         made: list[Trial] = []
         for point, some in zip(points, asked, strict=True):
             number = len(self.trials) + len(made)
             try:
                 if isinstance(some, ScenarioError):
                     raise some
-                for cell in some:
-                    if cell.key in errors:
-                        raise errors[cell.key]
+                for job in some:
+                    if job.key in errors:
+                        raise errors[job.key]
                 made.append(Trial(number, point, self._objective(some)))
             except (ScenarioError, InvariantError, UsageError) as why:
                 made.append(Trial(number, point, None, str(why).strip().splitlines()[0]))
         return made
 
-    def _run(self, asked: Sequence[Cell]) -> dict[str, BaseException]:
+    def _run(self, asked: Sequence[Job]) -> dict[str, BaseException]:
         """Do what is missing; the errors by key of runs whose setting is to blame. Others are raised."""
         if not asked:
             return {}
-        sweep = Sweep(self.task.plan({}, self.task.seeds), _numbered(asked), self.cache)
+        sweep = Sweep(self.task.plan({}, self.task.seeds), [self.cache.place(job) for job in asked], self.cache)
         missing = sweep.missing()
         self.cached += len(sweep.mine(None)) - len(missing)
         sweep.run(missing, self.engine, lambda _: nullcontext())
         self.done += len(missing) - len(sweep.failed)
-        return {
-            cell.key: error
-            for cell, outcome in zip(missing, sweep.outcomes, strict=True)
-            if (error := _of_setting(outcome)) is not None
-        }
+        return {outcome.job.key: error for outcome in sweep.outcomes if (error := _of_setting(outcome)) is not None}
 
-    def _objective(self, some: Sequence[Cell]) -> Estimate:
+    def _objective(self, some: Sequence[Job]) -> Estimate:
         """Its mean over the seeds; raises UsageError if a run has none."""
         found = []
-        for cell in some:
-            rows = self.cache.measured(cell.key)["rows"]
+        for job in some:
+            rows = self.cache.measured(job.key)["rows"]
             row = next(row for row in rows if self.task.traffic in ("", row["traffic"]))
             if row[self.task.objective] is None:
-                raise UsageError(f"{self.task.objective} is not known with seed {cell.seed}: no flow of it finished")
+                raise UsageError(f"{self.task.objective} is not known with seed {job.seed}: no flow of it finished")
             found.append(float(row[self.task.objective]))
         return estimate(found)
-
-
-def _numbered(asked: Sequence[Cell]) -> list[Cell]:
-
-    return [replace(cell, number=number) for number, cell in enumerate(asked)]
 
 
 def _of_setting(outcome: Outcome) -> BaseException | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.errors import UsageError
 from backwater.experiments import axis_values, sweep_file
+from backwater.experiments.plan import Axis, Seeds
+from backwater.experiments.sweep_file import SweepPlan
 from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document, Key, shown
 from backwater.scenario.scenario import MAX_SEED, Scenario, numbered
@@ -108,12 +110,17 @@ class Task:
     search_seed: int
     parameters: tuple[Parameter, ...]
 
-    def plan(self, found: Mapping[str, Any], seeds: Sequence[int]) -> sweep_file.Plan:
+    def plan(self, found: Mapping[str, Any], seeds: Sequence[int]) -> SweepPlan:
         """The sweep of one point: values of some parameters, all else as it is."""
-        axes = tuple(sweep_file.Axis((key,), ((value,),), f"parameters.{key}") for key, value in found.items())
-        listed = sweep_file.Seeds(len(seeds), None, tuple(seeds))
-        return sweep_file.Plan(
-            self.document, self.scenario, self.overrides, axes, self.scheme, listed, (self.objective,)
+        axes = tuple(Axis((key,), ((value,),), f"parameters.{key}") for key, value in found.items())
+        return SweepPlan(
+            scenario=self.scenario,
+            overrides=self.overrides,
+            axes=axes,
+            schemes=self.scheme,
+            seeds=Seeds(len(seeds), None, tuple(seeds)),
+            document=self.document,
+            measures=(self.objective,),
         )
 
 
@@ -185,9 +192,9 @@ def _traffic(document: Document, objective: str, entries: Sequence[str]) -> str:
 
 def _seeds(document: Document, scenario: Scenario, overrides: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Those of trials, and those of the report; the second are others than the first."""
-    asked = sweep_file.seeds_of(document, "seeds", _SEEDS, sweep_file.Seeds(3))
+    asked = sweep_file.seeds_of(document, "seeds", _SEEDS, Seeds(3))
     seeds = asked.listed or tuple(numbered(scenario, overrides, asked.first, asked.count))
-    then = sweep_file.seeds_of(document, "report-seeds", _REPORT, sweep_file.Seeds(5))
+    then = sweep_file.seeds_of(document, "report-seeds", _REPORT, Seeds(5))
     after = max(seeds) + 1 if then.first is None else then.first
     if not then.listed and after + then.count - 1 > MAX_SEED:
         document.fail("report-seeds", f"report-seeds: there are no {then.count} seeds after {max(seeds)}; list some")

@@ -10,7 +10,7 @@ from typing import Any
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError
-from backwater.papers.reproduce import Cell, Plan
+from backwater.papers.reproduce import FigureRun, Reproduction
 
 FILE = "runs.json"
 
@@ -24,7 +24,7 @@ class Manifest:
     figures: tuple[str, ...]
     profiles: tuple[str, ...]
     quick: bool
-    plan: Plan
+    plan: Reproduction
 
     def write(self, folder: Path) -> Path:
         """Write it to `folder`; the paths of runs in it are relative to there, so that both may move together."""
@@ -47,7 +47,7 @@ class Manifest:
         try:
             data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             cells = [
-                Cell(**(cell | {"folder": folder / cell["folder"], "overrides": tuple(cell["overrides"])}))
+                FigureRun(**(cell | {"folder": folder / cell["folder"], "overrides": tuple(cell["overrides"])}))
                 for cell in data["cells"]
             ]
             seeds = {(figure, profile): int(count) for figure, profile, count in data["seeds"]}
@@ -58,7 +58,7 @@ class Manifest:
                 tuple(data["figures"]),
                 tuple(data["profiles"]),
                 bool(data["quick"]),
-                Plan(cells=cells, seeds=seeds, blocked=blocked),
+                Reproduction(cells=cells, seeds=seeds, blocked=blocked),
             )
         except (FileNotFoundError, NotADirectoryError):
             raise UsageError(f"{folder} is not the folder of a report: {_instead(folder)}") from None

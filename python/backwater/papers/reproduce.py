@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater.experiments import store as stored
-from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.executor import Job
+from backwater.experiments.store import RunFolders, finished
 from backwater.papers.claims import Judged, judge
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
@@ -21,13 +21,12 @@ from backwater.scenario.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from backwater.experiments.executor import Outcome, Watcher
     from backwater.papers.number_tables import NumberTable
     from backwater.papers.paper_figure import Figure, RunSpec
 
 
 @dataclass(frozen=True)
-class Cell:
+class FigureRun:
     """One run of a figure at one profile and seed: where its results are, and what it runs."""
 
     figure: str
@@ -40,24 +39,19 @@ class Cell:
 
 
 @dataclass
-class Plan:
+class Reproduction:
     """All runs of a reproduction; `jobs` holds each distinct run once.
 
     `seeds` says how many were asked for, by figure and profile; `blocked` names the seeds whose other runs are not
     known because their first runs are not done.
     """
 
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[FigureRun] = field(default_factory=list)
     jobs: dict[Path, Job] = field(default_factory=dict)
     seeds: dict[tuple[str, str], int] = field(default_factory=dict)
     blocked: list[tuple[str, str, int]] = field(default_factory=list)
 
-    def open_jobs(self) -> list[Job]:
-        """The runs that are not yet done, the longest first, so that no core waits for the last of them."""
-        left = [job for folder, job in self.jobs.items() if not stored.finished(folder)]
-        return sorted(left, key=lambda job: -job.cost)
-
-    def of(self, figure: str, profile: str) -> list[Cell]:
+    def of(self, figure: str, profile: str) -> list[FigureRun]:
         """The runs of a figure under a profile."""
         return [cell for cell in self.cells if (cell.figure, cell.profile) == (figure, profile)]
 
@@ -77,7 +71,7 @@ class Reproduced:
     picture: Path | None
     runs: Mapping[int, Mapping[str, Results]]
     asked: int = 0
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[FigureRun, ...] = ()
     missing: tuple[str, ...] = ()
     failure: str = ""
     tables: tuple[NumberTable, ...] = ()
@@ -85,11 +79,11 @@ class Reproduced:
 
 def plan_first(
     figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
-) -> Plan:
+) -> Reproduction:
     """The runs that settle values for other runs."""
-    made, store = Plan(), stored.Store(root)
+    made, kept = Reproduction(), RunFolders(root)
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
-        _add(made, store, figure, profile, seed, figure.experiment.first, {}, quick=quick)
+        _add(made, kept, figure, profile, seed, figure.experiment.first, {}, quick=quick)
     return made
 
 
@@ -100,30 +94,30 @@ def plan(
     root: Path,
     *,
     quick: bool,
-    first: Plan | None = None,
-) -> Plan:
+    first: Reproduction | None = None,
+) -> Reproduction:
     """What there is to run; checks every scenario, so that bad input is found before the first of them starts.
 
     `first` is the plan of :func:`plan_first`, done. A seed whose first runs are not complete has no others.
     """
-    made, store = Plan(), stored.Store(root)
+    made, kept = Reproduction(), RunFolders(root)
     done: dict[tuple[str, str], dict[int, dict[str, Results]]] = {}
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
         values: dict[str, str] = {}
         if figure.experiment.first:
             key = (figure.name, profile)
             if key not in done:
-                done[key] = complete_seeds((first or Plan()).of(*key))
+                done[key] = complete_seeds((first or Reproduction()).of(*key))
             if seed not in done[key]:
                 made.blocked.append((figure.name, profile, seed))
                 continue
             values = figure.module().settle(done[key][seed])
-        _add(made, store, figure, profile, seed, figure.experiment.run, values, quick=quick)
+        _add(made, kept, figure, profile, seed, figure.experiment.run, values, quick=quick)
     return made
 
 
 def _combinations(
-    made: Plan, figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
+    made: Reproduction, figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
 ) -> Iterator[tuple[Figure, str, int]]:
     for figure in figures:
         count = seeds or figure.seeds(quick=quick)
@@ -134,8 +128,8 @@ def _combinations(
 
 
 def _add(
-    made: Plan,
-    store: stored.Store,
+    made: Reproduction,
+    kept: RunFolders,
     figure: Figure,
     profile: str,
     seed: int,
@@ -153,10 +147,11 @@ def _add(
             common = figure.overrides(profile, name, quick=quick)
             smaller = figure.smaller(spec, quick=quick)
             overrides = tuple(_filled(text, values) for text in (*common, *own, *smaller, *figure.last(name)))
-            folder = store.folder(scenario, overrides, seed)
             label = f"{figure.name} {profile} {name} seed {seed}"
-            made.jobs.setdefault(folder, Job(label, scenario, overrides, seed, folder, cost=spec.cost))
-            made.cells.append(Cell(figure.name, profile, seed, name, folder, spec.scenario, overrides))
+            job = kept.place(Job(label, scenario, overrides, seed, cost=spec.cost))
+            if job.out is not None:
+                made.jobs.setdefault(job.out, job)
+                made.cells.append(FigureRun(figure.name, profile, seed, name, job.out, spec.scenario, overrides))
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
@@ -165,12 +160,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def run(made: Plan, workers: int | None, watcher: Watcher | None) -> list[Outcome]:
-    """Do the runs that are still open."""
-    return run_jobs(made.open_jobs(), workers, watcher)
-
-
-def evaluate(figure: Figure, profile: str, made: Plan, root: Path | None) -> Reproduced:
+def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None) -> Reproduced:
     """Judge a figure's claims from its finished seeds, and draw it to `root` unless that is None.
 
     What figure.py raises is kept as `failure`: the other figures, and hours of runs, must not be lost for it.
@@ -221,22 +211,22 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def _missing(made: Plan, figure: str, profile: str) -> tuple[str, ...]:
+def _missing(made: Reproduction, figure: str, profile: str) -> tuple[str, ...]:
     """The runs that a figure lacks, in words."""
     by_seed: dict[int, list[str]] = {}
     for cell in made.of(figure, profile):
-        if not stored.finished(cell.folder):
+        if not finished(cell.folder):
             by_seed.setdefault(cell.seed, []).append(cell.run)
     found = [f"seed {seed}: {', '.join(runs)}" for seed, runs in sorted(by_seed.items())]
     blocked = sorted(seed for name, of, seed in made.blocked if (name, of) == (figure, profile))
     return (*found, *(f"seed {seed}: every run, as its first runs are not done" for seed in blocked))
 
 
-def complete_seeds(cells: Sequence[Cell]) -> dict[int, dict[str, Results]]:
+def complete_seeds(cells: Sequence[FigureRun]) -> dict[int, dict[str, Results]]:
     """The runs by seed and name, of the seeds whose runs are all complete."""
     seeds: dict[int, dict[str, Results]] = {cell.seed: {} for cell in cells}
     for cell in cells:
-        if stored.finished(cell.folder):
+        if finished(cell.folder):
             seeds[cell.seed][cell.run] = Results(cell.folder)
     runs = {cell.run for cell in cells}
     return {seed: found for seed, found in seeds.items() if found.keys() == runs}

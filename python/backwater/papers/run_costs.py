@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from backwater.experiments.executor import Job, Outcome
-    from backwater.papers.reproduce import Plan
+    from backwater.papers.reproduce import Reproduction
 
 
 def _file(root: Path, *, quick: bool) -> Path:
@@ -30,7 +30,7 @@ def read(root: Path, *, quick: bool) -> dict[str, float]:
         return {}
 
 
-def expected(made: Plan, known: Mapping[str, float]) -> Plan:
+def expected(made: Reproduction, known: Mapping[str, float]) -> Reproduction:
     """The plan with the costs of its jobs set to what is known of their kind."""
     made.jobs = {folder: replace(job, cost=known.get(_kind(job), job.cost)) for folder, job in made.jobs.items()}
     return made

@@ -15,7 +15,7 @@ from backwater.errors import UsageError
 from backwater.papers import paper_figure, reproduce, sensitivity_findings
 from backwater.papers.claims import Judged, Verdict
 from backwater.papers.report.text import ours
-from backwater.papers.reproduce import Plan, Reproduced
+from backwater.papers.reproduce import Reproduced, Reproduction
 from backwater.papers.sensitivity_findings import Check, Finding, Flip
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Case:
     reading: Reading | None
     figures: list[Figure]
     profiles: tuple[str, ...]
-    first: Plan = field(default_factory=Plan)
-    plan: Plan = field(default_factory=Plan)
+    first: Reproduction = field(default_factory=Reproduction)
+    plan: Reproduction = field(default_factory=Reproduction)
 
 
 def cases(system: str, parameters: Sequence[Parameter], profiles: Sequence[str]) -> list[Case]:
@@ -57,22 +57,22 @@ def _reduced(figures: Sequence[Figure]) -> list[Figure]:
     return [dataclasses.replace(figure, reduced=figure.experiment.sensitivity) for figure in figures]
 
 
-def plan_first(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Plan:
+def plan_first(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Reproduction:
     """The runs that settle values for others, of all cases together."""
     for case in all_cases:
         case.first = reproduce.plan_first(case.figures, case.profiles, seeds, root, quick=quick)
     return _together(case.first for case in all_cases)
 
 
-def plan(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Plan:
+def plan(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Reproduction:
     """The other runs, of all cases together."""
     for case in all_cases:
         case.plan = reproduce.plan(case.figures, case.profiles, seeds, root, quick=quick, first=case.first)
     return _together(case.plan for case in all_cases)
 
 
-def _together(plans: Iterator[Plan]) -> Plan:
-    whole = Plan()
+def _together(plans: Iterator[Reproduction]) -> Reproduction:
+    whole = Reproduction()
     for one in plans:
         whole.jobs = one.jobs | whole.jobs
     return whole

@@ -97,7 +97,13 @@ def compare(
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
-    outcomes = run_missing(todo, comparison.done, jobs, quiet=json_)
+    outcomes = run_missing(
+        [job for by_scheme in todo.values() for job in by_scheme.values()],
+        comparison.done,
+        jobs,
+        quiet=json_,
+        warned=True,
+    )
     complete = comparison.complete(todo)
     idle = (
         _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, as_json=json_)

@@ -87,7 +87,13 @@ def gpcnet(
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
         return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
     todo, root, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
-    outcomes = run_missing(todo, gpcnet_runs.done, jobs, quiet=json_)
+    outcomes = run_missing(
+        [job for by_scheme in todo.values() for job in by_scheme.values()],
+        gpcnet_runs.done,
+        jobs,
+        quiet=json_,
+        warned=True,
+    )
     complete = gpcnet_runs.complete(todo)
     code = _show(complete, root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
     failed.raise_first(outcomes)

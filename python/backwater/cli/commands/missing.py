@@ -1,4 +1,4 @@
-"""Runs of several schemes and seeds: those that no earlier call has finished are run."""
+"""Runs of which an earlier call may have finished some: the others are run."""
 
 from __future__ import annotations
 
@@ -10,20 +10,32 @@ from backwater.experiments.executor import run_jobs
 from backwater.experiments.progress import watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from backwater.experiments.executor import Job, Outcome
 
 
 def run_missing(
-    todo: Mapping[int, Mapping[str, Job]], done: Callable[[Path], bool], jobs: int | None, *, quiet: bool
+    jobs: Collection[Job],
+    done: Callable[[Path], bool],
+    workers: int | None,
+    *,
+    quiet: bool,
+    what: str = "runs",
+    warned: bool = False,
 ) -> list[Outcome]:
-    """Run the jobs whose folders are not `done`, `jobs` at a time, with a progress line unless `quiet`."""
-    every = {job.out: job for by_scheme in todo.values() for job in by_scheme.values()}
+    """Run the jobs whose folders are not `done`, `workers` at a time: of equal ones one, the longest first.
+
+    Unless `quiet` there is a progress line, and if `warned` a word before runs that take long.
+    """
+    every = {job.out: job for job in jobs}
     still = [job for folder, job in every.items() if folder is not None and not done(folder)]
+    # So that no core waits for the last of them.
+    still.sort(key=lambda job: -job.cost)
     if not quiet:
-        print(f"{len(every)} runs, {len(every) - len(still)} of them already done", file=sys.stderr)
-        estimate_tables.say_if_long(still, jobs)
+        print(f"{len(every)} {what}, {len(every) - len(still)} of them already done", file=sys.stderr)
+        if warned:
+            estimate_tables.say_if_long(still, workers)
     with watching(still, quiet=quiet) as watcher:
-        return run_jobs(still, jobs, watcher)
+        return run_jobs(still, workers, watcher)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, validators
 
 from backwater.cli.commands import failed
+from backwater.cli.commands.missing import run_missing
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments.progress import watching
 from backwater.papers import run_costs
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from backwater.experiments.executor import Outcome
     from backwater.papers.manifest import Manifest
     from backwater.papers.paper_figure import Figure
-    from backwater.papers.reproduce import Plan
+    from backwater.papers.reproduce import Reproduction
     from backwater.papers.timing import Timing
 
 
@@ -112,15 +112,13 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
     return "-".join(parts)
 
 
-def do(made: Plan, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
+def do(made: Reproduction, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
     """Do the open runs of a plan, with progress."""
-    from backwater.papers import reproduce as machinery
+    from backwater.experiments.store import finished
 
-    todo = made.open_jobs()
-    if made.jobs and not quiet:
-        print(f"{len(made.jobs)} {what}, {len(made.jobs) - len(todo)} of them already done", file=sys.stderr)
-    with watching(todo, quiet=quiet) as watcher:
-        return machinery.run(made, jobs, watcher)
+    if not made.jobs:
+        return []
+    return run_missing(made.jobs.values(), finished, jobs, what=what, quiet=quiet)
 
 
 def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,19 +14,17 @@ from backwater.cli.commands import failed
 from backwater.common import terminal
 from backwater.errors import Exit
 from backwater.experiments import estimate_tables, estimates, quick_sweep
-from backwater.experiments.executor import Job, cores, run_jobs
+from backwater.experiments.executor import cores, run_jobs
+from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.results import Results
-from backwater.scenario import schemes
-from backwater.scenario.scenario import Scenario, folder_name, numbered
+from backwater.scenario.scenario import Scenario, folder_name
 from backwater.view.page import NAME, View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from backwater.experiments.estimates import Estimate, Work
     from backwater.experiments.executor import Outcome
-    from backwater.scenario.schemes import Scheme
 
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
@@ -83,10 +82,24 @@ def run(
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
     overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
-    found = _groups(scenario, overrides, scheme or (), sweep or ())
+    plan = Plan(
+        scenario=Scenario.load(scenario),
+        overrides=tuple(overrides),
+        axes=quick_sweep.axes(sweep or ()),
+        schemes=tuple(scheme or ()),
+        seeds=Seeds(seeds, seed),
+    )
     if estimate:
-        return _estimate(found, seeds, jobs, as_json=json_)
-    todo = _jobs(found, overrides, seed, seeds, threads, out or Path("results"))
+        return _estimate(plan, jobs, as_json=json_)
+    root = out or Path("results")
+    todo = [
+        replace(
+            job,
+            out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
+            threads=threads,
+        )
+        for job in plan.jobs()
+    ]
     if not json_:
         estimate_tables.say_if_long(todo, jobs)
     with watching(todo, quiet=json_) as watcher:
@@ -94,22 +107,15 @@ def run(
     return _report(outcomes, json_, html, jobs)
 
 
-def _estimates(
-    groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, slower: float
-) -> tuple[dict[str, Estimate], Work]:
-    """What one run of each group takes, by its name, and all of them together."""
+def _estimate(plan: Plan, jobs: int | None, *, as_json: bool) -> int:
+    """Print what one run of each group takes, by its name, and all of them together."""
+    groups, slower = list(plan.groups()), estimates.pace()
     each = {
-        " ".join([scheme.label, *values]): estimates.of(scheme.scenario, scheme.overrides, slower)
-        for scheme, values in groups
+        " ".join([scheme.label, *texts]): estimates.of(scheme.scenario, scheme.overrides, slower)
+        for scheme, _, texts in groups
     }
-    every = [one for one in each.values() for _ in range(seeds)]
-    return each, estimates.together(every, jobs or cores(), estimates.START_S * slower)
-
-
-def _estimate(groups: Sequence[tuple[Scheme, tuple[str, ...]]], seeds: int, jobs: int | None, *, as_json: bool) -> int:
-
-    slower = estimates.pace()
-    each, work = _estimates(groups, seeds, jobs, slower)
+    every = [one for one in each.values() for _ in range(plan.seeds.count)]
+    work = estimates.together(every, jobs or cores(), estimates.START_S * slower)
     if as_json:
         print(json.dumps(estimate_tables.as_json(each, work, slower), indent=2))
         return Exit.OK
@@ -129,43 +135,6 @@ def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
         written = View([Results(folder)]).write(folder / NAME)
         if not quiet:
             print(f"page: {written}")
-
-
-def _groups(
-    file: Path, overrides: Sequence[str], only: Sequence[str], sweeps: Sequence[str]
-) -> list[tuple[Scheme, tuple[str, ...]]]:
-    """What is run at every seed: each scheme with each combination of the sweeps."""
-    scenario = Scenario.load(file)
-    return [
-        (scheme, values)
-        for values in quick_sweep.combinations(sweeps)
-        for scheme in schemes.of(scenario, [*overrides, *values], only)
-    ]
-
-
-def _jobs(
-    groups: Sequence[tuple[Scheme, tuple[str, ...]]],
-    overrides: Sequence[str],
-    seed: int | None,
-    seeds: int,
-    threads: int | None,
-    out: Path,
-) -> list[Job]:
-
-    return [
-        Job(
-            label=" ".join([scheme.label, *values, f"seed {number}"]),
-            scenario=scheme.scenario,
-            overrides=scheme.overrides,
-            seed=number,
-            out=out / folder_name(scheme.scenario, [*overrides, *values], number, scheme.name),
-            threads=threads,
-            scheme=scheme.name,
-            sweep=values,
-        )
-        for scheme, values in groups
-        for number in numbered(scheme.scenario, scheme.overrides, seed, seeds)
-    ]
 
 
 def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:

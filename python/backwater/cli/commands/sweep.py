@@ -14,20 +14,18 @@ from cyclopts import Parameter, validators
 from backwater.cli.commands import failed
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import engine, estimate_tables, estimates, ray_engine
+from backwater.experiments import estimate_tables, estimates, ray_engine
 from backwater.experiments import sweep_file as plans
-from backwater.experiments.cells import parse_shard
-from backwater.experiments.executor import cores
+from backwater.experiments.executor import cores, run_jobs
 from backwater.experiments.progress import watching
-from backwater.experiments.sweep import Sweep, cache_at
+from backwater.experiments.sweep import Shard, Sweep, cache_at, parse_shard
 from backwater.experiments.toml_document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from backwater.experiments.cells import Cell, Shard
-    from backwater.experiments.engine import Engine
     from backwater.experiments.estimates import Work
+    from backwater.experiments.executor import Engine, Job
 
 _Flag = Annotated[bool, Parameter(negative="")]
 _AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
@@ -132,7 +130,7 @@ def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
     if address is not None:
         raise UsageError("--address is that of a Ray cluster: add --on ray")
 
-    return engine.here(jobs)
+    return partial(run_jobs, workers=jobs)
 
 
 def _watching(jobs: Sequence[Any], *, quiet: bool) -> Any:
@@ -141,7 +139,7 @@ def _watching(jobs: Sequence[Any], *, quiet: bool) -> Any:
 
 
 def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
-    of = f" of {len(found.cells)}" if shard else ""
+    of = f" of {len(found.jobs)}" if shard else ""
     name = f"shard {shard.one}/{shard.of}: " if shard else ""
     print(f"{name}{done + missing}{of} runs: {done} from the cache, {missing} to do", file=sys.stderr)
     if found.cache.damaged:
@@ -149,7 +147,7 @@ def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
         print(f"note: {damaged} damaged in the cache ({found.cache.folder}), done again", file=sys.stderr)
 
 
-def _say_if_long(missing: Sequence[Cell], jobs: int | None) -> None:
+def _say_if_long(missing: Sequence[Job], jobs: int | None) -> None:
 
     if missing:
         work = _work(missing, jobs, 1.0)
@@ -157,39 +155,37 @@ def _say_if_long(missing: Sequence[Cell], jobs: int | None) -> None:
             print(estimate_tables.warning(work, "--dry-run"), file=sys.stderr)
 
 
-def _not_done(missing: Sequence[Cell]) -> str:
-    some = "; ".join(cell.label for cell in missing[:3]) + ("; …" if len(missing) > 3 else "")
+def _not_done(missing: Sequence[Job]) -> str:
+    some = "; ".join(job.label for job in missing[:3]) + ("; …" if len(missing) > 3 else "")
     return f"--gather: {len(missing)} runs are not in the cache: {some}. Run their shards, or do not give --gather"
 
 
-def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Cell], jobs: int | None, as_json: bool) -> int:
+def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Job], jobs: int | None, as_json: bool) -> int:
 
-    still = {cell.key for cell in missing}
+    still = {job.key for job in missing}
     mine = found.mine(shard)
-    runs = [cell for cell in found.cells if cell.key in mine]
+    runs = [job for job in found.jobs if job.key in mine]
     if as_json:
-        told = [
-            {"run": cell.label, "seed": cell.seed, "key": cell.key, "cached": cell.key not in still} for cell in runs
-        ]
+        told = [{"run": job.label, "seed": job.seed, "key": job.key, "cached": job.key not in still} for job in runs]
         print(json.dumps(told, indent=2))
         return Exit.OK
-    for cell in runs:
-        print(f"{'to do ' if cell.key in still else 'cached'}  {cell.label}")
+    for job in runs:
+        print(f"{'to do ' if job.key in still else 'cached'}  {job.label}")
     print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
     if missing:
         print(estimate_tables.sum_line(_work(missing, jobs, estimates.pace())), file=sys.stderr)
     return Exit.OK
 
 
-def _work(missing: Sequence[Cell], jobs: int | None, slower: float) -> Work:
+def _work(missing: Sequence[Job], jobs: int | None, slower: float) -> Work:
     """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
-    each = [replace(cell.estimate, cpu_s=cell.estimate.cpu_s * slower) for cell in missing]
+    each = [replace(job.estimate, cpu_s=job.estimate.cpu_s * slower) for job in missing if job.estimate]
     return estimates.together(each, jobs or cores(), estimates.START_S * slower)
 
 
-def _interrupted(found: Sweep, missing: Sequence[Cell]) -> int:
+def _interrupted(found: Sweep, missing: Sequence[Job]) -> int:
     # Ctrl-C may come between a run's move into the cache and the note of it: what counts is what is there.
-    done = sum(found.cache.has(cell.key) for cell in missing)
+    done = sum(found.cache.has(job.key) for job in missing)
     print(
         f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest",
         file=sys.stderr,
@@ -210,7 +206,7 @@ def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool)
 def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool, as_json: bool) -> int:
     from backwater.experiments import sweep_tables as frames
 
-    if len(found.failed) == len({cell.key for cell in found.cells}):
+    if len(found.failed) == len({job.key for job in found.jobs}):
         # There is nothing to make a table of.
         failed.raise_first(found.outcomes)
     frame = found.frame()

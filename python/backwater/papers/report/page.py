@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from backwater.papers.definitions import Held
     from backwater.papers.paper import Paper
     from backwater.papers.paper_figure import Figure
-    from backwater.papers.reproduce import Cell, Reproduced
+    from backwater.papers.reproduce import FigureRun, Reproduced
 
 #: A sign and a word for each verdict, so that colours are not needed to tell them apart.
 SIGNS = {
@@ -216,7 +216,7 @@ def _check(judged: Judged, item: Measured) -> dict[str, str]:
 
 def _runs(item: Reproduced) -> dict[str, Any]:
     """The runs of a figure under a profile: what they set, and the digest of each seed."""
-    by_run: dict[str, list[Cell]] = {}
+    by_run: dict[str, list[FigureRun]] = {}
     for cell in item.cells:
         by_run.setdefault(cell.run, []).append(cell)
     common = _common([cells[0].overrides for cells in by_run.values()])

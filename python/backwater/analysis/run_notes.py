@@ -10,6 +10,7 @@ from backwater.analysis import collectives, gpcnet, put_notes, tables, throttle
 from backwater.common import codes, quantities
 from backwater.errors import UsageError
 from backwater.results import measures
+from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import has_others
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _series(results: Results) -> list[str]:
     found = (
         results.timings.filter(pl.col("traffic").cast(pl.String).is_in(names))
         .group_by(pl.col("traffic", "series").cast(pl.String))
-        .agg(pl.len(), median=measures.nearest_rank(took, 50), p99=measures.nearest_rank(took, 99), most=took.max())
+        .agg(pl.len(), median=nearest_rank(took, 50), p99=nearest_rank(took, 99), most=took.max())
         .sort("traffic", "series")
         .collect()
     )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from backwater.analysis import puts
-from backwater.common import quantities as quantity
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
 from backwater.results import measures
+from backwater.results.catalogue import CATALOGUE, Measure, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from backwater.results import Results
 
@@ -26,78 +26,24 @@ if TYPE_CHECKING:
     Values = dict[str, float | None]
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """Something that is measured in every run: its name in tables for machines, its heading, how it is printed."""
-
-    name: str
-    heading: str
-    show: Callable[[float], str]
-
-
-def _percent(value: float) -> str:
-    return f"{quantity.three_digits(value)} %"
-
-
 #: Of each traffic entry.
-OF_TRAFFIC = (
-    Quantity("application_ps", "application", quantity.time),
-    Quantity("finished", "finished", quantity.count),
-    Quantity("throughput_bps", "throughput", quantity.rate),
-    Quantity("median_fct_ps", "median FCT", quantity.time),
-    Quantity("p99_fct_ps", "p99 FCT", quantity.time),
-    Quantity("p99_slowdown", "p99 slowdown", quantity.three_digits),
-    Quantity("ce_percent", "CE", _percent),
-    Quantity("ue_percent", "UE", _percent),
-    Quantity("becns", "BECNs", quantity.count),
+OF_TRAFFIC = named(
+    "application_ps finished throughput_bps median_fct_ps p99_fct_ps p99_slowdown ce_percent ue_percent becns"
 )
 #: What takes the place of a percentile of too few flows (:mod:`backwater.common.percentiles`), and of how many it is.
-EXTREMES = (
-    Quantity("max_fct_ps", "longest FCT", quantity.time),
-    Quantity("max_slowdown", "greatest slowdown", quantity.three_digits),
-    Quantity("timed", "flows", quantity.count),
-)
-#: Of the whole network, beside the PAUSEs of each priority.
-OF_NETWORK = (
-    Quantity("ce_marks", "CE marks", quantity.count),
-    Quantity("becns", "BECNs", quantity.count),
-    Quantity("paused_ps", "OFF", quantity.time),
-)
-#: Of the congested-flow tables.
-OF_ISOLATION = (
-    Quantity("allocations", "isolated", quantity.count),
-    Quantity("refusals", "refused", quantity.count),
-    Quantity("peak_slots", "most slots", quantity.count),
-    Quantity("cims", "CIMs", quantity.count),
-)
-#: Of NICs that throttle themselves.
-OF_THROTTLES = (
-    Quantity("throttled_nics", "throttled NICs", quantity.count),
-    Quantity("throttled_ps", "throttled", quantity.time),
-    Quantity("throttle_held_ps", "held by throttles", quantity.time),
-)
+EXTREMES = named("max_fct_ps max_slowdown timed")
+#: What only flows with ends have.
+_OF_ENDS = ("finished", "median_fct_ps", "p99_fct_ps", "p99_slowdown", "max_fct_ps", "max_slowdown")
 #: Of PUT streams and the receive queues of hosts.
-OF_PUTS = (
-    Quantity("goodput_bps", "goodput", quantity.rate),
-    Quantity("goodput_percent", "of the link", _percent),
-    Quantity("resent_packets", "resent", quantity.count),
-    Quantity("resent_percent", "of all sent", _percent),
-    Quantity("target_drops", "dropped by hosts", quantity.count),
-    Quantity("switch_drops", "by switches", quantity.count),
-    Quantity("nacks", "NACKs", quantity.count),
-    Quantity("dacks", "DACKs", quantity.count),
-    Quantity("marked_iacks", "marked IACKs", quantity.count),
-    Quantity("timeouts", "timeouts", quantity.count),
-    Quantity("difference_percent", "largest difference", _percent),
-    Quantity("jain", "Jain", quantity.three_digits),
-    Quantity("receive_peak_bytes", "peak receive queue", quantity.size),
-    Quantity("holding_ps", "switch held", quantity.time),
+OF_PUTS = named(
+    "goodput_bps goodput_percent resent_packets resent_percent target_drops switch_drops nacks dacks "
+    "marked_iacks timeouts difference_percent jain receive_peak_bytes holding_ps"
 )
 
 
-def pauses(priority: int) -> Quantity:
+def pauses(priority: int) -> Measure:
     """PAUSEs, or lacks of credits, of one priority."""
-    return Quantity(f"pauses_{priority}", f"PAUSEs of priority {priority}", quantity.count)
+    return Measure(f"pauses_{priority}", heading=f"PAUSEs of priority {priority}", scope="run")
 
 
 @dataclass(frozen=True)
@@ -107,9 +53,9 @@ class Outcomes:
     traffic: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     network: Mapping[str, Mapping[str, Estimate]]
     #: What there is of the network, in the order in which it is shown.
-    quantities: Sequence[Quantity]
+    quantities: Sequence[Measure]
     #: What there is of PUT streams and receive queues.
-    puts: Sequence[Quantity]
+    puts: Sequence[Measure]
     seeds: int
     window: Window | None = None
     #: The schemes whose switches isolate as ICI+ does.
@@ -134,7 +80,7 @@ class Outcomes:
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _columns(quantities: Sequence[Quantity], values: Mapping[str, Estimate]) -> dict[str, float | None]:
+def _columns(quantities: Sequence[Measure], values: Mapping[str, Estimate]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for one in quantities:
         value = values.get(one.name)
@@ -156,7 +102,8 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
     for found in (seed for seeds in totals.values() for seed in seeds):
         found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
-    shown = [*OF_NETWORK[:2], *(pauses(lane) for lane in lanes), *OF_NETWORK[2:], *OF_ISOLATION, *OF_THROTTLES]
+    apart = [one for one in CATALOGUE.values() if one.scope in ("isolation", "throttles")]
+    shown = [*named("ce_marks becns"), *map(pauses, lanes), CATALOGUE["paused_ps"], *apart]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -182,40 +129,20 @@ def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
 
 
 def _entries(run: Results, window: Window | None) -> dict[str, Values]:
-    scenario = run.meta["scenario"]
-    without_end = measures.supplied(scenario) + measures.programs(scenario)
-    sized = pl.col("size_bytes").is_not_null() & ~pl.col("traffic").cast(pl.String).is_in(without_end)
-    fct, slowdown = (pl.col(name).filter(sized).drop_nulls() for name in ("fct_ps", "slowdown"))
-    packets = pl.col("packets").sum()
-    rows = (
-        run.flows.group_by("traffic_index", pl.col("traffic").cast(pl.String))
-        .agg(
-            finished=pl.when(sized.any()).then(pl.col("finish_ps").count()),
-            median_fct_ps=measures.nearest_rank(fct, 50),
-            p99_fct_ps=measures.nearest_rank(fct, 99),
-            p99_slowdown=measures.nearest_rank(slowdown, 99),
-            max_fct_ps=fct.max(),
-            max_slowdown=slowdown.max(),
-            timed=fct.len(),
-            ce_percent=pl.when(packets > 0).then(100 * pl.col("ce_packets").sum() / packets),
-            ue_percent=pl.when(packets > 0).then(100 * pl.col("ue_packets").sum() / packets),
-            becns=(pl.col("cnps_ce") + pl.col("cnps_ue")).sum(),
-        )
-        .sort("traffic_index")
-        .drop("traffic_index")
-        .collect()
-    )
-    if window is None:
-        rates: dict[str, float] = dict(measures.by_traffic(run).select("traffic", "throughput_bps").rows())
-    else:
-        rates = _within(run, window)
+    names = [one.name for one in (*OF_TRAFFIC, *EXTREMES)]
+    rates = {} if window is None else _within(run, window)
     unseen = 0.0 if window is None or run.has("delivered") else None
     applications = measures.application_times(run)
-    return {
-        row["traffic"]: {key: value for key, value in row.items() if key != "traffic"}
-        | {"throughput_bps": rates.get(row["traffic"], unseen), "application_ps": applications.get(row["traffic"])}
-        for row in rows.to_dicts()
-    }
+    found: dict[str, Values] = {}
+    for row in measures.of_traffic(run, (*named("finite"), *OF_TRAFFIC, *EXTREMES)).to_dicts():
+        traffic = row["traffic"]
+        if not row["finite"]:
+            # Flows without ends have no times, whatever they took to stop.
+            row |= dict.fromkeys(_OF_ENDS) | {"timed": 0}
+        if window is not None:
+            row["throughput_bps"] = rates.get(traffic, unseen)
+        found[traffic] = {name: row.get(name) for name in names} | {"application_ps": applications.get(traffic)}
+    return found
 
 
 def _within(run: Results, window: Window) -> dict[str, float]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from backwater.analysis.scheme_measures import Outcomes, Quantity
+    from backwater.analysis.scheme_measures import Outcomes
     from backwater.common.statistics import Estimate
+    from backwater.results.catalogue import Measure
 
     #: Means over seeds of a scheme, by name.
     Means = Mapping[str, Estimate]
@@ -49,8 +50,8 @@ def tables(found: Outcomes) -> list[Table]:
     made: list[Table] = []
     for title, rows, quantities, notes in parts:
         known = [one for one in quantities if any(_has(one, values) for _, values in rows)]
-        zero = [one.heading for one in known if one.name not in _ALWAYS and _is_zero(one, rows)]
-        shown = [one for one in known if one.heading not in zero]
+        zero = [one.title for one in known if one.name not in _ALWAYS and _is_zero(one, rows)]
+        shown = [one for one in known if one.title not in zero]
         if shown or not made:
             made.append(_table(f"{title} under each scheme, {over}", rows, known, shown, notes))
             zeros = f"0 under all: {', '.join(zero)}"
@@ -77,8 +78,8 @@ def _rows(traffic: Mapping[str, Mapping[str, Means]]) -> list[Row]:
 def _table(
     title: str,
     rows: Sequence[Row],
-    known: Sequence[Quantity],
-    shown: Sequence[Quantity],
+    known: Sequence[Measure],
+    shown: Sequence[Measure],
     notes: Mapping[str, str],
 ) -> Table:
     """Rows by their labels, without those for which nothing is known; with notes on what is shown."""
@@ -88,7 +89,7 @@ def _table(
     for label in ("traffic", "scheme")[-len(rows[0][0]) :]:
         made.add_column(label)
     for one in shown:
-        made.add_column(one.heading, justify="right")
+        made.add_column(one.title, justify="right")
     before = ""
     for (*entry, scheme), values in rows:
         if not any(_has(one, values) for one in known):
@@ -108,11 +109,11 @@ def _instead(values: Means) -> list[str]:
     return [name for name, (_, largest) in percentiles.INSTEAD.items() if largest in values]
 
 
-def _has(one: Quantity, values: Means) -> bool:
+def _has(one: Measure, values: Means) -> bool:
     return one.name in values or one.name in _instead(values)
 
 
-def _is_zero(one: Quantity, rows: Sequence[Row]) -> bool:
+def _is_zero(one: Measure, rows: Sequence[Row]) -> bool:
     found = [values[one.name] for _, values in rows if one.name in values]
     return bool(found) and all(value.mean == 0 and not value.half_width for value in found)
 
@@ -198,7 +199,7 @@ def _span(found: Outcomes) -> str:
     return f"that arrived from {start} to {end}"
 
 
-def _cells(quantities: Sequence[Quantity], values: Means) -> list[str]:
+def _cells(quantities: Sequence[Measure], values: Means) -> list[str]:
     counts = [round(count) for count in values["timed"].values] if "timed" in values else []
     return [percentiles.cell(one.name, values, counts, partial(_cell, show=one.show)) or "-" for one in quantities]
 

@@ -14,7 +14,8 @@ import polars as pl
 from backwater.common.percentiles import least
 from backwater.common.statistics import estimate
 from backwater.errors import UsageError
-from backwater.results.measures import nearest_rank, programs
+from backwater.results.flow_expressions import nearest_rank
+from backwater.results.measures import programs
 from backwater.results.measures import supplied as supplied_entries
 
 if TYPE_CHECKING:

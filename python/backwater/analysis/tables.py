@@ -14,12 +14,14 @@ from backwater.analysis import mark_scores
 from backwater.common import percentiles, quantities
 from backwater.common.statistics import estimate, with_interval
 from backwater.results import measures
+from backwater.results.catalogue import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from backwater.common.statistics import Estimate
     from backwater.results import Results
+    from backwater.results.catalogue import Measure
 
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
@@ -241,20 +243,13 @@ def _ports_in_use(results: Results) -> pl.DataFrame:
     )
 
 
-#: What is averaged over seeds: key in a traffic row, heading, how it is printed.
-_OVER_SEEDS = (
-    ("ce_packets", "CE", quantities.count),
-    ("ue_packets", "UE", quantities.count),
-    ("throughput_bps", "throughput", quantities.rate),
-    ("mean_fct_ps", "mean FCT", quantities.time),
-    ("p99_slowdown", "p99 slowdown", quantities.three_digits),
-)
-_OF_PUTS = (("resent_packets", "resent", quantities.count), ("dropped_packets", "dropped", quantities.count))
-
-
-def over_seeds(runs: Sequence[Results]) -> Sequence[tuple[str, str, Any]]:
-    """What of these runs is averaged: key in a traffic row, heading, how it is printed."""
-    return (*(_OF_PUTS if any(measures.has_puts(run.meta["scenario"]) for run in runs) else ()), *_OVER_SEEDS)
+def over_seeds(runs: Sequence[Results]) -> Sequence[Measure]:
+    """What of these runs is averaged."""
+    of_puts = any(measures.has_puts(run.meta["scenario"]) for run in runs)
+    return (
+        *(named("resent_packets dropped_packets") if of_puts else ()),
+        *named("ce_packets ue_packets throughput_bps mean_fct_ps p99_slowdown"),
+    )
 
 
 def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
@@ -263,7 +258,7 @@ def seeds_summary(runs: Sequence[Results]) -> dict[str, dict[str, Estimate]]:
     summary: dict[str, dict[str, Estimate]] = {}
     for traffic in per_run[0]:
         summary[traffic] = {}
-        for key in [*(key for key, _, _ in over_seeds(runs)), "max_slowdown"]:
+        for key in [*(one.name for one in over_seeds(runs)), "max_slowdown"]:
             values = [row[traffic].get(key) for row in per_run]
             known = [value for value in values if value is not None]
             if len(known) == len(values):
@@ -281,7 +276,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
     table.add_column("traffic")
     columns = over_seeds(complete)
-    headings = ["flows", "finished", *(heading for _, heading, _ in columns)]
+    headings = ["flows", "finished", *(one.title for one in columns)]
     scored = bool(mark_scores.over_seeds(complete))
     for heading in headings + [heading for _, heading in mark_scores.COLUMNS if scored]:
         table.add_column(heading, justify="right")
@@ -311,11 +306,9 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     return table
 
 
-def seeds_cells(
-    values: Mapping[str, Estimate], columns: Sequence[tuple[str, str, Any]], counts: Sequence[int]
-) -> list[str]:
+def seeds_cells(values: Mapping[str, Estimate], columns: Sequence[Measure], counts: Sequence[int]) -> list[str]:
     """One cell for each of `columns`; `counts` are the slowdowns of each seed."""
-    return [percentiles.cell(key, values, counts, partial(with_interval, show=show)) or "-" for key, _, show in columns]
+    return [percentiles.cell(one.name, values, counts, partial(with_interval, show=one.show)) or "-" for one in columns]
 
 
 def left_out(runs: Sequence[Results]) -> str:

@@ -67,7 +67,7 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
     made.add_column("traffic")
     scored = any(mark_scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
     columns = tables.over_seeds([run for runs in groups.values() for run in runs])
-    headings = [heading for _, heading, _ in columns]
+    headings = [one.title for one in columns]
     for heading in headings + [heading for _, heading in mark_scores.COLUMNS if scored]:
         made.add_column(heading, justify="right")
     few = False

@@ -33,5 +33,5 @@ def _keys(keys: Sequence[Key]) -> str:
 
 def _measures() -> str:
     of = {"traffic": "traffic entry", "run": "run"}
-    rows = [f"| `{name}` | {of[one.of]} | {one.meaning} |" for name, one in MEASURES.items()]
+    rows = [f"| `{name}` | {of[one.scope]} | {one.meaning} |" for name, one in MEASURES.items()]
     return "\n".join(["| measure | of each | what |", "|---|---|---|", *rows])

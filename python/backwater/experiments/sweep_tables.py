@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from backwater.common import atomic_files, percentiles, quantities
+from backwater.common import atomic_files, percentiles
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
 from backwater.errors import UsageError, reason
 from backwater.experiments.toml_document import shown
+from backwater.results.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,7 +136,7 @@ def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
     for key in keys:
         made.add_column(escape(key), overflow="fold")
     for name in plan.measures:
-        made.add_column(heading(name), justify="right")
+        made.add_column(CATALOGUE[name].words, justify="right")
     found = estimates(plan, frame)
     before: list[str] = []
     for row, seeds, measures in found:
@@ -159,28 +160,6 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_WORDS = {"fct": "FCT", "ce": "CE", "ue": "UE"}
-
-
-def heading(name: str) -> str:
-    """A measure's name as a heading: its unit is in the cells."""
-    stem = name
-    for unit in ("_ps", "_bps", "_bytes"):
-        stem = stem.removesuffix(unit)
-    return " ".join(_WORDS.get(word, word) for word in stem.split("_"))
-
-
-def show(name: str) -> Callable[[float], str]:
-    """How values of a measure are printed, by the unit in its name."""
-    shows: dict[str, Callable[[float], str]] = {
-        "_bps": quantities.rate,
-        "_ps": quantities.time,
-        "_bytes": quantities.size,
-        "slowdown": quantities.three_digits,
-    }
-    return next((one for unit, one in shows.items() if name.endswith(unit)), quantities.count)
-
-
 def with_interval(name: str, value: Estimate | None) -> str:
     """A mean with the half of its interval, in its unit."""
-    return "-" if value is None else told(value, show(name))
+    return "-" if value is None else told(value, CATALOGUE[name].show)

@@ -181,7 +181,7 @@ def _scheme(document: Document, listed: Sequence[str]) -> tuple[str, ...]:
 
 def _traffic(document: Document, objective: str, entries: Sequence[str]) -> str:
     named = document.tables.get("traffic")
-    if MEASURES[objective].of == "run":
+    if MEASURES[objective].scope == "run":
         if named is not None:
             document.fail("traffic", f"{objective} is of the run as a whole, not of a traffic entry; remove traffic")
         return ""

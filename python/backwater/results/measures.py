@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from backwater.common import percentiles, quantities
+from backwater.common import quantities
+from backwater.results.catalogue import named
+from backwater.results.flow_expressions import Flows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from backwater.results import Results
+    from backwater.results.catalogue import Measure
 
 #: The words of the `state` columns, in the order in which they are drawn and listed.
 STATES = ("non-congestion", "undetermined", "judging", "congestion")
@@ -107,6 +110,14 @@ def end_ps(results: Results) -> int:
     return int(results.meta["sim_time_ps"])
 
 
+#: What :func:`by_traffic` tells; of a run with PUTs what was sent again and dropped, too.
+_SUMMARY = named(
+    "flows finite finished packets ce_packets ue_packets received_bytes throughput_bps mean_fct_ps "
+    "p99_slowdown max_slowdown slowdowns"
+)
+_OF_PUTS = named("resent_packets dropped_packets")
+
+
 @lru_cache(maxsize=256)
 def by_traffic(results: Results) -> pl.DataFrame:
     """One row per traffic entry, in the order of the scenario.
@@ -118,46 +129,21 @@ def by_traffic(results: Results) -> pl.DataFrame:
     (:mod:`backwater.common.percentiles`); `max_slowdown` is not. Computed once for each `Results`. Of a run with PUTs
     there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """
-    end = end_ps(results)
-    of_puts = ("resent_packets", "dropped_packets") if has_puts(results.meta["scenario"]) else ()
+    return of_traffic(results, (*_SUMMARY, *(_OF_PUTS if has_puts(results.meta["scenario"]) else ())))
+
+
+def of_traffic(results: Results, wanted: Iterable[Measure]) -> pl.DataFrame:
+    """Those of these measures that flows tell, one row per traffic entry, in the order of the scenario."""
     scenario = results.meta["scenario"]
-    sized = ~pl.col("traffic").first().cast(pl.String).is_in(supplied(scenario) + programs(scenario))
-    slowdown = pl.col("slowdown").drop_nulls()
-    # A channel between ranks has no start of its own.
-    of_ranks = pl.col("traffic").first().cast(pl.String).is_in(programs(scenario))
-    start = pl.when(of_ranks).then(0).otherwise(pl.col("start_ps").min())
-    span = pl.col("finish_ps").fill_null(end).max() - start
+    of = Flows(supplied(scenario), programs(scenario), end_ps(results))
+    measured = {one.name: one.expression(of) for one in wanted if one.expression is not None}
     return (
+        # One key, and that a number: of two million flows half of the time.
         results.flows.group_by("traffic_index")
-        .agg(
-            # One key, and that a number: of two million flows half of the time.
-            pl.col("traffic").first().cast(pl.String),
-            flows=pl.len(),
-            finite=pl.when(sized).then(pl.col("size_bytes").count()).otherwise(0),
-            finished=pl.when(sized).then(pl.col("finish_ps").count()),
-            packets=pl.col("packets").sum(),
-            ce_packets=pl.col("ce_packets").sum(),
-            ue_packets=pl.col("ue_packets").sum(),
-            received_bytes=pl.col("received_bytes").sum(),
-            throughput_bps=pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span),
-            mean_fct_ps=pl.when(sized).then(pl.col("fct_ps").mean()),
-            p99_slowdown=nearest_rank(slowdown, 99),
-            max_slowdown=slowdown.max(),
-            slowdowns=slowdown.len(),
-            **{name: pl.col(name).sum() for name in of_puts},
-        )
+        .agg(pl.col("traffic").first().cast(pl.String), **measured)
         .sort("traffic_index")
         .collect()
     )
-
-
-def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
-    """A percentile as in run.json: the smallest value that at least `percent` % of them do not exceed.
-
-    Null of too few (:mod:`backwater.common.percentiles`). `values` has no nulls.
-    """
-    rank = values.sort().get((values.len() * percent + 99) // 100 - 1, null_on_oob=True)
-    return pl.when(values.len() >= percentiles.least(percent)).then(rank)
 
 
 def busiest_priority(results: Results) -> int:

@@ -17,6 +17,7 @@ from backwater.experiments import tuning_file
 from backwater.experiments.sweep import cache_at
 from backwater.experiments.toml_document import Document
 from backwater.experiments.tuning import Tuning
+from backwater.results.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from backwater.experiments.tuning import Trial
@@ -95,9 +96,8 @@ def tune(
 
 
 def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
-    from backwater.experiments import sweep_tables
 
-    show = sweep_tables.show(tuning.task.objective)
+    show = CATALOGUE[tuning.task.objective].show
     value = "failed" if trial.objective is None else show(trial.objective.mean)
     if best is trial:
         value += ", best so far"

@@ -10,6 +10,6 @@ def entries() -> list[Entry]:
     """All of them, in the order of the tables; their units are in their names."""
     of = {"traffic": "each traffic entry", "run": "the run as a whole"}
     return [
-        Entry(f"sweep.{name}", "measure", measure.meaning, "", {"of": of[measure.of]})
+        Entry(f"sweep.{name}", "measure", measure.meaning, "", {"of": of[measure.scope]})
         for name, measure in MEASURES.items()
     ]

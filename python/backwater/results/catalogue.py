@@ -1,0 +1,151 @@
+"""Every number that is measured in runs: tables, sweeps, tunings, comparisons and `explain` take it from here.
+
+What PUTs, tables of congested flows and throttles did is in the catalogue only by name: `analysis` measures it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from backwater.common import quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from backwater.results.flow_expressions import Flows
+
+#: What a measure is of: of each traffic entry; of the run as a whole; or only some runs have it.
+Scope = Literal["traffic", "run", "isolation", "throttles", "puts"]
+_WORDS = {"fct": "FCT", "ce": "CE", "ue": "UE"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that is measured in a run. Its unit is in its name."""
+
+    name: str
+    #: In words, for `explain` and docs/sweeps.md; the tables of sweeps have those that have any.
+    meaning: str = ""
+    #: Which way is better, for tuning; None where that depends.
+    better: Literal["minimize", "maximize"] | None = None
+    #: Of a traffic entry, from its flows.
+    expression: Callable[[Flows], pl.Expr] | None = None
+    #: Its heading in tables that have it beside others of its kind.
+    heading: str = ""
+    scope: Scope = "traffic"
+
+    @property
+    def title(self) -> str:
+        """Its heading, in words of its name if it has no other."""
+        return self.heading or self.words
+
+    @property
+    def words(self) -> str:
+        """Its name as a heading: its unit is in the cells."""
+        stem = self.name
+        for unit in ("_ps", "_bps", "_bytes"):
+            stem = stem.removesuffix(unit)
+        return " ".join(_WORDS.get(word, word) for word in stem.split("_"))
+
+    def show(self, value: float) -> str:
+        """A value, with its unit."""
+        return next((one for unit, one in _SHOWN.items() if self.name.endswith(unit)), quantities.count)(value)
+
+
+def _percent(value: float) -> str:
+    return f"{quantities.three_digits(value)} %"
+
+
+#: What is printed how, by the unit at the end of a name.
+_SHOWN: dict[str, Callable[[float], str]] = {
+    "_bps": quantities.rate,
+    "_ps": quantities.time,
+    "_bytes": quantities.size,
+    "_percent": _percent,
+    "slowdown": quantities.three_digits,
+    "jain": quantities.three_digits,
+}
+
+_LESS: Literal["minimize"] = "minimize"
+_MORE: Literal["maximize"] = "maximize"
+_P99_FCT = "99th percentile of the FCT (nearest rank); null of fewer than 100."
+_MEAN_SLOWDOWN = "Mean of FCT over that of the flow alone in the network."
+_P99_SLOWDOWN = "99th percentile of the slowdown (nearest rank); null of fewer than 100."
+_APPLICATION = "Time of an application or collective from its start; null if it did not end."
+_OF_ENTRIES = (
+    Measure("flows", "Flows.", None, lambda of: of.count),
+    Measure("finite", "", None, lambda of: of.finite),
+    Measure(
+        "finished", "Flows that finished; null where flows have no end of their own.", _MORE, lambda of: of.finished
+    ),
+    Measure("packets", "Data packets sent.", None, lambda of: of.sum("packets")),
+    Measure("ce_packets", "Packets that arrived marked CE (or FECN).", None, lambda of: of.sum("ce_packets"), "CE"),
+    Measure("ue_packets", "Packets that arrived marked UE.", None, lambda of: of.sum("ue_packets"), "UE"),
+    Measure("received_bytes", "Payload that arrived.", _MORE, lambda of: of.sum("received_bytes")),
+    Measure(
+        "throughput_bps", "Payload that arrived, over first start to last finish.", _MORE, lambda of: of.throughput
+    ),
+    Measure(
+        "mean_fct_ps", "Mean flow completion time of the flows that finished.", _LESS, lambda of: of.mean("fct_ps")
+    ),
+    Measure("p50_fct_ps", "Median flow completion time (nearest rank).", _LESS, lambda of: of.rank("fct_ps", 50)),
+    Measure("p99_fct_ps", _P99_FCT, _LESS, lambda of: of.rank("fct_ps", 99)),
+    Measure("max_fct_ps", "The longest flow completion time.", _LESS, lambda of: of.most("fct_ps"), "longest FCT"),
+    Measure("mean_slowdown", _MEAN_SLOWDOWN, _LESS, lambda of: of.mean("slowdown")),
+    Measure("p50_slowdown", "Median slowdown (nearest rank).", _LESS, lambda of: of.rank("slowdown", 50)),
+    Measure("p99_slowdown", _P99_SLOWDOWN, _LESS, lambda of: of.p99_slowdown),
+    Measure("max_slowdown", "The greatest slowdown.", _LESS, lambda of: of.slowdown.max(), "greatest slowdown"),
+    Measure("application_ps", _APPLICATION, _LESS),
+    Measure("median_fct_ps", "", None, lambda of: of.rank("fct_ps", 50)),
+    Measure("slowdowns", "", None, lambda of: of.slowdown.len()),
+    Measure("timed", "", None, lambda of: of.timed, "flows"),
+    Measure("ce_percent", "", None, lambda of: of.share("ce_packets"), "CE"),
+    Measure("ue_percent", "", None, lambda of: of.share("ue_packets"), "UE"),
+    Measure("becns", "", None, lambda of: of.sum("cnps_ce") + of.sum("cnps_ue"), "BECNs"),
+    Measure("resent_packets", "", None, lambda of: of.sum("resent_packets"), "resent"),
+    Measure("dropped_packets", "", None, lambda of: of.sum("dropped_packets"), "dropped"),
+)
+_OF_RUNS = (
+    Measure("pauses", "How often gates closed: PAUSEs that took effect, or credits that ran out.", _LESS),
+    Measure("paused_ps", "Time for which gates were closed, summed over all ports.", _LESS, heading="OFF"),
+    Measure("peak_queue_bytes", "Largest egress queue of all ports.", _LESS),
+    Measure("sim_time_ps", "When the run ended."),
+    Measure("ce_marks", heading="CE marks"),
+)
+#: Of those that `analysis` measures, the headings.
+_OTHERS: dict[str, tuple[Scope, str]] = {
+    "allocations": ("isolation", "isolated"),
+    "refusals": ("isolation", "refused"),
+    "peak_slots": ("isolation", "most slots"),
+    "cims": ("isolation", "CIMs"),
+    "throttled_nics": ("throttles", "throttled NICs"),
+    "throttled_ps": ("throttles", "throttled"),
+    "throttle_held_ps": ("throttles", "held by throttles"),
+    "goodput_bps": ("puts", "goodput"),
+    "goodput_percent": ("puts", "of the link"),
+    "resent_percent": ("puts", "of all sent"),
+    "target_drops": ("puts", "dropped by hosts"),
+    "switch_drops": ("puts", "by switches"),
+    "nacks": ("puts", "NACKs"),
+    "dacks": ("puts", "DACKs"),
+    "marked_iacks": ("puts", "marked IACKs"),
+    "timeouts": ("puts", "timeouts"),
+    "difference_percent": ("puts", "largest difference"),
+    "jain": ("puts", "Jain"),
+    "receive_peak_bytes": ("puts", "peak receive queue"),
+    "holding_ps": ("puts", "switch held"),
+}
+#: Every measure by its name.
+CATALOGUE = {
+    **{one.name: one for one in _OF_ENTRIES},
+    **{one.name: replace(one, scope="run") for one in _OF_RUNS},
+    **{name: Measure(name, heading=heading, scope=scope) for name, (scope, heading) in _OTHERS.items()},
+}
+
+
+def named(names: str) -> tuple[Measure, ...]:
+    """Some of them, by their names with spaces between."""
+    return tuple(CATALOGUE[name] for name in names.split())

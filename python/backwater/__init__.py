@@ -41,33 +41,18 @@ if TYPE_CHECKING:
     )
     from backwater.scenario.scenario import validate
 
-#: Where each name lives. Imported when it is used, so that ``backwater --help`` and ``import backwater`` stay quick.
+#: Where names live that are not of `backwater.extend`. They are imported when they are used, so that
+#: ``backwater --help`` and ``import backwater`` stay quick.
 _HOMES = {
-    "backwater.api.experiment": ("Experiment", "run"),
-    "backwater.api.results": ("Results",),
-    "backwater.api.runs": ("Runs", "ci"),
-    "backwater.errors": ("ResultsChangedError", "UsageError"),
-    "backwater.extend": (
-        "ACK",
-        "CE",
-        "CNP",
-        "CONGESTION",
-        "DEPARTURE",
-        "JUDGING",
-        "NEVER",
-        "NON_CONGESTION",
-        "RESUME",
-        "SEND",
-        "TIMER",
-        "UE",
-        "UNDETERMINED",
-        "PlainPythonWarning",
-        "UserCodeError",
-        "congestion_control",
-        "detector",
-    ),
-    "backwater.scenario.scenario": ("validate",),
-    "backwater.api.sweep": ("sweep",),
+    "Experiment": "backwater.api.experiment",
+    "Results": "backwater.api.results",
+    "ResultsChangedError": "backwater.errors",
+    "Runs": "backwater.api.runs",
+    "UsageError": "backwater.errors",
+    "ci": "backwater.api.runs",
+    "run": "backwater.api.experiment",
+    "sweep": "backwater.api.sweep",
+    "validate": "backwater.scenario.scenario",
 }
 
 __all__ = [
@@ -105,12 +90,11 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what needs polars or threads only when it is used."""
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module 'backwater' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(home), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "backwater.extend")), name)
 
 
 def __dir__() -> list[str]:

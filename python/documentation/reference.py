@@ -185,7 +185,11 @@ def python() -> str:
     import backwater
     from backwater import _HOMES
 
-    homes = {name: home for home, names in _HOMES.items() for name in names}
     parts = ["# Python", "`import backwater as bw`. [Python](../python.md) shows how it is used."]
-    parts += [f"::: {homes[name]}.{name}" for name in backwater.__all__ if name in homes and not name.isupper()]
+    of_core = {"InvariantError", "ScenarioError", "__version__"}
+    parts += [
+        f"::: {_HOMES.get(name, 'backwater.extend')}.{name}"
+        for name in backwater.__all__
+        if name not in of_core and not name.isupper()
+    ]
     return "\n\n".join(parts) + "\n"

@@ -64,7 +64,7 @@ _NAMED = {"User": "user-function", "Sink": "results"}
 
 def _violations() -> Iterator[tuple[str, str]]:
     """Each variant of `Violation` with its message, as its source has it."""
-    text = (ROOT / "crates" / "fabric" / "src" / "violation.rs").read_text("utf-8")
+    text = (ROOT / "crates" / "fabric" / "src" / "check" / "violation.rs").read_text("utf-8")
     body = text[text.index("pub enum Violation") :]
     for found in re.finditer(r'#\[error\(\s*"((?:[^"\\]|\\.|\\\n)*)".*?\)\]\s*(\w+)', body, re.DOTALL):
         message = re.sub(r"\\\n\s*", "", found[1])

@@ -190,7 +190,7 @@ def test_the_section_of_a_readme_has_each_claim_in_short_and_what_it_says_once()
     assert main(["reproduce", "demo"]) == Exit.OK
     lines = Path("results/reproduce/demo/verdicts.md").read_text().splitlines()
     assert lines[0] == "## Every claim"
-    assert re.fullmatch(r"`backwater .*`, Backwater version .*, .* UTC; seeds: 2 per figure, from 1 on\.", lines[2])
+    assert re.fullmatch(r"`backwater.*`, Backwater version .*, .* UTC; seeds: 2 per figure, from 1 on\.", lines[2])
     assert lines[3] == "4 verdicts: 2 holds, 2 differs."
     assert lines[5] == "| claim | profile | what | ours (mean ± 95 %) | holds if | seeds | verdict |"
     rows = [line.strip("| ").split(" | ") for line in lines[7:]]

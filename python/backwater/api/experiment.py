@@ -6,7 +6,6 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -151,14 +150,6 @@ class Experiment:
         return f"Experiment({self._scenario.origin!r}{': ' if changes else ''}{changes}, {len(self.runs())} runs)"
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Jobs of an experiment, with what tells them from each other."""
-
-    jobs: list[Job]
-    keys: list[dict[str, Any]]
-
-
 @overload
 def run(
     experiment: str | Path | Mapping[str, Any],
@@ -244,18 +235,18 @@ def run(
     elif seed is not None:
         one.seeds([seed])
     with one.inputs.written() as extra:
-        made = _planned(one, (*overrides, *extra), scheme, threads, out)
-        with _watching(made.jobs, progress) as watcher:
-            outcomes = run_jobs(made.jobs, _workers(jobs), watcher)
+        todo = _planned(one, (*overrides, *extra), scheme, threads, out)
+        with _watching(todo, progress) as watcher:
+            outcomes = run_jobs(todo, _workers(jobs), watcher)
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-    results = [_results(job) for job in made.jobs]
+    results = [_results(job) for job in todo]
     for result in results:
         one.inputs.keep(result.folder)
     if len(results) == 1 and seeds is None and not one.sweeps:
         return results[0]
-    return Runs(results, made.keys)
+    return Runs(results, list(map(_key, todo)))
 
 
 def _results(job: Job) -> Results:
@@ -274,10 +265,10 @@ def _workers(jobs: int | str | None) -> int | None:
 
 def _planned(
     one: Experiment, more: tuple[str, ...], scheme: str | None, threads: int | None, out: str | Path | None
-) -> _Plan:
+) -> list[Job]:
     # What the user set names the folder; where a file that was written for a run lies does not.
     named = (*one.overrides, *(text for text in more if not _is_written(text)))
-    plan = _Plan([], [])
+    jobs: list[Job] = []
     runs = one.runs()
     for values, seed in runs:
         if seed is not None and not 0 <= seed <= MAX_SEED:
@@ -291,10 +282,13 @@ def _planned(
             shown = seed if seed is not None else int(one.scenario.resolve(given)["run"]["seed"])
             folder = Path(out or "results") / folder_name(one.scenario, (*named, *values), shown, scheme or "")
         label = " ".join((*values, *(() if seed is None else (f"seed {seed}",)))) or one.scenario.origin
-        plan.jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values))
-        key: dict[str, Any] = dict(text.partition("=")[::2] for text in values)
-        plan.keys.append({name: _number(value) for name, value in key.items()})
-    return plan
+        jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values))
+    return jobs
+
+
+def _key(job: Job) -> dict[str, Any]:
+    """What tells a run from others of its experiment."""
+    return {name: _number(value) for name, _, value in (text.partition("=") for text in job.sweep)}
 
 
 def _is_written(text: str) -> bool:

@@ -38,11 +38,14 @@ def of_group(group: str, about: str, members: Sequence[tuple[str, str, str]], ro
 def of_command(words: str, path: str, room: int) -> str:
     """The help of a command from where its function is, below `backwater.cli.commands`."""
     module, _, name = path.partition(":")
-    tree = ast.parse((Path(__file__).parent / "commands" / f"{module}.py").read_text(encoding="utf-8"))
-    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    shared, own = (
+        ast.parse((Path(__file__).parent / file).read_text(encoding="utf-8")).body
+        for file in ("options.py", f"commands/{module}.py")
+    )
+    function = next(node for node in own if isinstance(node, ast.FunctionDef) and node.name == name)
     aliases = {
         node.targets[0].id: node.value
-        for node in tree.body
+        for node in (*shared, *own)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     return _page(words, function, aliases, room)

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from backwater.analysis.blame import Blame, report
+from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
 from backwater.errors import UsageError, require_folder
 from backwater.results import Results
@@ -18,11 +19,11 @@ def blame(
     results: Path,
     /,
     *,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
     plot: Path | None = None,
     bin_: Annotated[str, Parameter(name="--bin")] = "100us",
     out: Path | None = None,
-    top: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 8,
+    top: Count = 8,
 ) -> None:
     """Print which ports were congestion roots, what they held back, which flows fed them, and what victims lost.
 

@@ -8,13 +8,14 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.options import Json
 from backwater.common import quantities
 from backwater.experiments.sweep import cache_at
 
 _DAY_S = 86_400
 
 
-def info(*, cache: Path | None = None, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
+def info(*, cache: Path | None = None, json_: Json = False) -> None:
     """Print where the cache is, how many runs it has, and how large it is.
 
     Parameters
@@ -37,7 +38,7 @@ def clear(
     *,
     older_than: Annotated[float | None, Parameter(validator=validators.Number(gte=0))] = None,
     cache: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Remove what the cache has. Tables of sweeps stay, and runs that are under way.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
-
-from cyclopts import Parameter
+from typing import Any, Literal
 
 from backwater import _core
+from backwater.cli.options import Json
 from backwater.errors import UsageError
 
 
@@ -20,7 +19,7 @@ def max_ton(
     epsilon: float | None = None,
     gap: str | None = None,
     period: str | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Print max(Ton), the longest time that an ON-OFF port stays ON, with the arithmetic.
 
@@ -75,7 +74,7 @@ def headroom(
     mtu: str = "1000B",
     frame: str = "64B",
     response: str = "0ns",
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Print the headroom that an ingress port needs so that nothing is lost while a PAUSE takes effect.
 
@@ -106,7 +105,7 @@ def feasibility(
     frame: str = "8B",
     buffer: str | None = None,
     lanes: int = 1,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Print the buffer with which a virtual lane can hold line rate while its credits are on their way back.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from cyclopts import Parameter, validators
+from typing import TYPE_CHECKING, Literal
 
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
+from backwater.cli.options import AtLeastOne, Count, Json, Seed, Set, Words
 from backwater.common import codes, quantities, terminal
 from backwater.common.atomic_files import whole
 from backwater.common.quantities import parse_size, parse_time, time
@@ -25,22 +24,20 @@ if TYPE_CHECKING:
     from backwater.experiments.comparison import Comparison
     from backwater.scenario.schemes import Scheme
 
-_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def compare(
     *scenarios: Path,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
+    set_: Set = None,
+    scheme: Words = None,
     traffic: str | None = None,
     base: Literal["alone", "analytic"] = "alone",
     edges: str | None = None,
     window: str | None = None,
-    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
-    jobs: _AtLeastOne = None,
+    seeds: Count = 5,
+    seed: Seed = None,
+    jobs: AtLeastOne = None,
     out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Run the same traffic under several schemes and compare what becomes of it.
 

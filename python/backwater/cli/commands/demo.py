@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from backwater._core import ScenarioError
+from backwater.cli.options import Json
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError
 from backwater.experiments.executor import Job, run_jobs
@@ -34,7 +33,7 @@ def demo(
     scenario: Path | None = None,
     out: Path = Path("results/demo"),
     picture: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Run one congestion point under ECN and under TCD, print a table of both and draw a picture.
 

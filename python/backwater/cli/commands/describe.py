@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import Parameter
 from rich.table import Table
 
 from backwater import _core
 from backwater.analysis import roles, run_notes
+from backwater.cli.options import Json
 from backwater.common import quantities, terminal
 from backwater.results import Results
 
@@ -19,7 +19,7 @@ def describe(
     results: Path,
     /,
     *,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Print what a results folder holds: where ranks were, of each table the type, unit and meaning of every column.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
 from rich.markup import escape
 from rich.table import Table
 
+from backwater.cli.options import Json
 from backwater.common import quantities, terminal
 from backwater.errors import Exit
 from backwater.experiments import run_differences
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from backwater.experiments.run_differences import Difference
 
 
-def diff(first: Path, second: Path, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def diff(first: Path, second: Path, /, *, json_: Json = False) -> int:
     """Print what two runs differ in: settings, version, and the first frame that is not the same in both.
 
     Runs with the same digest are the same, frame by frame. Otherwise both are run again, without writing anything; a

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from backwater.cli import doctor_checks
+from backwater.cli.options import Json
 
 
-def doctor(
-    *, out: Path = Path("results"), json_: Annotated[bool, Parameter(name="--json", negative="")] = False
-) -> int:
+def doctor(*, out: Path = Path("results"), json_: Json = False) -> int:
     """Print versions, extras and folders, and run a small scenario whose digest is known. To copy into a bug report.
 
     Writes nothing and asks nobody. The exit code is 0 if all is well, 3 if the small run gave another digest than it

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from backwater.cli import explaining
+from backwater.cli.options import Json
 from backwater.common import terminal
 from backwater.errors import Exit
 
@@ -27,9 +26,7 @@ _MANY = 40
 _LONG = 110
 
 
-def explain(
-    word: str | None = None, /, *, json_: Annotated[bool, Parameter(name="--json", negative="")] = False
-) -> int:
+def explain(word: str | None = None, /, *, json_: Json = False) -> int:
     """Print what a word means: an error, caveat or exit code, a column, a key of scenarios, an algorithm, a claim.
 
     Works offline. A word that is not known gets suggestions and exit code 2.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.options import Json
 from backwater.io.exporting import comma, hpcc
 from backwater.io.exporting import pcapng as capture
 from backwater.io.exporting import perfetto as trace
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 
 Out = Annotated[Path | None, Parameter(name="--out")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 def fct(results: Path, /, *, out: Out = None, json_: Json = False) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter, validators
+from typing import TYPE_CHECKING
 
 from backwater.cli.commands import failed
 from backwater.cli.commands.blame import check_picture
 from backwater.cli.commands.missing import run_missing
+from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.scenario import schemes as lists
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from backwater.experiments.executor import Job
     from backwater.results import Results
 
-_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def gpcnet(
     what: Path | None = None,
@@ -32,15 +29,15 @@ def gpcnet(
     *,
     topology: Path | None = None,
     schemes: str | None = None,
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
-    jobs: _AtLeastOne = None,
+    quick: Flag = False,
+    set_: Set = None,
+    seeds: Count = 1,
+    seed: Seed = None,
+    jobs: AtLeastOne = None,
     out: Path | None = None,
     plot: Path | None = None,
-    verbose: Annotated[bool, Parameter(negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    verbose: Flag = False,
+    json_: Json = False,
 ) -> int:
     """Run GPCNeT's network load test under every scheme: print its own tables, and rank the schemes.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from backwater.cli.options import Json
 from backwater.errors import UsageError
 from backwater.io.importing import hpcc as reader
 from backwater.io.importing import workloads, write
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Out = Annotated[Path | None, Parameter(name="--out")]
 Network = Annotated[Path | None, Parameter(name="--topology")]
 Profile = Annotated[str | None, Parameter(name="--profile")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 def goal(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from backwater.cli.options import Json
 from backwater.io.first_scenario import begin
 from backwater.io.importing import write
 
@@ -19,7 +17,7 @@ def init(
     *,
     topology: Path | None = None,
     flows: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Make a folder with a first scenario: your own network and flows, or an example with a congestion tree.
 

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import put_trace
 from backwater.analysis import puts as measured
 from backwater.cli.commands.blame import check_picture
+from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
 from backwater.errors import UsageError
 from backwater.results import Results
@@ -29,8 +30,8 @@ def puts(
     stream: str | None = None,
     from_: Annotated[str, Parameter(name="--from")] = "0us",
     until: str | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
-    top: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 16,
+    json_: Json = False,
+    top: Count = 16,
 ) -> None:
     """Print what each PUT stream sent, sent again and got across, and draw one of them packet by packet.
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from backwater.cli.commands.reproduce import finish
+from backwater.cli.options import Json
 
 
 def report(
     folder: Path,
     /,
     *,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Measure, draw and judge again what `backwater reproduce` ran, without running anything, and write the report.
 

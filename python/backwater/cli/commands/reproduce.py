@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter, validators
+from typing import TYPE_CHECKING
 
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
+from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.papers import run_costs
@@ -29,13 +28,13 @@ def reproduce(
     system: str,
     /,
     *,
-    figure: Annotated[list[str] | None, Parameter(negative="")] = None,
-    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
-    jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
-    quick: Annotated[bool, Parameter(negative="")] = False,
+    figure: Words = None,
+    seeds: AtLeastOne = None,
+    jobs: AtLeastOne = None,
+    quick: Flag = False,
     profile: str = "all",
     out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
 

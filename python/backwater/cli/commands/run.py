@@ -6,11 +6,10 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Parameter, validators
+from typing import TYPE_CHECKING, Any, Literal
 
 from backwater.cli.commands import failed
+from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set, Words
 from backwater.common import terminal
 from backwater.errors import Exit
 from backwater.experiments import estimate_tables, estimates, quick_sweep
@@ -26,25 +25,23 @@ if TYPE_CHECKING:
 
     from backwater.experiments.executor import Outcome
 
-_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def run(
     scenario: Path,
     /,
     *,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    sweep: Annotated[list[str] | None, Parameter(negative="")] = None,
-    scheme: Annotated[list[str] | None, Parameter(negative="")] = None,
-    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))] = None,
-    jobs: _AtLeastOne = None,
-    threads: _AtLeastOne = None,
+    set_: Set = None,
+    sweep: Words = None,
+    scheme: Words = None,
+    seeds: Count = 1,
+    seed: Seed = None,
+    jobs: AtLeastOne = None,
+    threads: AtLeastOne = None,
     engine: Literal["windows", "heap"] | None = None,
     out: Path | None = None,
-    html: Annotated[bool, Parameter(negative="")] = False,
-    estimate: Annotated[bool, Parameter(negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    html: Flag = False,
+    estimate: Flag = False,
+    json_: Json = False,
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from backwater import _core
+from backwater.cli.options import Json
 
 
-def schema(*, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
+def schema(*, json_: Json = False) -> None:
     """Print the JSON Schema of a scenario file.
 
     An editor that knows TOML schemas then completes keys and shows what they mean: write it to a file and put

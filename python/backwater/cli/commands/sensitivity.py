@@ -6,14 +6,14 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter, validators
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.cli.commands import failed
 from backwater.cli.commands.reproduce import do
+from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.papers import run_costs
@@ -29,13 +29,13 @@ def sensitivity(
     system: str,
     /,
     *,
-    parameter: Annotated[list[str] | None, Parameter(negative="")] = None,
-    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
-    jobs: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
-    quick: Annotated[bool, Parameter(negative="")] = False,
+    parameter: Words = None,
+    seeds: AtLeastOne = None,
+    jobs: AtLeastOne = None,
+    quick: Flag = False,
     profile: str = "all",
     out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Set each parameter that a paper leaves open to its other readings and print which claims flip.
 

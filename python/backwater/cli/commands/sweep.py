@@ -7,11 +7,10 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Parameter, validators
+from typing import TYPE_CHECKING, Any, Literal
 
 from backwater.cli.commands import failed
+from backwater.cli.options import AtLeastOne, Flag, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import estimate_tables, estimates, ray_engine
@@ -27,26 +26,23 @@ if TYPE_CHECKING:
     from backwater.experiments.estimates import Work
     from backwater.experiments.executor import Engine, Job
 
-_Flag = Annotated[bool, Parameter(negative="")]
-_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def sweep(
     file: Path,
     /,
     *,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    jobs: _AtLeastOne = None,
+    set_: Set = None,
+    jobs: AtLeastOne = None,
     shard: str | None = None,
-    gather: _Flag = False,
+    gather: Flag = False,
     on: Literal["here", "ray"] = "here",
     address: str | None = None,
     cache: Path | None = None,
-    no_cache: _Flag = False,
-    keep_runs: _Flag = False,
-    dry_run: _Flag = False,
+    no_cache: Flag = False,
+    keep_runs: Flag = False,
+    dry_run: Flag = False,
     out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Run a scenario over values of its keys, schemes and seeds, as a sweep file says, on all cores.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter, validators
 from rich.table import Table
 
+from backwater.cli.options import Count, Json
 from backwater.common import terminal
 from backwater.errors import Exit, require_folder
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def on_switches(
     *,
-    runs: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 1,
+    runs: Count = 1,
     clock: Literal["step", "clamp", "lockstep", "wall"] | None = None,
     switch: Path = Path("target/dataplane/release/backwater-switch"),
     examples: Path = Path("dataplane/examples"),
     out: Path = Path("results/testbed"),
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Run Figure 11 of the TCD paper on the software switches, under PFC and under credits, and judge its claims.
 

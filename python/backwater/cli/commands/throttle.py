@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter, validators
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import throttle as measured
 from backwater.cli.commands.blame import check_picture
+from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
 from backwater.common.quantities import three_digits
 from backwater.errors import UsageError
@@ -27,8 +27,8 @@ def throttle(
     *,
     plot: Path | None = None,
     nics: str | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
-    top: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 12,
+    json_: Json = False,
+    top: Count = 12,
 ) -> None:
     """Print for how long NICs throttled themselves (PFT), by what they send and one by one, and whether bystanders did.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import Parameter
 from rich.table import Table
 
+from backwater.cli.options import Json, Set
 from backwater.common import terminal
 from backwater.scenario import network_facts
 
@@ -17,8 +17,8 @@ def topology(
     file: Path,
     /,
     *,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    set_: Set = None,
+    json_: Json = False,
 ) -> None:
     """Print the size of a network, its diameter, bisection, oversubscription, and which routings can deadlock.
 

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from backwater import _core
+from backwater.cli.options import Json
 from backwater.errors import UsageError, reason
 
 
@@ -17,7 +18,7 @@ def import_(
     file: Path,
     *,
     out: Annotated[Path, Parameter(name="--out")],
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Make a trace file (see docs/trace-format.md) of a VEF trace.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from cyclopts import Parameter, validators
 from rich.table import Table
 
 from backwater.cli.commands.sweep import engine_of
+from backwater.cli.options import AtLeastOne, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import tuning_file
@@ -23,21 +23,19 @@ if TYPE_CHECKING:
     from backwater.experiments.tuning import Trial
     from backwater.experiments.tuning_report import Judged
 
-_AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def tune(
     file: Path,
     /,
     *,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    trials: _AtLeastOne = None,
-    jobs: _AtLeastOne = None,
+    set_: Set = None,
+    trials: AtLeastOne = None,
+    jobs: AtLeastOne = None,
     on: Literal["here", "ray"] = "here",
     address: str | None = None,
     cache: Path | None = None,
     out: Path | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> int:
     """Look for settings of a scenario that make a measure small or large, as a tuning file says.
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.options import Json
 from backwater.errors import UsageError
 from backwater.view import View, find
 from backwater.view.serve import serve
@@ -20,7 +21,7 @@ def view(
     out: Path | None = None,
     port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 0,
     browser: bool | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_: Json = False,
 ) -> None:
     """Show a run as a page, or two side by side on the same clock: fabric, queues, PAUSEs, congestion trees, flows.
 

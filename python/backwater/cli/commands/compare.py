@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from backwater.experiments.comparison import Comparison
+    from backwater.analysis.scheme_slowdown import Comparison
     from backwater.scenario.schemes import Scheme
 
 
@@ -78,15 +78,16 @@ def compare(
     json_
         Print only JSON.
     """
+    from backwater.analysis import scheme_slowdown
+    from backwater.analysis.scheme_slowdown import Comparison
     from backwater.experiments import comparison
-    from backwater.experiments.comparison import Comparison
 
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
     if len(found) < 2:
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
-    cuts = _edges(edges) if edges is not None else comparison.cuts(found, traffic)
+    cuts = _edges(edges) if edges is not None else scheme_slowdown.cuts(found, traffic)
     span = _window(window) if window is not None else None
     root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
     if span is not None:
@@ -164,8 +165,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     """Write and print it; returns the schemes under which no flow finished."""
     import polars as pl
 
-    from backwater.analysis import scheme_measures, scheme_pictures, scheme_tables
-    from backwater.experiments import comparison
+    from backwater.analysis import scheme_measures, scheme_pictures, scheme_slowdown, scheme_tables
 
     table = made.table()
     found = scheme_measures.outcomes(made.runs, window)
@@ -178,8 +178,8 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
         files.insert(0, root / "compare.parquet")
         _write(table, files[0])
-        title = f"{root.name}: {comparison.title(list(made.runs), made.traffic)}"
-        files.append(comparison.draw(table, root / "compare.png", title=title, base=made.base))
+        title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}"
+        files.append(scheme_slowdown.draw(table, root / "compare.png", title=title, base=made.base))
     files.append(scheme_pictures.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"))
     if as_json:
         runs = [
@@ -198,7 +198,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:
-        console.print(comparison.shown(table, len(next(iter(made.runs.values()))), made.base))
+        console.print(scheme_slowdown.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in scheme_tables.tables(found):
         console.print(one)
     console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)

@@ -1,0 +1,320 @@
+"""Schemes compared under the same traffic: what is the slowdown of its flows by size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from backwater.analysis import plot, slowdown
+from backwater.common import percentiles, quantities, statistics
+from backwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
+    from backwater.analysis.slowdown import Base
+    from backwater.common.statistics import Estimate
+    from backwater.results import Results
+    from backwater.scenario.schemes import Scheme
+
+#: Cuts between size bins where the traffic is not of one of the two tables.
+_CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+#: So many schemes fit into the legend of a panel, and into a title.
+_FEW = 4
+#: What of a bin is divided by the same of the first scheme.
+_RATIOS = ("median", "p99")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of each scheme over the same seeds, and what their flows are looked at for."""
+
+    runs: Mapping[str, Sequence[Results]]
+    edges: Sequence[int]
+    base: Base = "alone"
+    traffic: str | None = None
+    #: Whether the bins are what the user wants, and not to be merged where they have too few flows.
+    given: bool = False
+
+    def table(self) -> pl.DataFrame | None:
+        """One row per size bin and scheme, and one per scheme for all sizes; None if no flow has an end.
+
+        The columns of :func:`slowdown.by_size` after ``scheme``, ``bin`` (the bin in words) and ``entries``
+        (the traffic entries of its flows), then those of :func:`slowdown.ratios` against the first scheme.
+        Bins with too few flows for the percentiles are merged, unless they are given or each is one size.
+        """
+        frames = {
+            name: [slowdown.flows(run, base=self.base, traffic=self.traffic) for run in runs]
+            for name, runs in self.runs.items()
+        }
+        if not any(len(frame) for seeds in frames.values() for frame in seeds):
+            return None
+        parts = [_rows(frames, edges) for edges in (self._bins(frames), ())]
+        order = {name: index for index, name in enumerate(self.runs)}
+        bins, whole = (part.sort("low_bytes", pl.col("scheme").replace_strict(order)) for part in parts)
+        return pl.concat([bins, whole.with_columns(bin=pl.lit("all sizes"))])
+
+    def _bins(self, frames: Mapping[str, Sequence[pl.DataFrame]]) -> Sequence[int]:
+        if self.given or _exact(frames, self.edges):
+            return self.edges
+        return slowdown.merged([frame for seeds in frames.values() for frame in seeds], self.edges)
+
+
+def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> pl.DataFrame:
+    first = next(iter(frames.values()))
+    exact = _exact(frames, edges)
+    parts = []
+    for name, seeds in frames.items():
+        bins = slowdown.by_size(seeds, edges)
+        words = [exact.get(low) or _words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
+        entries = pl.Series(
+            "entries", [_entries(seeds, *ends) for ends in bins.select("low_bytes", "high_bytes").rows()]
+        )
+        named = bins.select(pl.lit(name).alias("scheme"), pl.Series("bin", words, pl.String), entries, pl.all())
+        parts.append(named.join(slowdown.ratios(first, seeds, edges), on="low_bytes", how="left"))
+    return pl.concat(parts)
+
+
+def _entries(seeds: Sequence[pl.DataFrame], low: int, high: int | None) -> str:
+    """The traffic entries of the flows of a bin."""
+    inside = pl.col("size_bytes") >= low
+    if high is not None:
+        inside &= pl.col("size_bytes") < high
+    names = {str(name) for frame in seeds for name in frame.filter(inside)["traffic"].unique()}
+    return ", ".join(sorted(names))
+
+
+def _exact(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> dict[int, str]:
+    """The size in each bin by the bin's lower end, if no bin has two sizes; else nothing."""
+    sizes = {int(size) for seeds in frames.values() for frame in seeds for size in frame["size_bytes"].unique()}
+    lows = {size: max((cut for cut in edges if cut <= size), default=0) for size in sizes}
+    return (
+        {low: quantities.round_size(size) for size, low in lows.items()}
+        if len(set(lows.values())) == len(sizes)
+        else {}
+    )
+
+
+def _words(low: int, high: int | None) -> str:
+    if high is None:
+        return f"≥ {quantities.round_size(low)}"
+    return (
+        f"< {quantities.round_size(high)}"
+        if low == 0
+        else f"{quantities.round_size(low)}–{quantities.round_size(high)}"
+    )
+
+
+def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
+    """Cuts that suit the traffic: those of its size table, if it has one; of a discrete table each size is a bin.
+
+    Raises UsageError if no scheme has the traffic entry.
+    """
+    entries = [entry for scheme in schemes for entry in scheme.scenario.resolve(scheme.overrides)["traffic"]]
+    names = list(dict.fromkeys(entry["name"] for entry in entries))
+    if traffic is not None and traffic not in names:
+        raise UsageError(f"there is no traffic {traffic!r}; there is {', '.join(names)}")
+    tables = {
+        entry.get("cdf", "mpi-io" if entry["kind"] == "mpi-io" else None)
+        for entry in entries
+        if traffic in (None, entry["name"])
+    }
+    if tables and all(table in slowdown.SIZES for table in tables):
+        return tuple(sorted({size for table in tables for size in slowdown.SIZES[table]}))[1:]
+    known = [table for table in tables if table in slowdown.EDGES]
+    return slowdown.EDGES[known[0]] if len(known) == 1 else _CUTS
+
+
+def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
+    """The table for the terminal: mean over the seeds ± half of the 95 % confidence interval."""
+    from rich.table import Table
+
+    first = table["scheme"][0]
+    over = f"mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else "one seed"
+    made = Table(title=f"FCT slowdown by flow size, {over}", title_justify="left", header_style="bold")
+    made.add_column("size")
+    made.add_column("scheme")
+    for heading in ("flows", "median", "p95", "p99", "mean", "mean FCT", *(f"{name} ÷ {first}'s" for name in _RATIOS)):
+        made.add_column(heading, justify="right", no_wrap=heading in slowdown.STATISTICS)
+    before = ""
+    # Of one size alone all sizes together say the same.
+    one_size = table["bin"].n_unique() == 2
+    for row in (table.filter(pl.col("bin") != "all sizes") if one_size else table).to_dicts():
+        if before and row["bin"] != before:
+            made.add_section()
+        made.add_row("" if row["bin"] == before else row["bin"], row["scheme"], *_cells(row, first))
+        before = row["bin"]
+    bases = {"alone": "FCT of the same flow alone in the empty network", "analytic": "(size / line rate + propagation)"}
+    lines = [f"slowdown: FCT / {bases[base]}"]
+    if seeds > 1:
+        lines.append(
+            f"flows: how many finished, all {seeds} seeds together; percentiles are of each seed, then averaged"
+        )
+    few = [
+        percent for name, (percent, _) in percentiles.INSTEAD.items() if name in table.columns and _too_few(table, name)
+    ]
+    if few:
+        lines.append(percentiles.note(*few))
+    unfinished = table.filter(pl.col("bin") == "all sizes").select("scheme", "unfinished").rows()
+    if any(count for _, count in unfinished):
+        counts = ", ".join(f"{name} {quantities.count(count)}" for name, count in unfinished)
+        together = " (all seeds together)" if seeds > 1 else ""
+        lines.append(f"flows that did not finish before the run ended have no FCT and are left out{together}: {counts}")
+    made.caption, made.caption_justify = "\n".join(lines), "left"
+    return made
+
+
+def _too_few(table: pl.DataFrame, name: str) -> bool:
+    return table.filter(pl.col(name).is_null(), pl.col("flows") > 0).height > 0
+
+
+def _cells(row: Mapping[str, Any], first: str) -> list[str]:
+    cells = [quantities.count(row["flows"])]
+    known = {name: value for name in slowdown.STATISTICS if (value := _estimate(row, name)) is not None}
+    counts = (row["least_flows"], row["most_flows"])
+    show = partial(_interval, show=quantities.three_digits)
+    cells += [percentiles.cell(name, known, counts, show) or "-" for name in ("median", "p95", "p99", "mean")]
+    cells.append(_interval(known["mean_fct_ps"], quantities.time) if "mean_fct_ps" in known else "-")
+    ratios = [_estimate(row, f"{name}_ratio") for name in _RATIOS]
+    if row["scheme"] == first and row["flows"]:
+        return cells + ["-" if one is None else "1" for one in ratios]
+    return cells + ["-" if one is None else _interval(one, quantities.three_digits) for one in ratios]
+
+
+def _estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
+    """A mean over seeds again, of the columns of a table."""
+    mean, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if mean is None:
+        return None
+    # The interval was even before it was cut at a bound: the end that is further away tells its width.
+    width = max(mean - low, high - mean) if row["seeds"] > 1 else None
+    if width is None or low == high:
+        return statistics.Estimate(mean, width, (mean,))
+    cut = (1 - 1e-9) * width
+    least, most = (low if mean - low < cut else -math.inf), (high if high - mean < cut else math.inf)
+    return statistics.Estimate(mean, width, (low, high), least, most)
+
+
+def _interval(value: Estimate, show: Any) -> str:
+    return statistics.with_interval(value, show)
+
+
+def title(schemes: Sequence[str], traffic: str | None) -> str:
+    """What a picture of these schemes is of."""
+    names = " against ".join(schemes) if len(schemes) <= _FEW else f"{len(schemes)} schemes"
+    return f"{names}, traffic {traffic}" if traffic else names
+
+
+def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -> Path:
+    """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars.
+
+    Flows of one size have no line: there it is a point per scheme, one below the other.
+    """
+    bins = table.filter(pl.col("bin") != "all sizes")
+    labels = bins["bin"].unique(maintain_order=True).to_list()
+    if len(labels) == 1:
+        return _draw_one_size(bins, file, title=title, base=base)
+    with plot.style():
+        made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
+        panels: Any = made.subplots(1, 2)
+        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
+            _panel(axes, bins, labels, name)
+            axes.set_title(heading)
+            axes.set_ylabel(_slowdown(base))
+            axes.set_xlabel("flow size")
+        if bins["scheme"].n_unique() > _FEW:
+            made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+        else:
+            panels[0].legend()
+        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return plot.save(made, file)
+
+
+def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
+    names = bins["scheme"].unique(maintain_order=True).to_list()
+    colours = plot.scheme_colours(names)
+    with plot.style():
+        made = plot.figure(7.4, 1.5 + 0.28 * len(names))
+        panels: Any = made.subplots(1, 2, sharey=True)
+        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
+            for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
+                mean, scheme = row[name], row["scheme"]
+                width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
+                place = names.index(scheme)
+                axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=plot.marker(place), capsize=2)
+            axes.set_title(f"{heading}, flows of {bins['bin'][0]}")
+            axes.set_xlabel(_slowdown(base))
+            axes.set_xscale("log")
+            axes.set_xlim(left=_LEAST)
+            _plain_numbers(axes.xaxis)
+            axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
+            axes.set_ylim(len(names) - 0.5, -0.5)
+        made.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return plot.save(made, file)
+
+
+#: Where a logarithmic axis of slowdowns begins: nothing is below 1.
+_LEAST = 0.95
+
+
+def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
+    """The column and the title of each panel: of a percentile of too few flows the slowest flow takes its place."""
+    whole = f"99th percentile, of {percentiles.least(99)} flows or more"
+    if not _too_few(bins, "p99"):
+        return [("median", "median"), ("p99", "99th percentile")]
+    if bins["p99"].null_count() < bins.height:
+        return [("median", "median"), ("p99", whole)]
+    counts = bins.select(pl.col("least_flows").min(), pl.col("most_flows").max()).row(0)
+    of = " to ".join(map(str, dict.fromkeys(counts)))
+    return [("median", "median"), ("max", f"slowest of {of} flows of a run")]
+
+
+def _slowdown(base: Base) -> str:
+    return f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)"
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Numbers such as 0.5 and 20 on a logarithmic axis, also if it spans less than a decade."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
+    names = bins["scheme"].unique(maintain_order=True).to_list()
+    colours = plot.scheme_colours(names)
+    for number, scheme in enumerate(names):
+        rows = bins.filter(pl.col("scheme") == scheme, pl.col(name).is_not_null())
+        # A little apart, so that intervals do not cover each other.
+        place = [labels.index(word) + (number - (len(names) - 1) / 2) * 0.08 for word in rows["bin"]]
+        mean, low, high = (rows[f"{name}{end}"].to_numpy() for end in ("", "_low", "_high"))
+        colour = colours[scheme]
+        axes.errorbar(
+            place,
+            mean,
+            yerr=(mean - low, high - mean),
+            label=plot.label(scheme),
+            color=colour,
+            ls="",
+            marker=plot.marker(number),
+            ms=4,
+            capsize=2,
+        )
+        for (left, right), (one, other) in zip(pairwise(range(rows.height)), pairwise(rows["entries"]), strict=True):
+            # What has no traffic in common is no curve.
+            if set(one.split(", ")) & set(other.split(", ")):
+                axes.plot([place[left], place[right]], [mean[left], mean[right]], color=colour, ls=plot.dashes(scheme))
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=_LEAST)
+    _plain_numbers(axes.yaxis)
+    axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

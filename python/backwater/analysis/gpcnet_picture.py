@@ -112,7 +112,6 @@ def histogram(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64
 
 
 def _logarithmic(axes: Axes) -> None:
-
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -157,7 +156,6 @@ def _impacts(panels: Any, factors: Mapping[str, Mapping[str, float]], colours: M
 
 
 def _legend(made: Any, measured: Measured) -> None:
-
     handles: list[Any] = [
         Patch(facecolor=plot.SKY, label="beside congestors (in the colour of the scheme)"),
         Line2D([], [], color=plot.VERMILLION, ls="--", lw=1, label="its mean"),

@@ -116,7 +116,6 @@ def queue(axes: Axes, trace: Trace, end_ps: int) -> None:
 
 
 def _legend(made: Any, trace: Trace, states: pl.DataFrame) -> None:
-
     there = set(trace.events["event"].to_list())
     handles: list[Any] = [
         Line2D([], [], ls="none", marker=marker, ms=size**0.5 + 1.5, color=colour, label=label,

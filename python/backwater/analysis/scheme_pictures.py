@@ -75,7 +75,6 @@ _COUNTS = ("BECNs", "PAUSEs", "entries", "packets")
 
 
 def _logarithmic(axes: Axes) -> None:
-
     top = axes.get_xlim()[1]
     axes.set_xscale("log")
     axes.set_xlim(1, top**1.25)

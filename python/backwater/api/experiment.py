@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from backwater.api.inputs import Inputs
 from backwater.api.results import Results
 from backwater.api.runs import Runs
+from backwater.api.watching import watching
 from backwater.errors import UsageError
 from backwater.experiments.executor import Job, run_jobs
 from backwater.scenario import schemes
@@ -19,7 +19,6 @@ from backwater.scenario.scenario import MAX_SEED, Scenario, folder_name, numbere
 from backwater.scenario.toml_writer import toml, value_text
 
 if TYPE_CHECKING:
-    from backwater.experiments.executor import Watcher
     from backwater.extend import UserFunction
 
 
@@ -236,7 +235,7 @@ def run(
         one.seeds([seed])
     with one.inputs.written() as extra:
         todo = _planned(one, (*overrides, *extra), scheme, threads, out)
-        with _watching(todo, progress) as watcher:
+        with watching(todo, progress=progress) as watcher:
             outcomes = run_jobs(todo, _workers(jobs), watcher)
     for outcome in outcomes:
         if outcome.error is not None:
@@ -302,14 +301,3 @@ def _number(text: str) -> str | int | float:
         except ValueError:
             continue
     return text.strip("\"'")
-
-
-@contextmanager
-def _watching(jobs: Sequence[Job], progress: bool) -> Iterator[Watcher | None]:
-    if not progress:
-        yield None
-        return
-    from backwater.experiments.progress import watching
-
-    with watching(jobs) as watcher:
-        yield watcher

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from backwater.api.watching import watching
 from backwater.errors import UsageError
 from backwater.experiments import ray_engine, sweep_file
 from backwater.experiments.executor import run_jobs
@@ -15,11 +15,9 @@ from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import polars as pl
 
-    from backwater.experiments.executor import Engine, Job, Watcher
+    from backwater.experiments.executor import Engine
 
 __all__ = ["sweep"]
 
@@ -70,7 +68,7 @@ def sweep(
     run = _engine(on, address, jobs)
     with cache_at(None if isinstance(cache, bool) else Path(cache), wanted=cache is not False) as kept:
         asked = Sweep.of(found, kept)
-        asked.run(asked.missing(), run, _watching if progress else _quiet)
+        asked.run(asked.missing(), run, partial(watching, progress=progress))
         for outcome in asked.outcomes:
             if outcome.error is not None:
                 raise outcome.error
@@ -117,14 +115,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [_plain(one) for one in value]
     return value
-
-
-def _watching(jobs: Sequence[Job]) -> AbstractContextManager[Watcher | None]:
-    from backwater.experiments.progress import watching
-
-    return watching(jobs)
-
-
-def _quiet(jobs: Sequence[Job]) -> AbstractContextManager[Watcher | None]:
-    del jobs
-    return nullcontext()

@@ -85,7 +85,6 @@ def exit_code(found: list[Check]) -> Exit:
 
 
 def _core_checks() -> Iterator[Check]:
-
     yield Check("backwater", Finding.OK, f"{__version__}, in {Path(__file__).parents[1]}")
     facts: dict[str, Any] = json.loads(_core.build_facts())
     told = f"{facts['profile']}, opt-level {facts['opt_level']}, {facts['target']}, build {content_key.build()[:12]}"
@@ -115,7 +114,6 @@ def _version(package: str) -> str | None:
 
 
 def _machine() -> Check:
-
     told = [f"{platform.system()} {platform.release()}, {platform.machine()}"]
     told.append(f"{cores()} of {os.cpu_count()} cores usable")
     told += [f"{memory / 2**30:.1f} GiB of memory" for memory in _memory()]

@@ -83,7 +83,6 @@ def problems(message: str) -> Iterator[dict[str, Any]]:
 
 
 def _problem(lines: list[str]) -> dict[str, Any]:
-
     head = _HEAD.match(lines[0])
     marked = head is not None and head["kind"] == "error"
     message = head["message"] if head is not None and marked else lines[0]

@@ -144,7 +144,6 @@ def _growth(ports: int, *, blame: bool) -> float:
 
 
 def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
-
     notes = []
     if marks_bytes > _FEW_BYTES:
         most = quantities.size(marks_bytes)

@@ -81,7 +81,6 @@ def check_picture(plot: Path) -> None:
 
 
 def _print(found: Blame, top: int) -> None:
-
     console = terminal.stdout()
     for part in report.report(found, top):
         console.print(part, highlight=False, markup=False)

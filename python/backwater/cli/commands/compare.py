@@ -139,7 +139,6 @@ def _edges(text: str) -> list[int]:
 
 
 def _window(text: str) -> tuple[int, int]:
-
     start, dots, end = text.partition("..")
     try:
         found = parse_time(start), parse_time(end)

@@ -41,7 +41,6 @@ def describe(
 
 
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
-
     console = terminal.stdout()
     console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
     for line in run_notes.of(run):

@@ -65,7 +65,6 @@ def _plain(found: Difference) -> dict[str, Any]:
 
 
 def _print(found: Difference, runs: tuple[Results, Results]) -> None:
-
     console = terminal.stdout()
     names = [str(run.folder) for run in runs]
     if found.versions[0] != found.versions[1]:

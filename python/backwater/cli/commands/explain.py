@@ -53,7 +53,6 @@ def explain(word: str | None = None, /, *, json_: Json = False) -> int:
 
 
 def _unknown(word: str, near: Sequence[str], *, as_json: bool) -> int:
-
     if as_json:
         print(json.dumps({"word": word, "found": [], "nearest": list(near)}, indent=2))
     listed = f"did you mean {', '.join(near)}?" if near else "`backwater explain` lists what there is"
@@ -64,7 +63,6 @@ def _unknown(word: str, near: Sequence[str], *, as_json: bool) -> int:
 
 
 def _print(found: Sequence[Entry]) -> None:
-
     console = terminal.stdout()
     whole = found if len(found) <= _FEW else found[:1] if _is_name(found) else ()
     for entry in whole:
@@ -107,7 +105,6 @@ def _line(console: Console, text: str) -> None:
 
 
 def _overview(*, as_json: bool) -> None:
-
     kinds = explaining.kinds()
     if as_json:
         print(json.dumps({kind: [entry.word for entry in entries] for kind, entries in kinds}, indent=2))

@@ -130,7 +130,6 @@ def csv(results: Path, tables: tuple[str, ...] = (), /, *, out: Out = None, json
 def _lines(
     results: Path, out: Path | None, name: str, what: str, write: Callable[[Results, Path], int], *, as_json: bool
 ) -> None:
-
     run = Results(results)
     place = out if out is not None else run.folder / name
     number = write(run, place)

@@ -134,7 +134,6 @@ def hpcc(config: Path, /, *, out: Out = None, json_: Json = False) -> None:
 
 
 def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
-
     if len(files) != 1 or not files[0].is_dir():
         return files
 
@@ -161,14 +160,12 @@ def _workload(
     *,
     as_json: bool,
 ) -> None:
-
     if not files:
         raise UsageError(f"no file is named; {format_} needs {workloads.FORMATS[format_]}")
     _finish(workloads.load(format_, files, topology, profile), out, files[0], as_json=as_json)
 
 
 def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
-
     scenario = write(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"))
     if as_json:
         print(json.dumps({"scenario": str(scenario), "holds": imported.holds, "notes": imported.notes}, indent=2))

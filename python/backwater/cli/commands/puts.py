@@ -84,7 +84,6 @@ def puts(
 
 
 def _time(option: str, text: str) -> int:
-
     try:
         return quantities.parse_time(text)
     except ValueError as error:
@@ -92,7 +91,6 @@ def _time(option: str, text: str) -> int:
 
 
 def _table(run: Results, streams: pl.DataFrame, top: int) -> Table:
-
     title = "PUT streams" if streams.height <= top else f"{top} of {streams.height} PUT streams"
     made = Table(title=title, title_justify="left", header_style="bold")
     made.add_column("stream")

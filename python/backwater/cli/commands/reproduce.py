@@ -90,7 +90,7 @@ def reproduce(
     manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
     manifest.write(folder)
     code = finish(manifest, folder, root, timing, as_json=json_)
-    return max(code, _failures(outcomes))
+    return max(code, failures(outcomes))
 
 
 def require_profiles(figures: Sequence[Figure], profiles: Sequence[str]) -> None:
@@ -155,7 +155,7 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
     return Exit.CAVEATS if failed or made.warnings else Exit.OK
 
 
-def _failures(outcomes: Sequence[Outcome]) -> int:
+def failures(outcomes: Sequence[Outcome]) -> int:
     """Say what failed and raise the first; the exit code of an interrupted call."""
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):

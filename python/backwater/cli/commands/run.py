@@ -146,7 +146,6 @@ def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int |
 
 
 def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
-
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
     folders = [outcome.job.out for outcome in kept]
     found = [Results(folder) for folder in folders if folder is not None]

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from backwater.cli.commands import failed
-from backwater.cli.commands.reproduce import do
+from backwater.cli.commands.reproduce import do, failures
 from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
-from backwater.errors import Exit, UsageError, require_folder
+from backwater.errors import UsageError, require_folder
 from backwater.papers import run_costs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from backwater.experiments.executor import Outcome
     from backwater.papers.sensitivity_findings import Finding
 
 
@@ -89,7 +87,7 @@ def sensitivity(
         console.print(
             f"written: {names}; {_how_to_report(system, root, out, quick=quick)}", highlight=False, markup=False
         )
-    return _failures(outcomes)
+    return failures(outcomes)
 
 
 def _earlier(folder: Path) -> list[Finding]:
@@ -119,7 +117,6 @@ def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) ->
 
 
 def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
-
     table = Table(title="Claims that flip with another reading", title_justify="left", header_style="bold")
     for heading in ("parameter", "ours", "reading", "claims that flip", "looked at"):
         table.add_column(heading, overflow="fold")
@@ -145,12 +142,3 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
         )
         table.caption_justify = "left"
     return table
-
-
-def _failures(outcomes: Sequence[Outcome]) -> int:
-
-    failed.raise_first(outcomes)
-    if any(outcome.interrupted for outcome in outcomes):
-        print("interrupted: what was finished is kept; the same command continues", file=sys.stderr)
-        return Exit.CAVEATS
-    return Exit.OK

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Flag, Json, Set
@@ -102,7 +102,7 @@ def sweep(
                 _say_if_long(missing, jobs)
         if gather and missing:
             raise UsageError(_not_done(missing))
-        found.run(missing, engine, partial(_watching, quiet=json_))
+        found.run(missing, engine, partial(watching, quiet=json_))
         counts = {"runs": done + len(missing), "cached": done, "damaged": len(kept.damaged)}
         if found.interrupted:
             return _interrupted(found, missing)
@@ -129,11 +129,6 @@ def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
     return partial(run_jobs, workers=jobs)
 
 
-def _watching(jobs: Sequence[Any], *, quiet: bool) -> Any:
-
-    return watching(jobs, quiet=quiet)
-
-
 def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
     of = f" of {len(found.jobs)}" if shard else ""
     name = f"shard {shard.one}/{shard.of}: " if shard else ""
@@ -144,7 +139,6 @@ def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
 
 
 def _say_if_long(missing: Sequence[Job], jobs: int | None) -> None:
-
     if missing:
         work = _work(missing, jobs, 1.0)
         if work.wall_s > estimates.LONG_S:
@@ -157,7 +151,6 @@ def _not_done(missing: Sequence[Job]) -> str:
 
 
 def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Job], jobs: int | None, as_json: bool) -> int:
-
     still = {job.key for job in missing}
     mine = found.mine(shard)
     runs = [job for job in found.jobs if job.key in mine]
@@ -190,7 +183,6 @@ def _interrupted(found: Sweep, missing: Sequence[Job]) -> int:
 
 
 def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool) -> int:
-
     if as_json:
         print(json.dumps({"shard": f"{shard.one}/{shard.of}", **counts, "cache": str(found.cache.folder)}))
     else:

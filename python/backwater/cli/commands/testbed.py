@@ -69,7 +69,6 @@ def on_switches(
 
 
 def _table(measured: list[Measured]) -> Table:
-
     table = Table(title="Figure 11 on software switches")
     for heading in ("claim", "flow control", "held in", "measured (worst run)", "bound", "verdict"):
         table.add_column(heading)

@@ -84,12 +84,10 @@ def _throttled(folder: Path) -> Results:
 
 
 def _percent(share: float) -> str:
-
     return f"{three_digits(100 * share)} %"
 
 
 def _of_senders(rows: pl.DataFrame) -> Table:
-
     made = Table(title="NICs by what they send", title_justify="left", header_style="bold", caption_justify="left")
     made.add_column("sends")
     for heading in ("NICs", "throttled", "congested", "held back", "at most", "entries", "mean c", "largest c", "rate"):
@@ -111,7 +109,6 @@ _NOTE = (
 
 
 def _of_nics(nics: pl.DataFrame, top: int) -> Table:
-
     title = "NICs" if nics.height <= top else f"{top} of {nics.height} NICs"
     made = Table(title=title, title_justify="left", header_style="bold")
     made.add_column("NIC")

@@ -41,7 +41,6 @@ def topology(
 
 
 def _print(file: Path, facts: dict[str, Any]) -> None:
-
     console = terminal.stdout()
     console.print(f"{file}: {facts['kind']}, routing {facts['routing']}", highlight=False, markup=False)
     console.print(_sizes(network_facts.lines(facts)))
@@ -51,7 +50,6 @@ def _print(file: Path, facts: dict[str, Any]) -> None:
 
 
 def _sizes(lines: list[tuple[str, str, str]]) -> Table:
-
     table = Table(title="Network", title_justify="left", header_style="bold")
     table.add_column("what", no_wrap=True)
     table.add_column("value", justify="right")
@@ -62,7 +60,6 @@ def _sizes(lines: list[tuple[str, str, str]]) -> Table:
 
 
 def _routings(rows: list[dict[str, Any]]) -> Table:
-
     table = Table(title="Deadlock, all to all", title_justify="left", header_style="bold")
     table.add_column("routing", no_wrap=True)
     table.add_column("lanes", justify="right")

@@ -94,7 +94,6 @@ def tune(
 
 
 def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
-
     show = CATALOGUE[tuning.task.objective].show
     value = "failed" if trial.objective is None else show(trial.objective.mean)
     if best is trial:
@@ -107,7 +106,6 @@ def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
 
 
 def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
-
     from backwater.experiments import sweep_tables
 
     task, console = tuning.task, terminal.stdout()

@@ -54,7 +54,6 @@ def view(
 
 
 def _serve(page: str, port: int, open_browser: bool, as_json: bool) -> None:
-
     def ready(address: str) -> None:
         print(json.dumps({"address": address}) if as_json else f"{address}    Ctrl-C ends it", flush=True)
         if open_browser:

@@ -19,7 +19,7 @@ impl FabricNode {
     pub(crate) fn ports(&self) -> &Ports {
         match self {
             Self::Host(host) => &host.ports,
-            Self::Switch(switch) => &switch.ports,
+            Self::Switch(switch) => &switch.chassis.ports,
         }
     }
 
@@ -27,7 +27,7 @@ impl FabricNode {
     pub(crate) fn ports_mut(&mut self) -> &mut Ports {
         match self {
             Self::Host(host) => &mut host.ports,
-            Self::Switch(switch) => &mut switch.ports,
+            Self::Switch(switch) => &mut switch.chassis.ports,
         }
     }
 
@@ -68,7 +68,7 @@ impl FabricNode {
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
         match self {
             Self::Host(host) => host.close_crowds(now, world),
-            Self::Switch(switch) => switch.close_crowds(now, world),
+            Self::Switch(switch) => switch.chassis.close_crowds(now, world),
         }
     }
 
@@ -98,33 +98,33 @@ impl FabricNode {
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         match self {
             Self::Host(host) => host.sample_until(cx),
-            Self::Switch(switch) => switch.ports.sample_until(cx),
+            Self::Switch(switch) => switch.chassis.ports.sample_until(cx),
         }
     }
 }
 
 /// The part of [`Node`] that hosts and switches have in common.
 macro_rules! node_of_ports {
-    () => {
+    ($($ports:ident).+) => {
         type Message = Packet;
         type World = World;
         type Scratch = Batch;
 
         #[inline]
         fn local_key(&self) -> Key {
-            self.ports.next
+            self.$($ports).+.next
         }
         #[inline]
         fn rank(&self, port: u16) -> u16 {
-            self.ports.rank(port)
+            self.$($ports).+.rank(port)
         }
         fn placed(&mut self, places: &[Place]) {
-            for egress in &mut self.ports.egress {
+            for egress in &mut self.$($ports).+.egress {
                 egress.place = places[egress.peer as usize];
             }
         }
         fn trajectory(&self) -> &Trajectory {
-            &self.ports.trajectory
+            &self.$($ports).+.trajectory
         }
     };
 }

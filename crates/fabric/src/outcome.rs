@@ -154,7 +154,7 @@ fn port_record(
             .as_ref()
             .map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.memory.accounts[at].pauses_sent)),
         FabricNode::Switch(switch) => {
-            let account = &switch.memory.accounts[at];
+            let account = &switch.chassis.memory.accounts[at];
             (u64::from(account.peak), account.pauses_sent)
         }
     };

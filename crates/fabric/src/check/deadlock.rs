@@ -13,6 +13,7 @@ use backwater_units::Span;
 use crate::node::FabricNode;
 use crate::packet::Packet;
 use crate::switch::Switch;
+use crate::switch::chassis::SwitchFabric;
 use crate::switch::cioq::{Combined, NOWHERE};
 use crate::world::{CreditSettings, World};
 
@@ -109,8 +110,8 @@ fn has_room(node: &FabricNode, port: u16, below: &FabricNode, ingress: u16, clas
         return false;
     }
     let (held, buffer) = credits.held(below.ports().at(ingress, class));
-    let heads = switch.fifos(switch.ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
-    let least = heads.map(|fifo| credits.units(switch.ports.pool.first(*fifo).size)).min();
+    let heads = switch.fifos(switch.chassis.ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
+    let least = heads.map(|fifo| credits.units(switch.chassis.ports.pool.first(*fifo).size)).min();
     least.is_some_and(|least| least <= buffer.saturating_sub(held))
 }
 
@@ -119,16 +120,17 @@ fn blockers(node: &FabricNode, ingress: u16, class: u8, world: &World) -> Vec<Ga
     let FabricNode::Switch(switch) = node else {
         return Vec::new();
     };
-    let ports = &switch.ports;
+    let ports = &switch.chassis.ports;
     if ports.credits.as_ref().is_some_and(|credits| credits.on_their_way(ports.at(ingress, class)) > 0) {
         return Vec::new();
     }
-    if let Some(combined) = &switch.combined {
+    if let SwitchFabric::Cioq(combined) = &switch.fabric {
         return blockers_across(switch, combined, ingress, class, world);
     }
     // Where a threshold of the whole port holds back all classes, packets of any class may be the reason.
-    let classes = if switch.memory.whole_port(ingress) { world.lossless } else { world.queues_of(class) };
-    let came = |packet: &Packet| world.lanes.is_none() || switch.came_in(packet, world) == class;
+    let classes =
+        if switch.chassis.memory.whole_port(ingress) { world.lossless } else { world.queues_of(class) };
+    let came = |packet: &Packet| world.lanes.is_none() || switch.chassis.came_in(packet, world) == class;
     let mut blockers = Vec::new();
     for out in 0..ports.egress.len() as u16 {
         for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
@@ -149,7 +151,7 @@ fn blockers_across(
     class: u8,
     world: &World,
 ) -> Vec<Gated> {
-    let ports = &switch.ports;
+    let ports = &switch.chassis.ports;
     if combined.inputs[usize::from(ingress)].busy {
         return Vec::new();
     }
@@ -178,7 +180,7 @@ fn describe(circle: &[Gated], nodes: &[&FabricNode], network: &Network, world: &
     let mut flows = BTreeSet::new();
     for &(node, port, class) in circle {
         if let FabricNode::Switch(switch) = nodes[node as usize] {
-            let data = switch.waiting(switch.ports.at(port, class)).filter(|packet| packet.is_data());
+            let data = switch.waiting(switch.chassis.ports.at(port, class)).filter(|packet| packet.is_data());
             flows.extend(data.map(|packet| packet.flow));
         }
     }

@@ -116,6 +116,7 @@ fn occupancy(node: &FabricNode, world: &World) -> String {
     };
     let classes = usize::from(world.classes.count);
     let mut held: Vec<(u64, usize)> = switch
+        .chassis
         .memory
         .accounts
         .chunks(classes)

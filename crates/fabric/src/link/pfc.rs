@@ -6,7 +6,7 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::Packet;
-use crate::switch::Switch;
+use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::ingress::Memory;
 use crate::world::World;
 
@@ -71,11 +71,12 @@ impl Ports {
     }
 }
 
-impl Switch {
+impl Chassis {
     /// Carries out a decision about an ingress port.
     #[cold]
-    pub(crate) fn tell<P: Post<Packet>>(
+    pub(crate) fn tell<F: Fabric, P: Post<Packet>>(
         &mut self,
+        fabric: &mut F,
         port: u16,
         class: u8,
         decision: Decision,
@@ -85,15 +86,21 @@ impl Switch {
             return;
         }
         if decision == Decision::Pause && self.truth.is_some() {
-            self.note_hold(port, class, cx);
+            fabric.note_hold(self, port, class, cx);
         }
         self.ports.announce(&mut self.memory, port, class, decision, cx.now, cx.world);
-        self.send_next(port, cx);
+        self.send_next(fabric, port, cx);
     }
 
     #[cold]
-    pub(crate) fn poll<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn poll<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let decision = self.ports.poll(&mut self.memory, port, class, cx.now, cx.world);
-        self.tell(port, class, decision, cx);
+        self.tell(fabric, port, class, decision, cx);
     }
 }

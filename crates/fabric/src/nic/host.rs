@@ -67,7 +67,7 @@ pub(crate) struct Host {
 }
 
 impl Node for Host {
-    node_of_ports!();
+    node_of_ports!(ports);
 
     #[inline]
     fn run<P: Post<Packet>>(

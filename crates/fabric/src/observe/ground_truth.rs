@@ -13,7 +13,7 @@ use backwater_units::{Bytes, Time};
 use crate::ctx::Ctx;
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::{CrowdRecord, FOLLOWED, HoldRecord, WaitRecord};
-use crate::switch::Switch;
+use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
 /// A crowd is written out at least so often, in periods counted from the start of the run, so that its packets can be
@@ -137,7 +137,7 @@ pub(crate) fn followed(packet: &Packet, world: &World) -> Option<bool> {
     (last || number.is_multiple_of(FOLLOWED)).then_some(last)
 }
 
-impl Switch {
+impl Chassis {
     /// A packet has left the queue of `out` with `code`.
     pub(crate) fn crowd<P: Post<Packet>>(
         &mut self,
@@ -177,10 +177,16 @@ impl Switch {
 
     /// Gates of a port closed: behind them there is waiting, not crowding.
     #[cold]
-    pub(crate) fn gate_closed<P: Post<Packet>>(&mut self, port: u16, classes: u8, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn gate_closed<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        classes: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
         for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
             cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
-            self.pass_over(port, class);
+            fabric.gate_closed(self, port, class);
         }
     }
 
@@ -230,11 +236,13 @@ impl Switch {
     /// A PAUSE for an ingress port is about to be sent. If it is not one that only keeps up another, records which
     /// egress queues hold what came in there. It walks the queues: a PAUSE is rare.
     #[cold]
-    pub(crate) fn note_hold<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        if self.combined.is_some() {
-            self.note_hold_at_ingress(port, class, cx);
-            return;
-        }
+    pub(crate) fn note_hold_at_egress<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let account = &self.memory.accounts[self.ports.at(port, class)];
         // A timed pause is kept up by polls; if none followed the last PAUSE in time, the pause has run out.
         if account.outstanding && cx.now <= account.poll_at {
@@ -244,7 +252,7 @@ impl Switch {
             if self.memory.whole_port(port) { cx.world.lossless } else { cx.world.queues_of(class) };
         for blocker in 0..self.ports.egress.len() as u16 {
             for queue in (0..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
-                let bytes = self.bytes_from(port, (blocker, queue), class, cx.world);
+                let bytes = self.bytes_from(fabric, port, (blocker, queue), class, cx.world);
                 if bytes > 0 {
                     self.push_hold(port, class, blocker, queue, bytes, cx.now, cx.world);
                     cx.post.recorded(1);
@@ -254,16 +262,17 @@ impl Switch {
     }
 
     /// Bytes in an egress queue that came in by `port`, in `held` if it is one of several lanes, or that wait there to enter it.
-    fn bytes_from(&self, port: u16, (blocker, class): (u16, u8), held: u8, world: &World) -> u64 {
-        let bytes = |packet: &Packet| u64::from(packet.size);
-        if self.combined.is_some() {
-            // What has crossed does not count at the ingress port any more: what holds it up are the packets still there.
-            let waiting = self.waiting_at_ingress(self.ports.at(port, class));
-            return waiting.filter(|packet| self.forwarding.port_by_flow(packet) == blocker).map(bytes).sum();
-        }
-        let own = self.waiting(self.ports.at(blocker, class)).filter(|packet| packet.port == port);
+    fn bytes_from<F: Fabric>(
+        &self,
+        fabric: &F,
+        port: u16,
+        (blocker, class): (u16, u8),
+        held: u8,
+        world: &World,
+    ) -> u64 {
+        let own = self.waiting(fabric, self.ports.at(blocker, class)).filter(|packet| packet.port == port);
         let own = own.filter(|packet| world.lanes.is_none() || self.came_in(packet, world) == held);
-        own.map(bytes).sum()
+        own.map(|packet| u64::from(packet.size)).sum()
     }
 
     #[allow(clippy::too_many_arguments, reason = "one flat record; its caller names all of its fields")]

@@ -5,10 +5,10 @@ use backwater_engine::Post;
 use crate::check::violation::What;
 use crate::ctx::Ctx;
 use crate::packet::Packet;
-use crate::switch::Switch;
+use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
-impl Switch {
+impl Chassis {
     /// Books a packet that has to wait for `out`; false if there is no room for it: then it is dropped, or the run stops.
     #[inline(always)]
     #[allow(
@@ -32,26 +32,32 @@ impl Switch {
 
     /// A packet stands in its queue: its ingress port may be too full, its egress port may send.
     #[inline]
-    pub(crate) fn stored<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn stored<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let (port, class) = (packet.port, packet.class);
         if cx.world.lossless & (1 << class) != 0 {
             let account = &self.memory.accounts[self.ports.at(port, class)];
             if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
-                self.arrived(packet, cx);
+                self.arrived(fabric, packet, cx);
             }
         }
         let busy_until = self.ports.egress[out as usize].busy_until;
         if busy_until > packet.time {
             self.ports.set_wake(out, busy_until);
         } else {
-            self.send_next(out, cx);
+            self.send_next(fabric, out, cx);
         }
         self.ports.note_queue(out, class);
     }
 
     /// Something came in at an ingress port that may be too full: PAUSE for its class, or for all if the whole port
     /// is above its threshold?
-    fn arrived<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    fn arrived<F: Fabric, P: Post<Packet>>(&mut self, fabric: &mut F, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let port = packet.port;
         let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
         let whole_port = self.memory.whole_port(port);
@@ -62,7 +68,7 @@ impl Switch {
                     self.memory.note_peak(port, class);
                 }
                 let outstanding = self.memory.accounts[self.ports.at(port, class)].outstanding;
-                self.tell(port, class, form.on_arrival(level, outstanding), cx);
+                self.tell(fabric, port, class, form.on_arrival(level, outstanding), cx);
             }
         }
     }

@@ -8,7 +8,7 @@ use backwater_engine::{Class, Key, Post, Window};
 
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
 use crate::world::World;
 
 /// Memory for one window of one switch.
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
 const INDEX: u32 = 24;
 const ORDER: u32 = 12;
 
-impl Switch {
+impl Chassis {
     /// Runs `window` port by port if nothing in it can make one port affect another; else changes nothing and
     /// returns false.
     pub(crate) fn run_batch<P: Post<Packet>>(
@@ -33,8 +33,7 @@ impl Switch {
         world: &World,
         post: &mut P,
     ) -> bool {
-        let alone = self.is_plain()
-            && window.is_whole()
+        let alone = window.is_whole()
             && arrivals.len() < 1 << INDEX
             && self.ports.next_timer() >= window.end
             && self.ports.next_sample >= window.end
@@ -87,11 +86,11 @@ impl Switch {
     ) {
         for key in keys {
             let packet = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
-            let cx = &mut cx.at(packet.time);
             let egress = &self.ports.egress[usize::from(out)];
             if egress.waiting != 0 && egress.busy_until <= packet.time {
                 self.depart_until(out, packet.time, cx);
             }
+            cx.now = packet.time;
             if self.ports.egress[usize::from(out)].busy_until <= packet.time {
                 let code = self.depart(out, packet, cx);
                 self.ports.transmit(out, packet, code, cx);
@@ -117,7 +116,7 @@ impl Switch {
             && egress.waiting != 0
             && egress.busy_until <= last
         {
-            let cx = &mut cx.at(egress.busy_until);
+            cx.now = egress.busy_until;
             let class =
                 self.ports.choose(out, cx.world.round_robin).expect("something waits at an open gate");
             let packet = self.ports.dequeue(out, class);

@@ -4,7 +4,7 @@
 //! upstream, and of this one.
 use crate::packet::Packet;
 use crate::spec::Spec;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
 use crate::world::{Classes, World};
 
 /// The lanes that belong together, as classes.
@@ -52,7 +52,7 @@ impl Lanes {
     }
 }
 
-impl Switch {
+impl Chassis {
     /// The class in which a packet leaves that has come in.
     pub(crate) fn leaves_in(&self, packet: &Packet, lanes: &Lanes, world: &World) -> u8 {
         lanes.class(packet.class, world.routes.lane(self.ports.node, packet.dst))

@@ -11,10 +11,10 @@ use crate::nic::telemetry::Telemetry;
 use crate::packet::Packet;
 use crate::record::{MarkRecord, StateRecord};
 use crate::spec::MarkBasis;
-use crate::switch::Switch;
+use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
-impl Switch {
+impl Chassis {
     /// Shows a departure to the port's detector.
     #[inline(never)]
     pub(crate) fn judge<P: Post<Packet>>(
@@ -158,8 +158,15 @@ impl Switch {
 
     /// The gate of an egress queue opened.
     #[cold]
-    pub(crate) fn resumed(&mut self, port: u16, class: u8, now: u64, world: &World) {
-        self.arm_entries_of(port, class, now, world);
+    pub(crate) fn resumed<F: Fabric>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+    ) {
+        fabric.gate_opened(self, port, class, now, world);
         let at = self.ports.at(port, class);
         let queue = &self.ports.queues[at];
         let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);
@@ -171,7 +178,7 @@ impl Switch {
             &mut registers,
             Time::from_ps(now),
             waiting,
-            || self.waiting(at).count() as u32,
+            || self.waiting(fabric, at).count() as u32,
         );
         self.ports.queues[at].registers = registers;
     }

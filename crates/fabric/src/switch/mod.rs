@@ -2,6 +2,7 @@
 //! a shared packet memory under PFC; the others are in `crossbar.rs` and `combined/`.
 mod admission;
 pub(crate) mod batch;
+pub(crate) mod chassis;
 pub(crate) mod cioq;
 pub(crate) mod forwarding;
 pub(crate) mod ingress;
@@ -11,19 +12,20 @@ mod tail_drop;
 pub(crate) mod voq;
 
 use backwater_control::CodePoint;
-use backwater_engine::{Class, Key, Keys, Node, Place, Post, Stream, Trajectory, Window, in_order, stream};
+use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, stream};
 use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::{Ports, Purpose, Queue};
+use crate::link::queue::Fifo;
 use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
 use crate::packet::{Kind, Packet};
 use crate::spec::Spec;
 use crate::switch::batch::Batch;
+use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
 use crate::switch::cioq::Combined;
-use crate::switch::cioq::isolation::Isolating;
 use crate::switch::forwarding::Forwarding;
 use crate::switch::ingress::Memory;
 use crate::switch::voq::Crossbar;
@@ -34,56 +36,45 @@ use crate::world::World;
 const MARKING: u64 = 0x3a7b;
 
 pub(crate) struct Switch {
-    pub(crate) ports: Ports,
-    pub(crate) memory: Memory,
-    pub(crate) forwarding: Forwarding,
-    pub(crate) random: Vec<Stream>,
-    /// What is kept for the ground truth, if it is recorded.
-    pub(crate) truth: Option<Box<Truth>>,
-    /// What a switch needs that is more than output queues under PFC.
-    pub(crate) crossbar: Option<Box<Crossbar>>,
-    /// What it needs with queues at both sides of its crossbar.
-    pub(crate) combined: Option<Box<Combined>>,
-    pub(crate) isolating: Option<Box<Isolating>>,
-    /// What a detector of the user's remembers.
-    pub(crate) user: Option<Box<UserQueues>>,
-    /// Neither of them: the plain way.
-    plain: bool,
+    pub(crate) chassis: Chassis,
+    pub(crate) fabric: SwitchFabric,
 }
 
 impl Node for Switch {
-    node_of_ports!();
+    node_of_ports!(chassis.ports);
 
     #[inline]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         let cx = &mut Ctx { now: packet.time, world, post };
-        self.ports.sample_until(cx);
-        self.ports.note(packet);
+        self.chassis.ports.sample_until(cx);
+        self.chassis.ports.note(packet);
         if packet.is_flow_control() {
-            self.ports.link_frames += 1;
+            self.chassis.ports.link_frames += 1;
             if packet.kind == Kind::Credit {
-                self.ports.take_credit(packet);
-                self.fed(packet.port, packet.class, cx);
+                self.chassis.ports.take_credit(packet);
+                self.fabric.credit(&mut self.chassis, packet.port, packet.class, cx);
                 return;
             }
             if packet.kind == Kind::Cim {
-                self.take_cim(packet, cx);
+                if let SwitchFabric::Cioq(cioq) = &mut self.fabric {
+                    cioq.take_cim(&mut self.chassis, packet, cx);
+                }
                 return;
             }
-            let open = !self.ports.egress[packet.port as usize].paused;
-            let opened = self.ports.obey(packet, cx);
-            if let Some(combined) = &mut self.combined {
-                combined.outputs[usize::from(packet.port)].last_pfc = packet.time;
+            let open = !self.chassis.ports.egress[packet.port as usize].paused;
+            let opened = self.chassis.ports.obey(packet, cx);
+            if let SwitchFabric::Cioq(cioq) = &mut self.fabric {
+                cioq.outputs[usize::from(packet.port)].last_pfc = packet.time;
             }
-            let closed = open & self.ports.egress[packet.port as usize].paused;
+            let closed = open & self.chassis.ports.egress[packet.port as usize].paused;
             if closed != 0 {
-                self.gate_closed(packet.port, closed, cx);
+                self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
             }
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
-                self.resumed(packet.port, class, packet.time, world);
+                self.chassis.resumed(&mut self.fabric, packet.port, class, packet.time, world);
             }
             if opened != 0 {
-                self.send_next(packet.port, cx);
+                self.chassis.send_next(&mut self.fabric, packet.port, cx);
             }
         } else {
             self.forward(packet, cx);
@@ -93,45 +84,32 @@ impl Node for Switch {
     #[inline]
     fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
         let cx = &mut Ctx { now: key.time, world, post };
-        self.ports.sample_until(cx);
+        self.chassis.ports.sample_until(cx);
         if key.class() == Class::Wake {
-            let port = self.ports.take_wake();
-            self.send_next(port, cx);
+            let port = self.chassis.ports.take_wake();
+            self.chassis.send_next(&mut self.fabric, port, cx);
             return;
         }
-        let (timer, port) = self.ports.take_timer();
+        let (timer, port) = self.chassis.ports.take_timer();
         let class = timer.argument as u8;
         match timer.purpose {
             Purpose::PauseExpiry => {
-                if self.ports.pause_expired(port, class, cx) {
-                    self.resumed(port, class, timer.time, world);
-                    self.send_next(port, cx);
+                if self.chassis.ports.pause_expired(port, class, cx) {
+                    self.chassis.resumed(&mut self.fabric, port, class, timer.time, world);
+                    self.chassis.send_next(&mut self.fabric, port, cx);
                 }
             }
-            Purpose::Poll => self.poll(port, class, cx),
+            Purpose::Poll => self.chassis.poll(&mut self.fabric, port, class, cx),
             Purpose::Credit => {
-                self.ports.credit_timer(port, class, timer.time);
-                self.send_next(port, cx);
+                self.chassis.ports.credit_timer(port, class, timer.time);
+                self.chassis.send_next(&mut self.fabric, port, cx);
             }
-            Purpose::Crossed => self.crossed(port, cx),
-            Purpose::Residency => self.look_at_entry(timer.argument, cx),
-            Purpose::Notify
-            | Purpose::Start
-            | Purpose::Forget
-            | Purpose::Step
-            | Purpose::Drained
-            | Purpose::Effect
-            | Purpose::Stream
-            | Purpose::Rank
-            | Purpose::Gone
-            | Purpose::Local => {
-                unreachable!("a switch has no queue pairs")
-            }
+            of_fabric => self.fabric.timer(&mut self.chassis, of_fabric, (port, timer.argument), cx),
         }
     }
 
     fn close_window(&mut self) {
-        self.memory.note_peaks();
+        self.chassis.memory.note_peaks();
     }
 
     #[inline]
@@ -144,16 +122,22 @@ impl Node for Switch {
         world: &World,
         post: &mut P,
     ) {
-        if world.batching_untapped && self.run_batch(arrivals, window, batch, world, post) {
+        if world.batching_untapped
+            && self.is_plain()
+            && self.chassis.run_batch(arrivals, window, batch, world, post)
+        {
             return;
         }
         if !world.taps.is_empty() {
-            self.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
-            if world.batching && self.run_batch(arrivals, window, batch, world, post) {
+            self.chassis.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
+            if world.batching
+                && self.is_plain()
+                && self.chassis.run_batch(arrivals, window, batch, world, post)
+            {
                 return;
             }
         }
-        self.memory.refresh_shared();
+        self.chassis.memory.refresh_shared();
         in_order(self, arrivals, window, keys, world, post);
     }
 }
@@ -181,20 +165,16 @@ impl Switch {
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
-        let crossbar = Crossbar::new(count, ports.classes, world);
-        let combined = Combined::new(count, ports.classes, world);
-        let plain = crossbar.is_none() && combined.is_none();
-        Self {
-            crossbar,
-            combined,
-            isolating: Isolating::new(node, &spec.network, world),
+        let voq = || Crossbar::new(count, ports.classes, world).map(SwitchFabric::Voq);
+        let cioq = Combined::new(node, &spec.network, ports.classes, world).map(SwitchFabric::Cioq);
+        let fabric = cioq.or_else(voq).unwrap_or(SwitchFabric::Output);
+        let chassis = Chassis {
             user: UserQueues::new(ports.queues.len(), &world.user),
-            plain,
             memory: Memory::new(
                 ports.classes,
                 world.lossless,
                 credited,
-                !plain,
+                !matches!(fabric, SwitchFabric::Output),
                 thresholds,
                 count,
                 world.buffer,
@@ -213,30 +193,39 @@ impl Switch {
                 .collect(),
             truth,
             ports,
-        }
+        };
+        Self { chassis, fabric }
     }
 
     /// Whether packets take the plain way.
     #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.plain
+    const fn is_plain(&self) -> bool {
+        matches!(self.fabric, SwitchFabric::Output)
+    }
+
+    /// The queues of an egress port and class.
+    pub(crate) fn fifos(&self, at: usize) -> &[Fifo] {
+        self.fabric.fifos(&self.chassis.ports, at)
+    }
+
+    /// The packets of an egress port and class.
+    pub(crate) fn waiting(&self, at: usize) -> impl Iterator<Item = &Packet> {
+        self.chassis.waiting(&self.fabric, at)
     }
 
     /// Bytes of state of all ports beyond what every node has.
     pub(crate) fn state_bytes(&self) -> usize {
-        let memory = &self.memory;
+        let memory = &self.chassis.memory;
         size_of_val(&*memory.accounts)
             + size_of_val(&*memory.thresholds)
-            + size_of_val(&*self.random)
-            + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.state_bytes())
-            + self.user.as_ref().map_or(0, |user| user.state_bytes())
-            + self.combined.as_ref().map_or(0, |combined| combined.state_bytes())
-            + self.isolating.as_ref().map_or(0, |isolating| isolating.state_bytes())
+            + size_of_val(&*self.chassis.random)
+            + self.chassis.user.as_ref().map_or(0, |user| user.state_bytes())
+            + self.fabric.state_bytes()
     }
 
     #[inline]
     fn forward<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let Some(out) = self.forwarding.port_if_by_flow(packet) else {
+        let Some(out) = self.chassis.forwarding.port_if_by_flow(packet) else {
             return self.forward_spread(packet, cx);
         };
         self.forward_by(out, packet, cx);
@@ -246,28 +235,32 @@ impl Switch {
     #[cold]
     #[inline(never)]
     fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let out = self.forwarding.spread(packet, &self.ports);
+        let out = self.chassis.forwarding.spread(packet, &self.chassis.ports);
         self.forward_by(out, packet, cx);
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
     fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        if self.may_pass(packet, out) {
-            let code = self.depart(out, packet, cx);
-            self.ports.transmit(out, packet, code, cx);
-        } else if !self.plain {
-            if self.crossbar.is_some() {
-                self.cross(packet, out, cx);
-            } else {
-                self.take_in(packet, out, cx);
+        if self.chassis.may_pass(packet, out) {
+            let code = self.chassis.depart(out, packet, cx);
+            self.chassis.ports.transmit(out, packet, code, cx);
+            return;
+        }
+        match &mut self.fabric {
+            SwitchFabric::Output => {
+                if self.chassis.admit(packet, out, cx) {
+                    self.chassis.ports.enqueue(out, packet);
+                    self.chassis.stored(&mut self.fabric, packet, out, cx);
+                }
             }
-        } else if self.admit(packet, out, cx) {
-            self.ports.enqueue(out, packet);
-            self.stored(packet, out, cx);
+            SwitchFabric::Voq(voq) => voq.arrive(&mut self.chassis, packet, out, cx),
+            SwitchFabric::Cioq(cioq) => cioq.arrive(&mut self.chassis, packet, out, cx),
         }
     }
+}
 
+impl Chassis {
     /// Whether the packet can leave the moment it has come without anything else taking notice. It takes no
     /// memory then.
     #[inline]
@@ -282,7 +275,12 @@ impl Switch {
 
     /// Sends what an idle port may send; a busy port is woken when it is free.
     #[inline]
-    pub(crate) fn send_next<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn send_next<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let egress = &self.ports.egress[out as usize];
         if egress.busy_until > cx.now {
             if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
@@ -293,25 +291,12 @@ impl Switch {
         }
         if egress.owes_frame() {
             if egress.credit_due != 0 {
-                self.send_credit(out, cx);
+                self.send_credit(fabric, out, cx);
             } else {
                 self.ports.transmit_pfc(out, cx);
             }
-        } else if !self.plain {
-            if self.crossbar.is_some() {
-                self.send_by_crossbar(out, cx);
-            } else {
-                self.send_from_egress(out, cx);
-            }
         } else {
-            let Some(class) = self.ports.choose(out, cx.world.round_robin) else {
-                return;
-            };
-            let packet = self.ports.dequeue(out, class);
-            self.waited(&packet, out, cx);
-            self.let_go(&packet, cx);
-            let code = self.depart(out, &packet, cx);
-            self.ports.transmit(out, &packet, code, cx);
+            fabric.pull(self, out, cx);
         }
         let egress = &self.ports.egress[out as usize];
         if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
@@ -320,9 +305,41 @@ impl Switch {
         }
     }
 
+    /// The next packet of an idle port with output queues leaves.
+    #[inline]
+    pub(crate) fn pull_in_order<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let Some(class) = self.ports.choose(out, cx.world.round_robin) else {
+            return;
+        };
+        let packet = self.ports.dequeue(out, class);
+        self.waited(&packet, out, cx);
+        self.let_go(fabric, &packet, cx);
+        let code = self.depart(out, &packet, cx);
+        self.ports.transmit(out, &packet, code, cx);
+    }
+
+    /// The packets of an egress port and class.
+    pub(crate) fn waiting<'a, F: Fabric>(
+        &'a self,
+        fabric: &'a F,
+        at: usize,
+    ) -> impl Iterator<Item = &'a Packet> {
+        fabric.fifos(&self.ports, at).iter().flat_map(|fifo| self.ports.pool.iter(*fifo))
+    }
+
     /// A packet leaves the memory: its ingress port may be let go.
     #[inline]
-    pub(crate) fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn let_go<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         if cx.world.lossless & (1 << class) == 0 {
             if self.memory.credited & (1 << class) != 0 {
@@ -337,20 +354,26 @@ impl Switch {
         if self.memory.whole_port(port) {
             // What the port holds has paused all its classes; any of them may be the one to resume.
             for class in 1..cx.world.classes.count {
-                self.departed(port, class, cx);
+                self.departed(fabric, port, class, cx);
             }
         } else {
-            self.departed(port, class, cx);
+            self.departed(fabric, port, class, cx);
         }
     }
 
     /// Something left an ingress port: RESUME for a class that it holds paused?
     #[inline]
-    fn departed<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+    fn departed<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
         if self.memory.accounts[self.ports.at(port, class)].outstanding {
             let level = self.memory.level(port, class);
             let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
-            self.tell(port, class, form.on_departure(level, true), cx);
+            self.tell(fabric, port, class, form.on_departure(level, true), cx);
         }
     }
 

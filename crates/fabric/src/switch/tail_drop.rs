@@ -8,10 +8,10 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::record::DropRecord;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
 use crate::world::World;
 
-impl Switch {
+impl Chassis {
     /// Whether an egress port takes one more packet, if ports are limited.
     #[inline]
     pub(crate) fn port_takes(&self, out: u16, packet: &Packet, world: &World) -> bool {

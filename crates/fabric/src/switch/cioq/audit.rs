@@ -2,46 +2,48 @@
 use std::collections::BTreeMap;
 
 use crate::packet::Packet;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
 use crate::world::World;
 
-impl Switch {
+impl Combined {
     /// Packets in the ingress queues.
-    pub(crate) fn waiting_at_ingress(&self, at: usize) -> impl Iterator<Item = &Packet> {
-        let line = self.combined.as_deref().map(|combined| combined.lines[at].fifo);
-        line.into_iter().flat_map(|fifo| self.ports.pool.iter(fifo))
+    pub(crate) fn waiting_at_ingress<'a>(
+        &self,
+        chassis: &'a Chassis,
+        at: usize,
+    ) -> impl Iterator<Item = &'a Packet> + use<'a> {
+        chassis.ports.pool.iter(self.lines[at].fifo)
     }
 
     /// Packets on their way across the crossbar, with the egress port they go to.
     fn moving(&self) -> impl Iterator<Item = (&Packet, u16)> {
-        let inputs = self.combined.as_deref().map_or(&[][..], |combined| &combined.inputs);
-        inputs.iter().filter(|input| input.busy).map(|input| (&input.moving, input.out))
+        self.inputs.iter().filter(|input| input.busy).map(|input| (&input.moving, input.out))
     }
 
     /// The first count that is not what is there, in words.
-    pub(crate) fn check_combined(&self, world: &World) -> Result<(), String> {
-        let Some(combined) = self.combined.as_deref() else { return Ok(()) };
-        let count = self.ports.queues.len();
+    pub(crate) fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        let count = chassis.ports.queues.len();
         let mut charged = vec![0; count];
-        let mut taken = vec![0; self.ports.egress.len()];
+        let mut taken = vec![0; chassis.ports.egress.len()];
         let mut used = 0;
         for at in 0..count {
-            charged[at] = self.waiting_at_ingress(at).map(|packet| u64::from(packet.size)).sum();
-            if at % self.ports.classes != 0 {
-                let waiting: u32 = self.waiting(at).map(|packet| u32::from(packet.size)).sum();
-                taken[at / self.ports.classes] += waiting;
+            charged[at] = self.waiting_at_ingress(chassis, at).map(|packet| u64::from(packet.size)).sum();
+            if at % chassis.ports.classes != 0 {
+                let waiting: u32 = chassis.waiting(self, at).map(|packet| u32::from(packet.size)).sum();
+                taken[at / chassis.ports.classes] += waiting;
                 used += u64::from(waiting);
             }
         }
         for (packet, out) in self.moving() {
-            charged[self.ports.at(packet.port, packet.class)] += u64::from(packet.size);
+            charged[chassis.ports.at(packet.port, packet.class)] += u64::from(packet.size);
             taken[usize::from(out)] += u32::from(packet.size);
         }
         used += charged.iter().sum::<u64>();
-        if used != self.memory.used {
-            return Err(format!("the memory counts {} B and holds {used} B", self.memory.used));
+        if used != chassis.memory.used {
+            return Err(format!("the memory counts {} B and holds {used} B", chassis.memory.used));
         }
-        for (at, (account, bytes)) in self.memory.accounts.iter().zip(&charged).enumerate() {
+        for (at, (account, bytes)) in chassis.memory.accounts.iter().zip(&charged).enumerate() {
             if account.held.total() != *bytes {
                 return Err(format!(
                     "ingress account {at} counts {} B, {bytes} B are there",
@@ -49,23 +51,23 @@ impl Switch {
                 ));
             }
         }
-        for (port, (output, bytes)) in combined.outputs.iter().zip(&taken).enumerate() {
+        for (port, (output, bytes)) in self.outputs.iter().zip(&taken).enumerate() {
             if output.taken != *bytes {
                 return Err(format!("egress region {port} counts {} B, {bytes} B are there", output.taken));
             }
         }
-        self.check_normal_queues(world)?;
-        self.check_entries(world)
+        self.check_normal_queues(chassis, world)?;
+        self.check_entries(chassis, world)
     }
 
     /// Every entry of the congested-flow table counts its packets in the CFQs.
-    fn check_entries(&self, world: &World) -> Result<(), String> {
-        let (Some(isolating), Some(rules)) = (&self.isolating, &world.isolation) else { return Ok(()) };
+    fn check_entries(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        let (Some(isolating), Some(rules)) = (&self.isolation, &world.isolation) else { return Ok(()) };
         let congested = rules.lanes().congested;
         let mut there: BTreeMap<Option<usize>, u32> = BTreeMap::new();
-        for port in 0..self.ports.egress.len() as u16 {
-            let at = self.ports.at(port, congested);
-            for packet in self.waiting(at).chain(self.waiting_at_ingress(at)) {
+        for port in 0..chassis.ports.egress.len() as u16 {
+            let at = chassis.ports.at(port, congested);
+            for packet in chassis.waiting(self, at).chain(self.waiting_at_ingress(chassis, at)) {
                 *there.entry(isolating.entry(packet, world)).or_default() += 1;
             }
         }

@@ -6,33 +6,34 @@ use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::link::ports::Purpose;
 use crate::packet::Packet;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
 use crate::world::World;
 
-impl Switch {
+impl Combined {
     /// Whether the first packet of an ingress queue could move to `out` now.
     #[inline]
-    fn fits_at_egress(&self, combined: &Combined, at: usize, class: u8, out: u16, world: &World) -> bool {
+    fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16, world: &World) -> bool {
         let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
-        let output = &combined.outputs[usize::from(out)];
+        let output = &self.outputs[usize::from(out)];
         if limits.single && output.moving > 0 {
             return false;
         }
-        let size = u32::from(self.ports.pool.first(combined.lines[at].fifo).size);
-        let own = self.ports.queues[self.ports.at(out, class)].bytes + output.coming[usize::from(class)];
+        let size = u32::from(chassis.ports.pool.first(self.lines[at].fifo).size);
+        let own =
+            chassis.ports.queues[chassis.ports.at(out, class)].bytes + output.coming[usize::from(class)];
         output.taken + size <= limits.egress && own + size <= limits.caps[usize::from(class)]
     }
 
     /// The classes of an ingress port whose first packet could move now, only to `to` if that is a port.
     #[inline]
-    fn ready_at_ingress(&self, combined: &Combined, port: u16, to: u16, world: &World) -> u8 {
+    fn ready_at_ingress(&self, chassis: &Chassis, port: u16, to: u16, world: &World) -> u8 {
         let mut ready = 0;
         for class in 1..world.classes.count {
-            let at = self.ports.at(port, class);
-            let out = combined.lines[at].out;
+            let at = chassis.ports.at(port, class);
+            let out = self.lines[at].out;
             if out != NOWHERE
                 && (to == NOWHERE || out == to)
-                && self.fits_at_egress(combined, at, class, out, world)
+                && self.fits_at_egress(chassis, at, class, out, world)
             {
                 ready |= 1 << class;
             }
@@ -41,70 +42,82 @@ impl Switch {
     }
 
     /// An ingress port that may be idle: moves the first packet of its next class for which there is room, if any.
-    pub(crate) fn try_input<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
-        let combined = self.combined.as_deref().expect("only switches with a combined crossbar come here");
-        let input = &combined.inputs[usize::from(port)];
+    pub(crate) fn try_input<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let input = &self.inputs[usize::from(port)];
         if input.busy {
             return;
         }
-        let ready = self.ready_at_ingress(combined, port, NOWHERE, cx.world);
+        let ready = self.ready_at_ingress(chassis, port, NOWHERE, cx.world);
         if ready != 0 {
-            self.start_to_move(port, pick(ready, input.turn, true), cx);
+            self.start_to_move(chassis, port, pick(ready, input.turn, true), cx);
         }
     }
 
     /// There is room at an egress port, or its side of the crossbar is idle: the ingress ports take turns, and in each its classes.
-    pub(crate) fn try_output<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
-        while let Some((port, class)) = self.next_for(out, cx.world) {
-            self.start_to_move(port, class, cx);
+    pub(crate) fn try_output<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        while let Some((port, class)) = self.next_for(chassis, out, cx.world) {
+            self.start_to_move(chassis, port, class, cx);
         }
     }
 
     /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
-    fn next_for(&self, out: u16, world: &World) -> Option<(u16, u8)> {
+    fn next_for(&self, chassis: &Chassis, out: u16, world: &World) -> Option<(u16, u8)> {
         let limits = world.combined.as_ref()?;
-        let combined = self.combined.as_deref()?;
-        let output = &combined.outputs[usize::from(out)];
+        let output = &self.outputs[usize::from(out)];
         if output.wanted == 0 || limits.single && output.moving > 0 {
             return None;
         }
-        combined.order_at(out).iter().find_map(|port| {
-            let input = &combined.inputs[usize::from(*port)];
-            let ready = if input.busy { 0 } else { self.ready_at_ingress(combined, *port, out, world) };
+        self.order_at(out).iter().find_map(|port| {
+            let input = &self.inputs[usize::from(*port)];
+            let ready = if input.busy { 0 } else { self.ready_at_ingress(chassis, *port, out, world) };
             (ready != 0).then(|| (*port, pick(ready, input.turn, true)))
         })
     }
 
-    fn start_to_move<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+    fn start_to_move<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
-        let out = self.combined().lines
-            [usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)]
-        .out;
-        let packet = self.pop_at_ingress(port, class);
+        let out =
+            self.lines[usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)].out;
+        let packet = self.pop_at_ingress(chassis, port, class);
         let size = u32::from(packet.size);
-        let [from, to] = [port, out].map(|port| self.ports.egress[usize::from(port)].wire_time(packet.size));
-        let combined = self.combined();
-        let output = &mut combined.outputs[usize::from(out)];
+        let [from, to] =
+            [port, out].map(|port| chassis.ports.egress[usize::from(port)].wire_time(packet.size));
+        let output = &mut self.outputs[usize::from(out)];
         output.coming[usize::from(class)] += size;
         output.taken += size;
         let taken = output.taken;
         output.moving += 1;
-        combined.served(out, port);
-        let input = &mut combined.inputs[usize::from(port)];
+        self.served(out, port);
+        let input = &mut self.inputs[usize::from(port)];
         input.busy = true;
         input.turn = class;
         input.moving = packet;
         input.out = out;
-        self.ports.tally.note_egress(taken);
+        chassis.ports.tally.note_egress(taken);
         let end = cx.now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
-        self.ports.set_timer(end, port, Purpose::Crossed, 0);
-        self.left_line(&packet, cx);
+        chassis.ports.set_timer(end, port, Purpose::Crossed, 0);
+        self.left_line(chassis, &packet, cx);
     }
 
     /// The packet of an ingress port has moved.
-    pub(crate) fn crossed<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
-        let combined = self.combined();
-        let input = &mut combined.inputs[usize::from(port)];
+    pub(crate) fn crossed<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, cx: &mut Ctx<'_, P>) {
+        let input = &mut self.inputs[usize::from(port)];
         input.busy = false;
         let (packet, out) = (input.moving, input.out);
         let size = u32::from(packet.size);
@@ -112,15 +125,15 @@ impl Switch {
         if packet.is_flagged() {
             input.strays -= 1;
         }
-        let output = &mut combined.outputs[usize::from(out)];
+        let output = &mut self.outputs[usize::from(out)];
         output.coming[usize::from(packet.class)] -= size;
         output.moving -= 1;
-        self.discharge(port, packet.class, packet.size);
-        self.enter_egress(&packet, out, cx);
-        self.mind_upstream(port, cx);
-        self.send_next(out, cx);
-        self.ports.note_queue(out, packet.class);
-        self.try_output(out, cx);
-        self.try_input(port, cx);
+        chassis.discharge(port, packet.class, packet.size);
+        self.enter_egress(chassis, &packet, out, cx);
+        self.mind_upstream(chassis, port, cx);
+        chassis.send_next(self, out, cx);
+        chassis.ports.note_queue(out, packet.class);
+        self.try_output(chassis, out, cx);
+        self.try_input(chassis, port, cx);
     }
 }

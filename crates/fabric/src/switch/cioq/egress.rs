@@ -7,28 +7,92 @@ use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::spec::{MarkAt, MarkBasis};
-use crate::switch::{Switch, count};
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
+use crate::switch::count;
 use crate::world::World;
 
-impl Switch {
+impl Combined {
     /// A packet has moved to the region of `out`.
-    pub(crate) fn enter_egress<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn enter_egress<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let mut packet = *packet;
         if packet.kind == Kind::Data {
             packet.echo = CodePoint::NotCapable;
         }
-        let fresh = self.isolate_at_egress(&mut packet, out, cx);
+        let fresh = self.isolate_at_egress(chassis, &mut packet, out, cx);
         if packet.kind == Kind::Data {
-            self.judge_at_arrival(&mut packet, out, cx);
+            chassis.judge_at_arrival(&mut packet, out, cx);
         }
-        self.ports.enqueue(out, &packet);
+        chassis.ports.enqueue(out, &packet);
         if fresh {
-            self.settle_all(cx);
+            self.settle_all(chassis, cx);
         } else {
-            self.settle_output(out, cx.now, cx.world);
+            self.settle_output(chassis, out, cx.now, cx.world);
         }
     }
 
+    /// Sends what an idle port may send, if anything.
+    pub(crate) fn send_from_egress<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let Some(class) = self.choose_at_egress(chassis, out, cx.world) else { return };
+        let packet = chassis.ports.dequeue(out, class);
+        if class == 0 {
+            let (queue, egress) = (chassis.ports.at(out, 0), &mut chassis.ports.egress[usize::from(out)]);
+            count(&mut chassis.ports.queues[queue], egress, &packet);
+            chassis.ports.transmit(out, &packet, packet.code, cx);
+            return;
+        }
+        chassis.waited(&packet, out, cx);
+        chassis.memory.used -= u64::from(packet.size);
+        self.outputs[usize::from(out)].taken -= u32::from(packet.size);
+        self.leaves_egress(chassis, &packet, out, cx.now, cx.world);
+        let code = chassis.judge_at_departure(out, &packet, cx);
+        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
+        let egress = &mut chassis.ports.egress[usize::from(out)];
+        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
+        cx.post.send(egress.place, time, &packet, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+            copy.echo = echo;
+        });
+        self.settle_output(chassis, out, cx.now, cx.world);
+        self.try_output(chassis, out, cx);
+    }
+
+    /// The class that an idle port serves now, of those that wait at an open gate.
+    fn choose_at_egress(&mut self, chassis: &mut Chassis, out: u16, world: &World) -> Option<u8> {
+        let egress = &chassis.ports.egress[usize::from(out)];
+        let ready = egress.waiting & !egress.paused;
+        if ready == 0 {
+            return None;
+        }
+        let Some(quanta) = &world.deficit else {
+            return Some(pick(ready, egress.turn, world.round_robin));
+        };
+        if ready & 1 != 0 {
+            return Some(0);
+        }
+        let (ports, deficits) = (&chassis.ports, &mut self.deficits);
+        deficits[usize::from(out)].pick(quanta, ready, |class| {
+            let queue = &ports.queues[ports.at(out, class)];
+            let bytes = u32::from(ports.pool.first(queue.fifo).size);
+            Head { bytes, last: queue.bytes == bytes }
+        })
+    }
+}
+
+impl Chassis {
     /// Detectors may look at packets as they come into the egress queue.
     fn judge_at_arrival<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
         let queue = self.ports.queues[self.ports.at(out, packet.class)].bytes;
@@ -49,34 +113,6 @@ impl Switch {
             packet.code = code;
             packet.echo = CodePoint::Congestion;
         }
-    }
-
-    /// Sends what an idle port may send, if anything.
-    pub(crate) fn send_from_egress<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
-        let Some(class) = self.choose_at_egress(out, cx.world) else { return };
-        let packet = self.ports.dequeue(out, class);
-        if class == 0 {
-            let (queue, egress) = (self.ports.at(out, 0), &mut self.ports.egress[usize::from(out)]);
-            count(&mut self.ports.queues[queue], egress, &packet);
-            self.ports.transmit(out, &packet, packet.code, cx);
-            return;
-        }
-        self.waited(&packet, out, cx);
-        self.memory.used -= u64::from(packet.size);
-        self.combined().outputs[usize::from(out)].taken -= u32::from(packet.size);
-        self.leaves_egress(&packet, out, cx.now, cx.world);
-        let code = self.judge_at_departure(out, &packet, cx);
-        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
-        let egress = &mut self.ports.egress[usize::from(out)];
-        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        cx.post.send(egress.place, time, &packet, |copy| {
-            copy.time = time;
-            copy.port = peer_port;
-            copy.code = code;
-            copy.echo = echo;
-        });
-        self.settle_output(out, cx.now, cx.world);
-        self.try_output(out, cx);
     }
 
     fn judge_at_departure<P: Post<Packet>>(
@@ -102,26 +138,5 @@ impl Switch {
             self.crowd(out, &came, packet.code, cx);
         }
         packet.code
-    }
-
-    /// The class that an idle port serves now, of those that wait at an open gate.
-    fn choose_at_egress(&mut self, out: u16, world: &World) -> Option<u8> {
-        let egress = &self.ports.egress[usize::from(out)];
-        let ready = egress.waiting & !egress.paused;
-        if ready == 0 {
-            return None;
-        }
-        let Some(quanta) = &world.deficit else {
-            return Some(pick(ready, egress.turn, world.round_robin));
-        };
-        if ready & 1 != 0 {
-            return Some(0);
-        }
-        let (ports, deficits) = (&self.ports, &mut self.combined.as_deref_mut()?.deficits);
-        deficits[usize::from(out)].pick(quanta, ready, |class| {
-            let queue = &ports.queues[ports.at(out, class)];
-            let bytes = u32::from(ports.pool.first(queue.fifo).size);
-            Head { bytes, last: queue.bytes == bytes }
-        })
     }
 }

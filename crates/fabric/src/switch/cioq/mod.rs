@@ -19,13 +19,20 @@ mod ingress;
 pub(crate) mod isolation;
 mod truth;
 
+use backwater_control::CodePoint;
 use backwater_control::arbitration::Drr;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Bands;
+use backwater_engine::Post;
+use backwater_topology::Network;
 
+use crate::ctx::Ctx;
+use crate::link::ports::Ports;
 use crate::link::queue::Fifo;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::spec::{Combined as Settings, Crossings};
+use crate::switch::chassis::{Chassis, Fabric};
+use crate::switch::cioq::isolation::Isolating;
 use crate::world::{Classes, World};
 
 /// No egress port: an ingress queue without packets.
@@ -116,11 +123,14 @@ pub(crate) struct Combined {
     deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
     pub(crate) arrivals: bool,
+    /// What keeps congesting flows apart, if anything.
+    isolation: Option<Box<Isolating>>,
 }
 
 impl Combined {
-    pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
+    pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Option<Box<Self>> {
         world.combined.as_ref()?;
+        let ports = network.ports(node).len();
         let input =
             Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
         let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
@@ -129,6 +139,7 @@ impl Combined {
             inputs: vec![input; ports],
             outputs: vec![output; ports],
             order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
+            isolation: Isolating::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
         }))
@@ -154,5 +165,38 @@ impl Combined {
             + size_of_val(&*self.outputs)
             + size_of_val(&*self.order)
             + size_of_val(&*self.deficits)
+            + self.isolation.as_ref().map_or(0, |isolating| isolating.state_bytes())
+    }
+}
+
+impl Fabric for Combined {
+    fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
+        self.send_from_egress(chassis, out, cx);
+    }
+
+    fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
+        std::slice::from_ref(&ports.queues[at].fifo)
+    }
+
+    /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
+    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
+        let fifo = chassis.ports.queues[chassis.ports.at(out, class)].fifo;
+        if self.arrivals && !fifo.is_empty() && chassis.ports.pool.first(fifo).kind == Kind::Data {
+            chassis.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;
+        }
+    }
+
+    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64, world: &World) {
+        self.arm_entries_of(chassis, out, class, now, world);
+    }
+
+    fn note_hold<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.note_hold_at_ingress(chassis, port, class, cx);
     }
 }

@@ -22,11 +22,13 @@ use backwater_engine::Post;
 use crate::check::violation::What;
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
+use crate::link::ports::Ports;
 use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
 use crate::spec::Queueing;
+use crate::switch::chassis::{Chassis, Fabric};
+use crate::switch::count;
 use crate::switch::voq::queues::Voqs;
-use crate::switch::{Switch, count};
 use crate::world::World;
 
 pub(crate) struct Crossbar {
@@ -62,150 +64,153 @@ impl Crossbar {
     }
 }
 
-impl Switch {
-    /// The queues of an egress port and class.
-    pub(crate) fn fifos(&self, at: usize) -> &[Fifo] {
-        match &self.crossbar {
-            Some(crossbar) => crossbar.voqs.fifos(at),
-            None => std::slice::from_ref(&self.ports.queues[at].fifo),
+impl Chassis {
+    /// Sends a credit update that is due on an idle port, and notes what it says about the ports upstream.
+    pub(crate) fn send_credit<F: Fabric, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut F,
+        port: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let told = self.ports.transmit_credit(port, cx);
+        if told.held_back {
+            self.memory.held_until[told.class as usize] = cx.now;
+        }
+        if told.short && self.truth.is_some() {
+            fabric.note_hold(self, port, told.class, cx);
         }
     }
 
-    /// The packets of an egress port and class.
-    pub(crate) fn waiting(&self, at: usize) -> impl Iterator<Item = &Packet> {
-        self.fifos(at).iter().flat_map(|fifo| self.ports.pool.iter(*fifo))
+    /// A packet has come that the other end had no credits for.
+    #[cold]
+    fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let at = self.ports.at(packet.port, packet.class);
+        let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
+        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), cx);
     }
+}
 
-    #[inline]
-    fn crossbar(&mut self) -> &mut Crossbar {
-        self.crossbar.as_deref_mut().expect("only switches with a crossbar come here")
-    }
-
+impl Crossbar {
     /// A packet that cannot pass like in a plain switch.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
         reason = "measured: with a second caller, where packets are spread, it costs 13 instructions a hop"
     )]
-    pub(crate) fn cross<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        let credited = self.memory.credited & (1 << packet.class) != 0;
+    pub(crate) fn arrive<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let credited = chassis.memory.credited & (1 << packet.class) != 0;
         if credited {
-            let earned = self.ports.earn_credit(packet);
+            let earned = chassis.ports.earn_credit(packet);
             if !earned.fits {
-                self.out_of_blocks(packet, cx);
+                chassis.out_of_blocks(packet, cx);
                 return;
             }
             if earned.held_back {
-                self.memory.held_until[packet.class as usize] = packet.time;
+                chassis.memory.held_until[packet.class as usize] = packet.time;
             }
         }
         if let Some(lanes) = &cx.world.lanes {
-            let class = self.leaves_in(packet, lanes, cx.world);
-            self.cross_to(packet, &Packet { class, ..*packet }, out, cx);
+            let class = chassis.leaves_in(packet, lanes, cx.world);
+            self.cross_to(chassis, packet, &Packet { class, ..*packet }, out, cx);
         } else {
-            self.cross_to(packet, packet, out, cx);
+            self.cross_to(chassis, packet, packet, out, cx);
         }
     }
 
     /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
-    fn cross_to<P: Post<Packet>>(&mut self, came: &Packet, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        let credited = self.memory.credited & (1 << packet.class) != 0;
-        let egress = &self.ports.egress[out as usize];
+    fn cross_to<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        came: &Packet,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let credited = chassis.memory.credited & (1 << packet.class) != 0;
+        let egress = &chassis.ports.egress[out as usize];
         let free = egress.busy_until <= packet.time
             && (egress.waiting | egress.paused) & (1 << packet.class) == 0
             && if credited {
-                self.ports.fits(out, packet.class, packet.size)
+                chassis.ports.fits(out, packet.class, packet.size)
             } else {
-                self.memory.lets_pass(packet.port, packet.class, packet.size)
+                chassis.memory.lets_pass(packet.port, packet.class, packet.size)
             };
         if free {
-            let at = self.ports.at(out, packet.class);
-            self.crossbar().voqs.passed(at, packet.port);
-            self.launch(out, packet, cx);
+            let at = chassis.ports.at(out, packet.class);
+            self.voqs.passed(at, packet.port);
+            self.launch(chassis, out, packet, cx);
             return;
         }
-        if self.admit(came, out, cx) {
-            let first = self.line_up(packet, out, cx.world);
-            if self.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
-                self.look_at_head(packet, out, cx);
+        if chassis.admit(came, out, cx) {
+            let first = self.line_up(chassis, packet, out, cx.world);
+            if chassis.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
+                self.look_at_head(chassis, packet, out, cx);
             }
-            self.stored(packet, out, cx);
+            chassis.stored(self, packet, out, cx);
         }
     }
 
     /// Puts a packet into its queue; returns whether it is the first there.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
-    fn line_up(&mut self, packet: &Packet, out: u16, world: &World) -> bool {
-        let at = self.ports.at(out, packet.class);
-        let queue = &mut self.ports.queues[at];
+    fn line_up(&mut self, chassis: &mut Chassis, packet: &Packet, out: u16, world: &World) -> bool {
+        let at = chassis.ports.at(out, packet.class);
+        let queue = &mut chassis.ports.queues[at];
         let mut packet = *packet;
-        let detector = &world.detectors[usize::from(self.ports.egress[out as usize].detector)];
+        let detector = &world.detectors[usize::from(chassis.ports.egress[out as usize].detector)];
         if packet.kind == Kind::Data && detector.on_arrival(u64::from(queue.bytes)) {
             packet.echo = CodePoint::Congestion;
         }
         queue.bytes += u32::from(packet.size);
-        self.ports.egress[out as usize].waiting |= 1 << packet.class;
-        let crossbar = self.crossbar.as_deref_mut().expect("only switches with a crossbar come here");
-        crossbar.voqs.push(&mut self.ports.pool, at, &packet)
+        chassis.ports.egress[out as usize].waiting |= 1 << packet.class;
+        self.voqs.push(&mut chassis.ports.pool, at, &packet)
     }
 
     /// A packet has come to the head of its queue behind a closed gate. If credits are short, they may do for this one.
     #[cold]
-    fn look_at_head<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        let credited = self.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
-        if credited && self.ports.fits(out, packet.class, packet.size) {
-            self.open(out, packet.class, cx);
+    fn look_at_head<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let credited = chassis.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
+        if credited && chassis.ports.fits(out, packet.class, packet.size) {
+            self.open(chassis, out, packet.class, cx);
         } else {
-            self.pass_over(out, packet.class);
+            self.gate_closed(chassis, out, packet.class);
         }
     }
 
-    /// Sends what an idle port may send, if anything.
-    pub(crate) fn send_by_crossbar<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
-        if cx.world.weights.is_some() {
-            self.shut_starved(out, cx);
-        }
-        while let Some(class) = self.choose_class(out, cx.world) {
-            let at = self.ports.at(out, class);
-            if let Some(lane) = self.choose_lane(out, class) {
-                let crossbar = self.crossbar.as_deref_mut().expect("only switches with a crossbar come here");
-                let packet = crossbar.voqs.pop(&mut self.ports.pool, at, lane);
-                if crossbar.voqs.is_empty(at) {
-                    self.ports.egress[out as usize].waiting &= !(1 << class);
-                }
-                self.ports.queues[at].bytes -= u32::from(packet.size);
-                self.waited(&packet, out, cx);
-                self.let_go(&packet, cx);
-                self.launch(out, &packet, cx);
-                return;
-            }
-            self.shut(out, class, cx);
-        }
-    }
-
-    fn shut<P: Post<Packet>>(&mut self, out: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        self.ports.close_gate(out, class, cx);
-        self.gate_closed(out, 1 << class, cx);
+    fn shut<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        chassis.ports.close_gate(out, class, cx);
+        chassis.gate_closed(self, out, 1 << class, cx);
     }
 
     /// Closes the gates of classes without credits, so that none of them loses its weighted turn by being picked in vain.
-    fn shut_starved<P: Post<Packet>>(&mut self, out: u16, cx: &mut Ctx<'_, P>) {
-        let egress = &self.ports.egress[out as usize];
+    fn shut_starved<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
+        let egress = &chassis.ports.egress[out as usize];
         let ready = egress.waiting & !egress.paused;
         for class in (1..cx.world.classes.count).filter(|class| ready & (1 << class) != 0) {
-            if self.choose_lane(out, class).is_none() {
-                self.shut(out, class, cx);
+            if self.choose_lane(chassis, out, class).is_none() {
+                self.shut(chassis, out, class, cx);
             }
         }
     }
 
     /// The class that an idle port serves now, of those that wait at an open gate.
     #[inline]
-    fn choose_class(&mut self, out: u16, world: &World) -> Option<u8> {
-        let egress = &self.ports.egress[out as usize];
+    fn choose_class(&mut self, chassis: &mut Chassis, out: u16, world: &World) -> Option<u8> {
+        let egress = &chassis.ports.egress[out as usize];
         let ready = egress.waiting & !egress.paused;
         if ready == 0 {
             return None;
@@ -213,7 +218,7 @@ impl Switch {
         if let Some(weights) = &world.weights
             && ready & 1 == 0
         {
-            let arbiter = &mut self.crossbar().arbiters[out as usize];
+            let arbiter = &mut self.arbiters[out as usize];
             let picked = arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready);
             // A class that no table names takes what the others leave. If it were never chosen, the port would be woken for it
             // at this same instant again and again, and the run would not end.
@@ -225,16 +230,15 @@ impl Switch {
     /// The next ingress port whose first packet may start; those passed over for lack of credits are no candidates for a mark
     /// any more.
     #[inline]
-    fn choose_lane(&mut self, out: u16, class: u8) -> Option<usize> {
-        let at = self.ports.at(out, class);
-        let (available, unit) = match &self.ports.credits {
+    fn choose_lane(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<usize> {
+        let at = chassis.ports.at(out, class);
+        let (available, unit) = match &chassis.ports.credits {
             Some(credits) if credits.govern(class) => (credits.available(at), credits.unit()),
             _ => (u32::MAX, Unit::BLOCK),
         };
-        let crossbar = self.crossbar.as_deref()?;
-        let mut turns = crossbar.voqs.in_turn(at);
-        while let Some(lane) = turns.next(&crossbar.voqs, at) {
-            let head = self.ports.pool.first_mut(crossbar.voqs.head(at, lane));
+        let mut turns = self.voqs.in_turn(at);
+        while let Some(lane) = turns.next(&self.voqs, at) {
+            let head = chassis.ports.pool.first_mut(self.voqs.head(at, lane));
             if unit.count(u32::from(head.size)) <= available {
                 return Some(lane);
             }
@@ -245,36 +249,24 @@ impl Switch {
         None
     }
 
-    /// A gate is closed: what stands before it is delayed by lack of credits, no candidate for a mark.
-    pub(crate) fn pass_over(&mut self, out: u16, class: u8) {
-        let at = self.ports.at(out, class);
-        if self.combined.as_ref().is_some_and(|combined| combined.arrivals) {
-            let fifo = self.ports.queues[at].fifo;
-            if !fifo.is_empty() && self.ports.pool.first(fifo).kind == Kind::Data {
-                self.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;
-            }
-        }
-        let Some(crossbar) = self.crossbar.as_deref().filter(|crossbar| crossbar.arrivals) else { return };
-        for fifo in crossbar.voqs.fifos(at).iter().filter(|fifo| !fifo.is_empty()) {
-            let head = self.ports.pool.first_mut(*fifo);
-            if head.kind == Kind::Data {
-                head.echo = CodePoint::NotCapable;
-            }
-        }
-    }
-
     /// A packet starts to leave by `out`, an idle port.
     #[inline]
-    fn launch<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    fn launch<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        out: u16,
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
-            let at = self.ports.at(out, packet.class);
-            count(&mut self.ports.queues[at], &mut self.ports.egress[out as usize], packet);
-            self.judge(out, packet, cx)
+            let at = chassis.ports.at(out, packet.class);
+            count(&mut chassis.ports.queues[at], &mut chassis.ports.egress[out as usize], packet);
+            chassis.judge(out, packet, cx)
         } else {
-            self.depart(out, packet, cx)
+            chassis.depart(out, packet, cx)
         };
         let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
-        let egress = &mut self.ports.egress[out as usize];
+        let egress = &mut chassis.ports.egress[out as usize];
         let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
         cx.post.send(egress.place, time, packet, |copy| {
             copy.time = time;
@@ -282,47 +274,75 @@ impl Switch {
             copy.code = code;
             copy.echo = echo;
         });
-        if self.ports.credits.is_some() {
-            let came_in = self.came_in(packet, cx.world);
-            self.ports.spend_credit(out, packet, Some((packet.port, came_in)));
+        if chassis.ports.credits.is_some() {
+            let came_in = chassis.came_in(packet, cx.world);
+            chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));
         }
         if let (Some(weights), true) = (&cx.world.weights, packet.class != 0) {
-            let arbiter = &mut self.crossbar().arbiters[out as usize];
+            let arbiter = &mut self.arbiters[out as usize];
             arbiter.on_sent(&weights.high, &weights.low, packet.class, u32::from(packet.size));
         }
     }
 
     /// An update of the credits of `port` has been taken.
-    pub(crate) fn fed<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        let shut = self.ports.egress[port as usize].paused & (1 << class) != 0;
-        if shut && self.choose_lane(port, class).is_some() {
-            self.open(port, class, cx);
-            self.send_next(port, cx);
+    pub(crate) fn fed<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let shut = chassis.ports.egress[port as usize].paused & (1 << class) != 0;
+        if shut && self.choose_lane(chassis, port, class).is_some() {
+            self.open(chassis, port, class, cx);
+            chassis.send_next(self, port, cx);
         }
     }
 
     /// A gate under credits opens.
-    fn open<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        self.ports.open_gate(port, class, false, cx);
-        self.resumed(port, class, cx.now, cx.world);
+    fn open<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        chassis.ports.open_gate(port, class, false, cx);
+        chassis.resumed(self, port, class, cx.now, cx.world);
+    }
+}
+
+impl Fabric for Crossbar {
+    fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
+        if cx.world.weights.is_some() {
+            self.shut_starved(chassis, out, cx);
+        }
+        while let Some(class) = self.choose_class(chassis, out, cx.world) {
+            let at = chassis.ports.at(out, class);
+            if let Some(lane) = self.choose_lane(chassis, out, class) {
+                let packet = self.voqs.pop(&mut chassis.ports.pool, at, lane);
+                if self.voqs.is_empty(at) {
+                    chassis.ports.egress[out as usize].waiting &= !(1 << class);
+                }
+                chassis.ports.queues[at].bytes -= u32::from(packet.size);
+                chassis.waited(&packet, out, cx);
+                chassis.let_go(self, &packet, cx);
+                self.launch(chassis, out, &packet, cx);
+                return;
+            }
+            self.shut(chassis, out, class, cx);
+        }
     }
 
-    /// Sends a credit update that is due on an idle port, and notes what it says about the ports upstream.
-    pub(crate) fn send_credit<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
-        let told = self.ports.transmit_credit(port, cx);
-        if told.held_back {
-            self.memory.held_until[told.class as usize] = cx.now;
-        }
-        if told.short && self.truth.is_some() {
-            self.note_hold(port, told.class, cx);
-        }
+    fn fifos<'a>(&'a self, _: &'a Ports, at: usize) -> &'a [Fifo] {
+        self.voqs.fifos(at)
     }
 
-    /// A packet has come that the other end had no credits for.
-    #[cold]
-    fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let at = self.ports.at(packet.port, packet.class);
-        let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
-        self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), cx);
+    /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
+    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
+        if !self.arrivals {
+            return;
+        }
+        let at = chassis.ports.at(out, class);
+        for fifo in self.voqs.fifos(at).iter().filter(|fifo| !fifo.is_empty()) {
+            let head = chassis.ports.pool.first_mut(*fifo);
+            if head.kind == Kind::Data {
+                head.echo = CodePoint::NotCapable;
+            }
+        }
     }
 }

@@ -1,24 +1,25 @@
 //! What isolation counts of the normal-flow queues must be what is in them.
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
 use crate::world::World;
 
-impl Switch {
+impl Combined {
     /// The first count of packets by entry, or of bytes by destination, that is not what is there, in words.
-    pub(crate) fn check_normal_queues(&self, world: &World) -> Result<(), String> {
-        let (Some(isolating), Some(rules)) = (self.isolating.as_deref(), &world.isolation) else {
+    pub(crate) fn check_normal_queues(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        let (Some(isolating), Some(rules)) = (self.isolation.as_deref(), &world.isolation) else {
             return Ok(());
         };
         let count = isolating.slots.len() * isolating.ports;
         let (mut at_ingress, mut at_egress) = (vec![0_u32; count], vec![0_u32; count]);
         let mut towards = vec![0_u32; isolating.towards.len()];
         for port in 0..isolating.ports as u16 {
-            let at = self.ports.at(port, rules.lanes().monitored);
-            for packet in self.waiting_at_ingress(at) {
+            let at = chassis.ports.at(port, rules.lanes().monitored);
+            for packet in self.waiting_at_ingress(chassis, at) {
                 if let Some(slot) = isolating.entry(packet, world) {
                     at_ingress[isolating.at(slot, port)] += 1;
                 }
             }
-            for packet in self.waiting(at) {
+            for packet in chassis.waiting(self, at) {
                 towards[isolating.towards_at(port, packet.dst)] += u32::from(packet.size);
                 if let Some(slot) = isolating.entry(packet, world) {
                     at_egress[isolating.at(slot, port)] += 1;

@@ -10,7 +10,8 @@ use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
 use crate::world::World;
 
 /// A root as a frame carries it: the switch and its egress port.
@@ -47,10 +48,11 @@ impl Isolating {
     }
 }
 
-impl Switch {
+impl Combined {
     /// Asks for an entry for a packet that congests `out`. Returns the slot of a new one.
     pub(super) fn claim<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         packet: &Packet,
         out: u16,
         root: u32,
@@ -70,10 +72,10 @@ impl Switch {
             ingress: (origin == Origin::Local).then_some(packet.port),
             now: Time::from_ps(cx.now),
         };
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let isolating = self.isolating();
         let mut uncovered = Vec::new();
         if rules.key == KeyKind::Root {
-            uncovered = isolating.uncovered(behind(self.ports.node, root, rules, cx.world));
+            uncovered = isolating.uncovered(behind(chassis.ports.node, root, rules, cx.world));
             if uncovered.iter().all(|word| *word == 0) {
                 return None;
             }
@@ -101,94 +103,105 @@ impl Switch {
             used,
             ..ends_of(rules.key, key, cx.world)
         };
-        self.ports.note_isolation(&noted, cx);
+        chassis.ports.note_isolation(&noted, cx);
         let Allocation::New(slot) = allocation else { return None };
         self.isolating().behind[slot] = uncovered;
-        self.begin(slot, cx.now, cx.world);
+        self.begin(chassis, slot, cx.now, cx.world);
         Some(slot)
     }
 
     /// A new entry: counts what waits for it already.
-    fn begin(&mut self, slot: usize, now: u64, world: &World) {
+    fn begin(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let isolating = self.isolating();
         let first = isolating.at(slot, 0);
         let all = first..first + isolating.ports;
         isolating.cims[all.clone()].fill(CimState::default());
         isolating.refused[all].fill(false);
         let lanes = rules.lanes();
-        for port in 0..self.ports.egress.len() as u16 {
-            let at = self.ports.at(port, lanes.monitored);
-            let combined = self.combined.as_deref().expect("isolation needs a combined crossbar");
-            let isolating = self.isolating.as_deref().expect("only switches that isolate come here");
+        for port in 0..chassis.ports.egress.len() as u16 {
+            let at = chassis.ports.at(port, lanes.monitored);
+            let isolating = self.isolating_ref();
             let of_entry = |fifo| {
-                let waiting = self.ports.pool.iter(fifo);
+                let waiting = chassis.ports.pool.iter(fifo);
                 waiting.filter(|packet| isolating.entry(packet, world) == Some(slot)).count() as u32
             };
             let (at_ingress, at_egress) =
-                (of_entry(combined.lines[at].fifo), of_entry(self.ports.queues[at].fifo));
-            let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+                (of_entry(self.lines[at].fifo), of_entry(chassis.ports.queues[at].fifo));
+            let isolating = self.isolating();
             let at = isolating.at(slot, port);
             (isolating.in_nfq[at], isolating.out_nfq[at]) = (at_ingress, at_egress);
         }
-        self.arm(slot, now, world);
+        self.arm(chassis, slot, now, world);
     }
 
     /// Sets the timer of an entry, unless it is set already or something else must happen first: its last packet must leave
     /// the CFQs, the gate of its egress port must open.
-    pub(super) fn arm(&mut self, slot: usize, now: u64, world: &World) {
+    pub(super) fn arm(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let isolating = self.isolating();
         let entry = &isolating.slots[slot];
         let egress = entry.egress();
-        let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
+        let closed = chassis.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
         if entry.in_cfq() > 0 || closed || std::mem::replace(&mut isolating.armed[slot], true) {
             return;
         }
         let look = isolating.cft.next_look(&rules.algorithm, &isolating.slots[slot]).as_ps().max(now);
-        self.ports.set_timer(look, egress, Purpose::Residency, slot as u32);
+        chassis.ports.set_timer(look, egress, Purpose::Residency, slot as u32);
     }
 
     /// The gate of the congested class of an egress port opened: the time of its entries runs again.
-    pub(crate) fn arm_entries_of(&mut self, port: u16, class: u8, now: u64, world: &World) {
+    pub(crate) fn arm_entries_of(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        class: u8,
+        now: u64,
+        world: &World,
+    ) {
         if world.isolation.as_ref().is_none_or(|rules| rules.lanes().congested != class) {
             return;
         }
         for slot in 0..self.isolating().slots.len() {
             let entry = &self.isolating().slots[slot];
             if entry.is_live() && entry.egress() == port {
-                self.arm(slot, now, world);
+                self.arm(chassis, slot, now, world);
             }
         }
     }
 
     /// A packet of an entry left the CFQs of this switch.
-    pub(super) fn left_cfqs(&mut self, slot: usize, now: u64, world: &World) {
+    pub(super) fn left_cfqs(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
         let entry = &mut self.isolating().slots[slot];
         entry.left(Time::from_ps(now));
         if entry.in_cfq() == 0 {
-            self.arm(slot, now, world);
+            self.arm(chassis, slot, now, world);
         }
     }
 
     /// The time to look at an entry has come: it ends, or its timer is set again when it may.
-    pub(crate) fn look_at_entry<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn look_at_entry<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        slot: u32,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let slot = slot as usize;
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let isolating = self.isolating();
         let egress = isolating.slots[slot].egress();
         let before = isolating.slots[slot];
-        let closed = self.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
+        let closed = chassis.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
         let expiry =
             isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(cx.now), closed);
         isolating.armed[slot] = false;
         match expiry {
-            Expiry::LookAgain(_) => self.arm(slot, cx.now, cx.world),
+            Expiry::LookAgain(_) => self.arm(chassis, slot, cx.now, cx.world),
             Expiry::Freed => {
                 let wanting = std::mem::take(&mut isolating.wanting);
-                self.note_entry(IsolationEvent::Released, &before, None, cx);
+                self.note_entry(chassis, IsolationEvent::Released, &before, None, cx);
                 if wanting {
-                    self.settle_all(cx);
+                    self.settle_all(chassis, cx);
                 }
             }
         }
@@ -198,6 +211,7 @@ impl Switch {
     #[cold]
     pub(super) fn note_entry<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         what: IsolationEvent,
         entry: &Slot,
         ingress: Option<u16>,
@@ -213,7 +227,7 @@ impl Switch {
             used: self.isolating().cft.used(),
             ..ends_of(rules.key, entry.key(), cx.world)
         };
-        self.ports.note_isolation(&noted, cx);
+        chassis.ports.note_isolation(&noted, cx);
     }
 }
 

@@ -7,7 +7,8 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
 
 impl Packet {
     /// A CIM about the flows that a packet of `flow` to `dst` stands for, and the root of their congestion.
@@ -28,11 +29,12 @@ impl Packet {
     }
 }
 
-impl Switch {
+impl Combined {
     /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
     /// upstream to isolate them too? Returns whether a CIM waits to be sent.
     pub(super) fn consider_cim<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         slot: usize,
         packet: &Packet,
         as_monitored: bool,
@@ -40,9 +42,9 @@ impl Switch {
         cx: &mut Ctx<'_, P>,
     ) -> bool {
         let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
-        let at = self.ports.at(packet.port, rules.lanes().congested);
+        let at = chassis.ports.at(packet.port, rules.lanes().congested);
         let facts = CimFacts {
-            level: u64::from(self.memory.accounts[at].held.bytes),
+            level: u64::from(chassis.memory.accounts[at].held.bytes),
             as_monitored,
             allocated,
             now: Time::from_ps(cx.now),
@@ -57,16 +59,21 @@ impl Switch {
         }
         let entry = isolating.slots[slot];
         let cim = Packet::cim(packet.flow, packet.dst, entry.root(), rules.frame);
-        self.note_entry(IsolationEvent::Notified, &entry, Some(packet.port), cx);
-        self.ports.enqueue(packet.port, &cim);
+        self.note_entry(chassis, IsolationEvent::Notified, &entry, Some(packet.port), cx);
+        chassis.ports.enqueue(packet.port, &cim);
         true
     }
 
     /// A CIM has come from the switch behind the egress port `frame.port`.
-    pub(crate) fn take_cim<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
-        self.ports.tally.cims_received += 1;
-        if self.claim(frame, frame.port, frame.seq, Origin::Cim, cx).is_some() {
-            self.settle_all(cx);
+    pub(crate) fn take_cim<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        frame: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        chassis.ports.tally.cims_received += 1;
+        if self.claim(chassis, frame, frame.port, frame.seq, Origin::Cim, cx).is_some() {
+            self.settle_all(chassis, cx);
         }
     }
 }

@@ -24,6 +24,7 @@ use backwater_topology::Network;
 
 use crate::packet::Packet;
 use crate::spec::{IsolationSpec, KeyKind};
+use crate::switch::cioq::Combined;
 use crate::world::{Classes, World};
 
 /// The classes that isolation knows.
@@ -173,9 +174,14 @@ impl Isolating {
     }
 }
 
-impl crate::switch::Switch {
+impl Combined {
     #[inline]
     fn isolating(&mut self) -> &mut Isolating {
-        self.isolating.as_deref_mut().expect("only switches that isolate come here")
+        self.isolation.as_deref_mut().expect("only switches that isolate come here")
+    }
+
+    #[inline]
+    fn isolating_ref(&self) -> &Isolating {
+        self.isolation.as_deref().expect("only switches that isolate come here")
     }
 }

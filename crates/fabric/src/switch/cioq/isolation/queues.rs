@@ -10,14 +10,16 @@ use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
-use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
+use crate::switch::cioq::Combined;
 use crate::world::World;
 
-impl Switch {
+impl Combined {
     /// The class in which a packet that has come in is stored, and the slot of its entry.
     #[inline]
     pub(crate) fn class_at_ingress<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) -> (u8, Option<usize>) {
@@ -26,7 +28,7 @@ impl Switch {
         };
         let slot = self.isolating().entry(packet, cx.world);
         let apart = slot.is_some_and(|slot| {
-            let admitted = self.admits(slot, packet.port, cx);
+            let admitted = self.admits(chassis, slot, packet.port, cx);
             let isolating = self.isolating();
             admitted && isolating.in_nfq[isolating.at(slot, packet.port)] == 0
         });
@@ -34,7 +36,13 @@ impl Switch {
     }
 
     /// Whether packets of an entry that come in by `port` may be isolated there: CI needs a slot for that.
-    fn admits<P: Post<Packet>>(&mut self, slot: usize, port: u16, cx: &mut Ctx<'_, P>) -> bool {
+    fn admits<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        slot: usize,
+        port: u16,
+        cx: &mut Ctx<'_, P>,
+    ) -> bool {
         let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         if !rules.algorithm.mirrors() {
             return true;
@@ -47,9 +55,9 @@ impl Switch {
         isolating.wanting |= !admitted;
         let (entry, took) = (isolating.slots[slot], isolating.cft.used() > used);
         if took {
-            self.note_entry(IsolationEvent::Mirrored, &entry, Some(port), cx);
+            self.note_entry(chassis, IsolationEvent::Mirrored, &entry, Some(port), cx);
         } else if !admitted && !before {
-            self.note_entry(IsolationEvent::MirrorRefused, &entry, Some(port), cx);
+            self.note_entry(chassis, IsolationEvent::MirrorRefused, &entry, Some(port), cx);
         }
         admitted
     }
@@ -57,6 +65,7 @@ impl Switch {
     /// A packet that came in class `came` stands in its ingress queue; its entry counts it.
     pub(crate) fn isolate_at_ingress<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         packet: &Packet,
         came: u8,
         slot: usize,
@@ -70,13 +79,18 @@ impl Switch {
             return;
         }
         isolating.slots[slot].entered(Time::from_ps(cx.now));
-        if self.consider_cim(slot, packet, came != rules.lanes().congested, false, cx) {
-            self.send_next(packet.port, cx);
+        if self.consider_cim(chassis, slot, packet, came != rules.lanes().congested, false, cx) {
+            chassis.send_next(self, packet.port, cx);
         }
     }
 
     /// The first packet of the monitored class has left the ingress queue of its port: those behind it may have an entry.
-    pub(crate) fn left_line<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn left_line<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let Some(rules) = cx.world.isolation.as_ref() else { return };
         if packet.class != rules.lanes().monitored {
             return;
@@ -86,49 +100,53 @@ impl Switch {
             let at = isolating.at(slot, packet.port);
             isolating.in_nfq[at] -= 1;
         }
-        if self.settle_input(packet.port, cx) {
-            self.mind_upstream(packet.port, cx);
+        if self.settle_input(chassis, packet.port, cx) {
+            self.mind_upstream(chassis, packet.port, cx);
         }
     }
 
     /// Moves packets with an entry from the front of the NFQ of an ingress port to the end of its CFQ. Returns whether any
     /// moved; then the port may have something to tell upstream.
-    fn settle_input<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> bool {
+    fn settle_input<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        port: u16,
+        cx: &mut Ctx<'_, P>,
+    ) -> bool {
         let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let lanes = rules.lanes();
         let (mut moved, mut cim) = (false, false);
         loop {
-            let combined = self.combined.as_deref().expect("isolation needs a combined crossbar");
-            let line = combined.lines[self.ports.at(port, lanes.monitored)];
+            let line = self.lines[chassis.ports.at(port, lanes.monitored)];
             if line.fifo.is_empty() {
                 break;
             }
-            let first = *self.ports.pool.first(line.fifo);
+            let first = *chassis.ports.pool.first(line.fifo);
             let isolating = self.isolating();
             let Some(slot) = isolating.entry(&first, cx.world) else { break };
-            if !self.admits(slot, port, cx) {
+            if !self.admits(chassis, slot, port, cx) {
                 break;
             }
             let isolating = self.isolating();
             let at = isolating.at(slot, port);
             isolating.in_nfq[at] -= 1;
             isolating.slots[slot].entered(Time::from_ps(cx.now));
-            self.ports.tally.moved_packets += 1;
-            let mut packet = self.pop_at_ingress(port, lanes.monitored);
-            self.discharge(port, lanes.monitored, packet.size);
-            self.charge(port, lanes.congested, packet.size);
+            chassis.ports.tally.moved_packets += 1;
+            let mut packet = self.pop_at_ingress(chassis, port, lanes.monitored);
+            chassis.discharge(port, lanes.monitored, packet.size);
+            chassis.charge(port, lanes.congested, packet.size);
             let strayed = packet.is_flagged();
             if strayed {
-                self.combined().inputs[usize::from(port)].strays -= 1;
+                self.inputs[usize::from(port)].strays -= 1;
                 packet.echo = CodePoint::NotCapable;
             }
             packet.class = lanes.congested;
-            self.line_up_at_ingress(&packet, line.out);
-            cim |= self.consider_cim(slot, &packet, !strayed, false, cx);
+            self.line_up_at_ingress(chassis, &packet, line.out);
+            cim |= self.consider_cim(chassis, slot, &packet, !strayed, false, cx);
             moved = true;
         }
         if cim {
-            self.send_next(port, cx);
+            chassis.send_next(self, port, cx);
         }
         moved
     }
@@ -137,6 +155,7 @@ impl Switch {
     /// there is a new entry.
     pub(crate) fn isolate_at_egress<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         packet: &mut Packet,
         out: u16,
         cx: &mut Ctx<'_, P>,
@@ -150,16 +169,16 @@ impl Switch {
         if packet.class == lanes.congested {
             let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
             if isolating.out_nfq[isolating.at(slot, out)] == 0 {
-                self.mark_isolated(packet, slot, out, cx);
+                self.mark_isolated(chassis, packet, slot, out, cx);
                 return false;
             }
-            self.left_cfqs(slot, cx.now, cx.world);
+            self.left_cfqs(chassis, slot, cx.now, cx.world);
             packet.class = lanes.monitored;
         }
         let isolating = self.isolating();
         let towards = isolating.towards_at(out, packet.dst);
         isolating.towards[towards] += u32::from(packet.size);
-        let fresh = slot.is_none() && self.detect(packet, out, cx);
+        let fresh = slot.is_none() && self.detect(chassis, packet, out, cx);
         let isolating = self.isolating();
         if let Some(slot) = if fresh { isolating.entry(packet, cx.world) } else { slot } {
             let at = isolating.at(slot, out);
@@ -169,18 +188,25 @@ impl Switch {
     }
 
     /// A packet without an entry is about to enter a long NFQ: an entry, or a mark?
-    fn detect<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) -> bool {
+    fn detect<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &mut Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) -> bool {
         let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let lanes = rules.lanes();
-        let queue = self.ports.queues[self.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
+        let queue =
+            chassis.ports.queues[chassis.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
         if u64::from(queue) < rules.algorithm.detects_at() {
             return false;
         }
-        let paused = self.ports.egress[usize::from(out)].paused;
-        let root = root_of(self.ports.node, out);
-        let last_pfc = self.combined().outputs[usize::from(out)].last_pfc;
+        let paused = chassis.ports.egress[usize::from(out)].paused;
+        let root = root_of(chassis.ports.node, out);
+        let last_pfc = self.outputs[usize::from(out)].last_pfc;
         let (ingress, ingress_of_destination) = if rules.algorithm.common().early.is_some() {
-            self.ingress_share(packet, cx.world)
+            self.ingress_share(chassis, packet, cx.world)
         } else {
             (0, 0)
         };
@@ -199,32 +225,31 @@ impl Switch {
             now: Time::from_ps(cx.now),
         };
         if rules.algorithm.is_root(&isolating.cft, &facts)
-            && let Some(slot) = self.claim(packet, out, root, Origin::Local, cx)
+            && let Some(slot) = self.claim(chassis, packet, out, root, Origin::Local, cx)
         {
-            if self.consider_cim(slot, packet, true, true, cx) {
-                self.send_next(packet.port, cx);
+            if self.consider_cim(chassis, slot, packet, true, true, cx) {
+                chassis.send_next(self, packet.port, cx);
             }
             return true;
         }
         if rules.algorithm.marks() && is_markable(packet) {
-            let random = &mut self.random[usize::from(out)];
-            let cft = &self.isolating.as_deref().expect("seen above").cft;
+            let random = &mut chassis.random[usize::from(out)];
+            let cft = &self.isolating_ref().cft;
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
             if rules.algorithm.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
-                self.ports.tally.ce_monitored += 1;
-                self.mark_here(packet, out, cx);
+                chassis.ports.tally.ce_monitored += 1;
+                chassis.mark_here(packet, out, cx);
             }
         }
         false
     }
 
     /// Bytes in the NFQ of the ingress port that a packet is about to leave, with it, and those to its destination.
-    fn ingress_share(&self, packet: &Packet, world: &World) -> (u64, u64) {
+    fn ingress_share(&self, chassis: &Chassis, packet: &Packet, world: &World) -> (u64, u64) {
         let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let combined = self.combined.as_deref().expect("isolation needs a combined crossbar");
-        let line = &combined.lines[self.ports.at(packet.port, rules.lanes().monitored)];
+        let line = &self.lines[chassis.ports.at(packet.port, rules.lanes().monitored)];
         let own = u64::from(packet.size);
-        self.ports.pool.iter(line.fifo).fold((own, own), |(all, same), other| {
+        chassis.ports.pool.iter(line.fifo).fold((own, own), |(all, same), other| {
             let size = u64::from(other.size);
             (all + size, if other.dst == packet.dst { same + size } else { same })
         })
@@ -232,6 +257,7 @@ impl Switch {
 
     fn mark_isolated<P: Post<Packet>>(
         &mut self,
+        chassis: &mut Chassis,
         packet: &mut Packet,
         slot: usize,
         out: u16,
@@ -242,29 +268,30 @@ impl Switch {
             return;
         }
         let congested = rules.lanes().congested;
-        let queue = self.ports.queues[self.ports.at(out, congested)].bytes + u32::from(packet.size);
+        let queue = chassis.ports.queues[chassis.ports.at(out, congested)].bytes + u32::from(packet.size);
         let facts = MarkFacts {
             queue: u64::from(queue),
-            gate_closed: self.ports.egress[usize::from(out)].paused & (1 << congested) != 0,
+            gate_closed: chassis.ports.egress[usize::from(out)].paused & (1 << congested) != 0,
             now: Time::from_ps(cx.now),
         };
-        let random = &mut self.random[usize::from(out)];
-        let isolating = self.isolating.as_deref_mut().expect("only switches that isolate come here");
+        let random = &mut chassis.random[usize::from(out)];
+        let isolating = self.isolating();
         let entry = &mut isolating.slots[slot];
         if rules.algorithm.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
-            self.ports.tally.ce_isolated += 1;
-            self.mark_here(packet, out, cx);
+            chassis.ports.tally.ce_isolated += 1;
+            chassis.mark_here(packet, out, cx);
         }
     }
 
-    fn mark_here<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        self.marked(out, packet, CodePoint::Congestion, cx);
-        packet.code = CodePoint::Congestion;
-        packet.echo = CodePoint::Congestion;
-    }
-
     /// A packet is leaving its egress queue.
-    pub(crate) fn leaves_egress(&mut self, packet: &Packet, out: u16, now: u64, world: &World) {
+    pub(crate) fn leaves_egress(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        now: u64,
+        world: &World,
+    ) {
         let Some(rules) = world.isolation.as_ref().filter(|rules| rules.concern(packet.class)) else {
             return;
         };
@@ -272,7 +299,7 @@ impl Switch {
         let slot = isolating.entry(packet, world);
         if packet.class == rules.lanes().congested {
             let slot = slot.expect("an entry lives as long as it has packets in a CFQ");
-            self.left_cfqs(slot, now, world);
+            self.left_cfqs(chassis, slot, now, world);
             return;
         }
         let towards = isolating.towards_at(out, packet.dst);
@@ -284,40 +311,40 @@ impl Switch {
     }
 
     /// Moves packets with an entry from the front of the NFQ of an egress port to the end of its CFQ; returns whether any moved.
-    pub(crate) fn settle_output(&mut self, out: u16, now: u64, world: &World) -> bool {
+    pub(crate) fn settle_output(&mut self, chassis: &mut Chassis, out: u16, now: u64, world: &World) -> bool {
         let Some(rules) = world.isolation.as_ref() else { return false };
         let lanes = rules.lanes();
         let mut moved = false;
-        while self.ports.egress[usize::from(out)].waiting & (1 << lanes.monitored) != 0 {
-            let first = *self.ports.first(out, lanes.monitored);
+        while chassis.ports.egress[usize::from(out)].waiting & (1 << lanes.monitored) != 0 {
+            let first = *chassis.ports.first(out, lanes.monitored);
             let isolating = self.isolating();
             let Some(slot) = isolating.entry(&first, world) else { break };
             let (at, towards) = (isolating.at(slot, out), isolating.towards_at(out, first.dst));
             isolating.out_nfq[at] -= 1;
             isolating.towards[towards] -= u32::from(first.size);
             isolating.slots[slot].entered(Time::from_ps(now));
-            self.ports.tally.moved_packets += 1;
-            let mut packet = self.ports.dequeue(out, lanes.monitored);
+            chassis.ports.tally.moved_packets += 1;
+            let mut packet = chassis.ports.dequeue(out, lanes.monitored);
             packet.class = lanes.congested;
-            self.ports.enqueue(out, &packet);
-            self.ports.note_queue(out, lanes.congested);
+            chassis.ports.enqueue(out, &packet);
+            chassis.ports.note_queue(out, lanes.congested);
             moved = true;
         }
         moved
     }
 
     /// The table has changed: any first packet of an NFQ may have an entry now.
-    pub(crate) fn settle_all<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        for port in 0..self.ports.egress.len() as u16 {
-            if self.settle_input(port, cx) {
-                self.mind_upstream(port, cx);
-                self.try_input(port, cx);
+    pub(crate) fn settle_all<P: Post<Packet>>(&mut self, chassis: &mut Chassis, cx: &mut Ctx<'_, P>) {
+        for port in 0..chassis.ports.egress.len() as u16 {
+            if self.settle_input(chassis, port, cx) {
+                self.mind_upstream(chassis, port, cx);
+                self.try_input(chassis, port, cx);
             }
         }
-        for out in 0..self.ports.egress.len() as u16 {
-            if self.settle_output(out, cx.now, cx.world) {
-                self.send_next(out, cx);
-                self.try_output(out, cx);
+        for out in 0..chassis.ports.egress.len() as u16 {
+            if self.settle_output(chassis, out, cx.now, cx.world) {
+                chassis.send_next(self, out, cx);
+                self.try_output(chassis, out, cx);
             }
         }
     }
@@ -325,4 +352,12 @@ impl Switch {
 
 fn is_markable(packet: &Packet) -> bool {
     packet.kind == Kind::Data && packet.code == CodePoint::Capable
+}
+
+impl Chassis {
+    fn mark_here<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        self.marked(out, packet, CodePoint::Congestion, cx);
+        packet.code = CodePoint::Congestion;
+        packet.echo = CodePoint::Congestion;
+    }
 }

@@ -223,7 +223,13 @@ impl Case {
     /// When the run ends at the latest: endless flows need an end, also because they may starve others.
     fn until(&self) -> Option<Time> {
         let endless = self.flows.iter().any(|flow| flow.2 == u64::MAX);
-        if endless { Some(self.until.unwrap_or(us(300))) } else { self.until }
+        // A Swift flow whose target is shorter than its round trip sends a packet in a thousand of them: a second of samples.
+        let crawls = matches!(self.window, Some(ReactionConfig::Swift(_)));
+        match (endless, crawls) {
+            (true, _) => Some(self.until.unwrap_or(us(300))),
+            (false, true) => Some(self.until.unwrap_or(us(2_000))),
+            (false, false) => self.until,
+        }
     }
 }
 

@@ -167,7 +167,8 @@ pub(crate) fn feasibility(
     Ok(json.to_string())
 }
 
-/// Headroom of an ingress port, as JSON: `headroom_bytes`, `terms` (name, bytes), `steps`.
+/// Headroom of an ingress port, as JSON: `headroom_bytes`, `dynamic_bytes` (with the packet that crosses a dynamic threshold), `terms`
+/// (name, bytes), `steps`.
 #[pyfunction]
 pub(crate) fn headroom(rate: &str, delay: &str, mtu: &str, frame: &str, response: &str) -> PyResult<String> {
     let rate = link_rate(rate)?;
@@ -178,6 +179,10 @@ pub(crate) fn headroom(rate: &str, delay: &str, mtu: &str, frame: &str, response
     let answer = room(rate, delay, mtu, frame, response);
     let mut steps: Vec<String> = answer.terms.iter().map(ToString::to_string).collect();
     steps.push(format!("headroom: {}", answer.bytes));
+    let dynamic = answer.with_crossing();
+    steps.push(format!(
+        "with dynamic thresholds, which count the packet that crosses them (1 MTU): {dynamic}"
+    ));
     let terms = answer.terms.map(|term| json!({"name": term.name, "bytes": term.bytes.get()}));
-    Ok(json!({"headroom_bytes": answer.bytes.get(), "terms": terms, "steps": steps}).to_string())
+    Ok(json!({"headroom_bytes": answer.bytes.get(), "dynamic_bytes": dynamic.get(), "terms": terms, "steps": steps}).to_string())
 }

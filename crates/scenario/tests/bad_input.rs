@@ -197,7 +197,7 @@ fn a_dynamic_buffer_without_shared_memory_is_refused_with_the_arithmetic() {
     let error = report(SMALL, &["profile=hpcc-ns3", "topology.hosts=64", "switch.buffer=2MiB"]);
     says(&error, &["switch s has no memory to share", "headroom of its 64 ports 2.4MB", "reserve 263KB"]);
     let error = report(SMALL, &["profile=hpcc-ns3", "switch.pfc.headroom=1KB"]);
-    says(&error, &["is less than the 27.139KB that can arrive after a PAUSE"]);
+    says(&error, &["is less than the 28.187KB that it may have to hold"]);
 }
 
 #[test]

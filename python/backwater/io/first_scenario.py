@@ -233,7 +233,7 @@ def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
     packet, pfc = net.defaults["packet"], net.defaults["switch"]["pfc"]
     mtu = quantities.parse_size(packet["payload"]) + quantities.parse_size(packet["header"])
     needs = {
-        link: int(json.loads(_core.headroom(*link, f"{mtu}B", pfc["frame"], "0ns"))["headroom_bytes"])
+        link: int(json.loads(_core.headroom(*link, f"{mtu}B", pfc["frame"], "0ns"))["dynamic_bytes"])
         for links in net.ports.values()
         for link in links
     }
@@ -248,7 +248,7 @@ def _memory(net: _Network, priorities: int) -> dict[str, str | int]:
     each = f"for each of {ports} ports {headroom} KB of headroom and {reserve} KB of reserve"
     return {
         "headroom": headroom,
-        "headroom_why": f"What arrives after a PAUSE: {after}.",
+        "headroom_why": f"The packet that crosses the threshold, and what arrives after a PAUSE: {after}.",
         "buffer": shared + ports * (headroom + reserve),
         "buffer_why": f"{shared / 1000:g} MB that the ports share{why}, and {each}.",
     }

@@ -43,6 +43,14 @@ pub struct Headroom {
     pub terms: [Term; 5],
 }
 
+impl Headroom {
+    /// The bytes to set apart where the packet that crosses the threshold is counted as headroom, too: a switch with dynamic thresholds
+    /// books it there before it decides on the PAUSE.
+    pub fn with_crossing(&self) -> Bytes {
+        self.bytes + self.terms[4].bytes
+    }
+}
+
 /// Bytes that `rate` delivers within `span`, a started byte counted.
 fn arriving(rate: Rate, span: Span) -> Bytes {
     let bits_ps = u128::from(rate.as_bps()) * u128::from(span.as_ps());

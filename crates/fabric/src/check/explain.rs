@@ -98,14 +98,16 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
     }
 }
 
-/// What comes in at a port after it has decided on a PAUSE.
+/// What a port holds of a class beyond its threshold, at most.
 fn headroom_arithmetic(port: &Port, world: &World) -> String {
     let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
     let loop_bytes = port.rate.bytes_in(port.delay * 2);
-    let need = loop_bytes + mtu * 2;
+    let frame = Bytes::new(world.pfc.as_ref().map_or(0, |pfc| u64::from(pfc.frame)));
+    let need = loop_bytes + mtu * 3 + frame;
     format!(
-        "{need} = 2·delay·rate {loop_bytes} + 2·MTU {} (plus the PFC frame and the response time)",
-        mtu * 2
+        "{need} = 2·delay·rate {loop_bytes} + 3·MTU {} + PFC frame {frame} (plus the response time); one MTU is the packet that crosses \
+         the threshold",
+        mtu * 3
     )
 }
 

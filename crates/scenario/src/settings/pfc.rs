@@ -69,8 +69,8 @@ pub struct Pfc {
     /// Dynamic: memory set apart for each ingress port and priority. 4 KiB (`switch-mmu.cc` of the HPCC simulator).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub reserve: Quantity<Bytes>,
-    /// Dynamic: memory of each ingress port for what arrives after its PAUSE. auto: 3 · rate · one-way delay / 8 (`third.cc`
-    /// of the HPCC simulator).
+    /// Dynamic: memory of each ingress port for the packet that crosses the threshold and for what arrives after its PAUSE. auto:
+    /// 3 · rate · one-way delay / 8 (`third.cc` of the HPCC simulator), or what can arrive (IEEE 802.1Qbb, Annex O) where that is more.
     pub headroom: AutoOr<Bytes>,
     /// Dynamic: RESUME when the shared use plus this is at or below the threshold. 3 KiB (`switch-mmu.cc` of the HPCC
     /// simulator).

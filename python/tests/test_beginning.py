@@ -118,9 +118,9 @@ def test_the_memory_is_what_the_headroom_needs(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text(_tor(3, "100Gbps", "1us", "400Gbps 2us 0"))
     (tmp_path / "flows.txt").write_text(_incast(2))
     text = begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").files["scenario.toml"]
-    # 2 · 2 us · 400 Gbps = 200 000 B, 2 packets of 1048 B and a frame of 43 B; 4 ports, a reserve of 4 KiB each, 2 MB.
-    assert '\nheadroom = "203KB"\n' in text
-    assert f'\nbuffer = "{2000 + 4 * (203 + 5)}KB"\n' in text
+    # 2 · 2 us · 400 Gbps = 200 000 B, 3 packets of 1048 B (one crosses the threshold) and a frame of 43 B; 4 ports, a reserve of 4 KiB each, 2 MB.
+    assert '\nheadroom = "204KB"\n' in text
+    assert f'\nbuffer = "{2000 + 4 * (204 + 5)}KB"\n' in text
 
 
 def test_memory_and_thresholds_follow_the_rate_of_the_links(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_memory_and_thresholds_follow_the_rate_of_the_links(tmp_path: Path) -> N
     made = begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").files
     found = tomllib.loads(made["scenario.toml"])
     # 2 MB, 50 KB and 200 KB are those of 100 Gbps.
-    # Headroom: 2 · 1 us · 800 Gbps, 2 packets of 1048 B and a frame of 43 B.
-    assert found["switch"]["buffer"] == f"{4 * 2000 + 8 * (203 + 5)}KB"
+    # Headroom: 2 · 1 us · 800 Gbps, 3 packets of 1048 B (one crosses the threshold) and a frame of 43 B.
+    assert found["switch"]["buffer"] == f"{4 * 2000 + 8 * (204 + 5)}KB"
     detector = found["switch"]["detector"]
     assert (detector["kmin"], detector["kmax"]) == ("200KB", "800KB")
     assert detector["by-rate"] == [{"rate": "800Gbps", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.2}]

@@ -70,7 +70,7 @@ pub struct Pfc {
     #[schemars(extend("x-maximum" = "1TB"))]
     pub reserve: Quantity<Bytes>,
     /// Dynamic: memory of each ingress port for the packet that crosses the threshold and for what arrives after its PAUSE. auto:
-    /// 3 · rate · one-way delay / 8 (`third.cc` of the HPCC simulator), or what can arrive (IEEE 802.1Qbb, Annex O) where that is more.
+    /// 3 · rate · one-way delay / 8 (`third.cc` of the HPCC simulator), which counts no packets: on slow or short links it is too little.
     pub headroom: AutoOr<Bytes>,
     /// Dynamic: RESUME when the shared use plus this is at or below the threshold. 3 KiB (`switch-mmu.cc` of the HPCC
     /// simulator).

@@ -7,7 +7,7 @@ use backwater_units::{Bytes, Rate, Span};
 use super::lanes::{Lanes, guarded};
 use super::{Context, combined, mtu};
 use crate::document::at;
-use crate::settings::{self, AutoOr, FlowControl, ThresholdKind};
+use crate::settings::{self, AutoOr, FlowControl, Pfc, ThresholdKind};
 
 /// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported.
 pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<PfcSpec> {
@@ -112,7 +112,7 @@ fn switch(
                 shift: port_shift(shift(pfc.alpha).unwrap_or(0), port.rate, nic),
                 pool,
                 reserve: pfc.reserve.0.get(),
-                headroom: reserved(context, port, classes).get(),
+                headroom: reserved(pfc, port).get(),
                 hysteresis: pfc.hysteresis.0.get(),
             };
             ports.iter().map(threshold).collect()
@@ -131,10 +131,10 @@ fn port_shift(shift: u8, rate: Rate, nic: Rate) -> u8 {
     shift
 }
 
-/// The headroom set apart for a port with dynamic thresholds: the HPCC simulator's where that suffices, which counts no packets.
-fn reserved(context: &Context<'_>, port: &Port, classes: u64) -> Bytes {
-    match context.settings.switch.pfc.headroom {
-        AutoOr::Auto => headroom_hpcc(port.rate, port.delay).max(booked(context, port) * classes),
+/// The headroom set apart for a port with dynamic thresholds.
+fn reserved(pfc: &Pfc, port: &Port) -> Bytes {
+    match pfc.headroom {
+        AutoOr::Auto => headroom_hpcc(port.rate, port.delay),
         AutoOr::Given(size) => size.0,
     }
 }
@@ -179,7 +179,7 @@ fn fits_static(context: &mut Context<'_>, network: &Network, node: u32, classes:
 fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) -> u64 {
     let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
     let ports = network.ports(node);
-    let head: u128 = ports.iter().map(|port| u128::from(reserved(context, port, classes).get())).sum();
+    let head: u128 = ports.iter().map(|port| u128::from(reserved(pfc, port).get())).sum();
     let reserve = u128::from(pfc.reserve.0.get()) * u128::from(classes) * ports.len() as u128;
     let name = network.name(node);
     let least = u128::from(mtu(context.settings).get());
@@ -202,19 +202,32 @@ fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes
 
 /// Headroom that is shorter than what is booked there.
 fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) {
-    let AutoOr::Given(has) = context.settings.switch.pfc.headroom else { return };
+    let pfc = &context.settings.switch.pfc;
     let ports = network.ports(node).iter().enumerate();
-    let short = ports.map(|(index, port)| (index, booked(context, port) * classes));
-    let Some((index, needs)) = short.into_iter().find(|(_, needs)| has.0 < *needs) else { return };
+    let short = ports.map(|(index, port)| (index, reserved(pfc, port), booked(context, port) * classes));
+    let Some((index, has, needs)) = short.into_iter().find(|(_, has, needs)| has < needs) else { return };
     let port = network.port_name(node, index as u16);
     let message =
         format!("the headroom of port {port}, {has}, is less than the {needs} that it may have to hold");
-    let of = if classes == 1 { String::new() } else { format!(", for each of {classes} priorities") };
-    let help = format!(
-        "the packet that crosses the threshold is counted, and 2 · delay · rate + 2 packets + 1 PFC frame arrive after it{of}; \
-         raise switch.pfc.headroom, or write \"auto\""
-    );
-    context.report(&at!["switch", "pfc", "headroom"], message, format!("at least {needs}"), help);
+    match pfc.headroom {
+        AutoOr::Given(_) => {
+            let of = if classes == 1 { String::new() } else { format!(", for each of {classes} priorities") };
+            let help = format!(
+                "the packet that crosses the threshold is counted, and 2 · delay · rate + 2 packets + 1 PFC frame arrive after \
+                 it{of}; raise switch.pfc.headroom"
+            );
+            context.report(&at!["switch", "pfc", "headroom"], message, format!("at least {needs}"), help);
+        }
+        AutoOr::Auto => {
+            let caveat = format!(
+                "{message}: `auto` is the HPCC simulator's rule, which counts no packets; set switch.pfc.headroom = \"{needs}\", or \
+                 an overflow stops the run"
+            );
+            if !context.caveats.iter().any(|known| known.ends_with("an overflow stops the run")) {
+                context.caveats.push(caveat);
+            }
+        }
+    }
 }
 
 /// A size for a message, rounded up to whole kilobytes, so that a buffer set to it is large enough.

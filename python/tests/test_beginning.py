@@ -118,7 +118,8 @@ def test_the_memory_is_what_the_headroom_needs(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text(_tor(3, "100Gbps", "1us", "400Gbps 2us 0"))
     (tmp_path / "flows.txt").write_text(_incast(2))
     text = begin(tmp_path / "x", tmp_path / "net.txt", tmp_path / "flows.txt").files["scenario.toml"]
-    # 2 · 2 us · 400 Gbps = 200 000 B, 3 packets of 1048 B (one crosses the threshold) and a frame of 43 B; 4 ports, a reserve of 4 KiB each, 2 MB.
+    # 2 · 2 us · 400 Gbps = 200 000 B, 3 packets of 1048 B (one crosses the threshold) and a frame of 43 B.
+    # The memory: 4 ports with this headroom and a reserve of 4 KiB each, and 2 MB.
     assert '\nheadroom = "204KB"\n' in text
     assert f'\nbuffer = "{2000 + 4 * (204 + 5)}KB"\n' in text
 

@@ -314,3 +314,59 @@ def test_what_is_wrong_is_said(tmp_path: Path, keys: str, wanted: str) -> None:
     with pytest.raises(_core.ScenarioError) as error:
         _core.validate(text(keys), "c.toml", str(tmp_path), [])
     assert wanted in str(error.value)
+
+
+#: Of the NICs of four hosts at one switch: 25, 100, 100 and 25 Gbps, 1 us from it.
+UNEQUAL = """5 1 4
+4
+0 4 25Gbps 0.001ms 0
+1 4 100Gbps 0.001ms 0
+2 4 100Gbps 0.001ms 0
+3 4 25Gbps 0.001ms 0
+"""
+SLOW = 320  # ps per byte
+
+
+def unequal(tmp_path: Path, keys: str) -> tuple[Results, collectives.Measured]:
+    (tmp_path / "topology.txt").write_text(UNEQUAL)
+    scene = text(keys, topology='kind = "hpcc"\nfile = "topology.txt"')
+    scene = scene.replace('rate = "100Gbps"\ndelay = "1us"\n', "")
+    _core.run(scene, "c.toml", str(tmp_path), [], str(tmp_path / "run"), None, None, None)
+    results = Results(tmp_path / "run")
+    (one,) = collectives.of(results)
+    assert one.ideal_ps is not None
+    assert one.time_ps is not None
+    assert one.ideal_ps <= one.time_ps + 4
+    assert one.line_rate_bps == 25_000_000_000
+    return results, one
+
+
+def test_the_ideal_of_unequal_nics_is_that_of_the_busiest_at_its_own_rate(tmp_path: Path) -> None:
+    # h0 sends 30 KB at 25 Gbps; the last packet then crosses the link of a fast host.
+    _, one = unequal(tmp_path, 'op = "all-to-all"\nsize = "10000B"')
+    assert one.ideal_ps == pytest.approx(30_000 * SLOW + PACKET * PS_PER_BYTE + 2 * DELAY, abs=4)
+
+
+def test_the_ideal_of_a_ring_of_unequal_nics_is_that_of_its_messages(tmp_path: Path) -> None:
+    # Four messages of 10 KB, from each rank to the next: 25 to 100 Gbps, 100 to 100, 100 to 25, 25 to 25. Four chains
+    # of three rounds share them out, three of each, so that some chain has the mean or more.
+    _, one = unequal(tmp_path, 'op = "all-gather"\nsize = "10000B"')
+    fast, slow = PACKET * PS_PER_BYTE, PACKET * SLOW
+    four = (10 * slow + fast) + (10 * fast + fast) + (fast + 10 * slow) + (10 * slow + slow) + 4 * 2 * DELAY
+    assert one.ideal_ps == pytest.approx(3 * four / 4 + 2 * LATENCY, abs=4)
+
+
+@pytest.mark.parametrize("algorithm", ["linear", "pairwise"])
+def test_the_ideal_of_experts_at_unequal_nics_is_that_of_the_busiest_nic(tmp_path: Path, algorithm: str) -> None:
+    keys = f'op = "moe-all-to-all"\nalgorithm = "{algorithm}"\nsize = "400KB"\ntoken = "4000B"\niterations = 2'
+    results, one = unequal(tmp_path, keys)
+    per_byte = {"n0": SLOW, "n1": PS_PER_BYTE, "n2": PS_PER_BYTE, "n3": SLOW}
+    flows = results.flows.with_columns(pl.col("src", "dst").cast(pl.String)).collect()
+    ends = [
+        (flows.filter(pl.col(end) == host)["size_bytes"].sum(), host) for end in ("src", "dst") for host in per_byte
+    ]
+    busiest = float(max(moved * per_byte[host] for moved, host in ends)) / 2
+    between = 2 * LATENCY if algorithm == "pairwise" else 0
+    assert one.ideal_ps is not None
+    # The last packet crosses one more link, at 100 or at 25 Gbps.
+    assert 2 * DELAY <= one.ideal_ps - busiest - between <= 2 * DELAY + PACKET * SLOW

@@ -4,13 +4,12 @@ Bandwidths are those of NCCL-tests (github.com/NVIDIA/nccl-tests, doc/PERFORMANC
 with the size S of the whole operation; bus bandwidth is that times a factor of the operation, so that it compares with
 the rate of a NIC, whatever the number of ranks.
 
-The ideal is arithmetic (:func:`ideal_ps`): the bytes that one NIC has to send one after the other, with headers, at its
-rate; for every step that waits for the one before, the latency of a message; and the host latency between two steps.
+The ideal is arithmetic, and nothing can be faster. It is the greater of two times: what the busiest NIC needs for its
+bytes at its own rate, and what messages need that wait for each other, each alone in the network.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,37 +35,35 @@ DEFAULTS = {
 }
 
 
-def steps(op: str, algorithm: str, n: int, size: int) -> list[list[int]]:
-    """The messages that are sent one after the other on the way that takes longest: a list for each step of `n` ranks.
-
-    The messages of a step are posted together by one rank; a step waits for the one before.
-    """
+def steps(op: str, algorithm: str, n: int, size: int) -> list[int]:
+    """Messages that wait for each other on the longest way through a collective of `n` ranks: their least sizes."""
     doublings = n.bit_length() - 1  # of the largest power of two in n
-    fold = [[size]] if n != 1 << doublings else []
+    fold = [size] if n != 1 << doublings else []
     depth = (n - 1).bit_length()
-    part = math.ceil(size / n)
     match op, algorithm:
         case "all-reduce", "ring":
-            return [[part]] * (2 * (n - 1))
+            return [size // n] * (2 * (n - 1))
         case "all-reduce", "recursive-doubling":
-            return [*fold, *[[size]] * doublings, *fold]
+            return [*fold, *[size] * doublings, *fold]
         case "all-reduce", "halving-doubling":
-            halves = [[math.ceil(size / 2**number)] for number in range(1, doublings + 1)]
+            halves = [size >> number for number in range(1, doublings + 1)]
             return [*fold, *halves, *reversed(halves), *fold]
         case "all-reduce", "tree":
-            return [[size]] * (2 * depth)
+            return [size] * (2 * depth)
         case "reduce-scatter", _:
-            return [[part]] * (n - 1)
+            return [size // n] * (n - 1)
         case "all-gather", "recursive-doubling":
-            return [[size << number] for number in range(doublings)]
-        case "all-gather", _:
-            return [[size]] * (n - 1)
-        case "all-to-all", "pairwise":
-            return [[size]] * (n - 1)
+            return [size << number for number in range(doublings)]
+        case ("all-gather", _) | ("all-to-all", "pairwise"):
+            return [size] * (n - 1)
+        case "moe-all-to-all", "pairwise":
+            return [1] * (n - 1)
         case "broadcast", "tree":
-            return [[size]] * depth
+            return [size] * depth
+        case "moe-all-to-all", _:
+            return [1]
         case _:
-            return [[size] * (n - 1)]
+            return [size]
 
 
 def bandwidth(op: str, n: int, size: int) -> tuple[int, float]:
@@ -123,9 +120,9 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
         op, size = entry["op"], quantities.parse_size(str(entry["size"]).replace(" ", ""))
         algorithm = entry.get("algorithm") or DEFAULTS[op]
         flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
-        ranks = pl.concat([flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst")])
-        n = int(ranks.select(pl.col("host").n_unique()).collect().item())
-        rate = _line_rate(results, flows)
+        rates = _rates(results, flows)
+        n = rates.height
+        rate = int(rates.select(pl.col("rate").min()).item())
         whole, factor = bandwidth(op, n, size)
         algorithmic = 8e12 * whole / row["mean"] if row["mean"] else None
         beside = _times(alone[name]).get(name) if alone and name in alone else None
@@ -141,7 +138,7 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
                 row["mean"],
                 row["least"],
                 row["most"],
-                _ideal(scenario, entry, flows, (op, algorithm, n, size), rate),
+                _ideal(scenario, entry, flows, (op, algorithm, n, size), rates),
                 None if beside is None else beside["mean"],
                 algorithmic,
                 None if algorithmic is None else algorithmic * factor,
@@ -161,29 +158,11 @@ def _times(results: Results) -> dict[str, dict[str, Any]]:
     return {row["traffic"]: row for row in rows.to_dicts()}
 
 
-def _line_rate(results: Results, flows: pl.LazyFrame) -> int:
-    """The rate of the slowest NIC of the ranks, in bit/s."""
-    hosts = flows.select(pl.col("src").cast(pl.String).unique()).collect()["src"].to_list()
-    ports = results.ports.filter(pl.col("node").cast(pl.String).is_in(hosts))
-    return int(ports.select(pl.col("rate_bps").min()).collect().item())
-
-
-def ideal_ps(
-    sent: Sequence[Sequence[int]], rate: float, packet: tuple[int, int], latency_ps: float, host_latency_ps: float
-) -> float:
-    """Bytes at line rate, with headers, plus a latency for each step and the host's between two of them.
-
-    `packet` is payload and header of a packet; a message has at least one.
-    """
-    bits = 8 * sum(on_the_wire(size, packet) for step in sent for size in step)
-    return bits * 1e12 / rate + len(sent) * latency_ps + (len(sent) - 1) * host_latency_ps
-
-
-def on_the_wire(size: int, packet: tuple[int, int]) -> int:
-    """Bytes of a message with the headers of its packets."""
-    payload, header = packet
-    size = max(size, 1)
-    return size + math.ceil(size / payload) * header
+def _rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
+    """The rate of the NIC of each rank, in bit/s."""
+    hosts = pl.concat([flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst")]).unique()
+    ports = results.ports.group_by(pl.col("node").cast(pl.String).alias("host")).agg(rate=pl.col("rate_bps").min())
+    return hosts.join(ports, on="host").collect()
 
 
 def _ideal(
@@ -191,49 +170,56 @@ def _ideal(
     entry: Mapping[str, Any],
     flows: pl.LazyFrame,
     what: tuple[str, str, int, int],
-    rate: int,
+    rates: pl.DataFrame,
 ) -> float | None:
-    op, algorithm, n, size = what
-    settings = scenario["packet"]
-    if settings.get("padded"):
+    _, algorithm, n, _ = what
+    if scenario["packet"].get("padded"):
         return None
-    packet = (quantities.parse_size(settings["payload"]), quantities.parse_size(settings["header"]))
     host = quantities.parse_time(entry["host-latency"]) if "host-latency" in entry else 0
-    wire = pl.col("size_bytes") + (pl.col("size_bytes") / packet[0]).ceil() * packet[1]
-    # What a message takes alone, less the time in which its bytes leave: delays, and the last packet at every hop.
-    beyond = pl.col("ideal_fct_ps").cast(pl.Float64) - wire * 8e12 / rate
-    least, mean = flows.select(least=beyond.min(), mean=beyond.mean()).collect().row(0)
-    if least is None:
-        return None
-    # Where all ranks send and receive in each step, some chain of them has the mean latency or more; else the least.
+    iterations = int(entry["iterations"])
+    one_by_one = steps(*what)
+    between = (len(one_by_one) - 1) * host
+    # All ranks send and receive in each step, so that the chains of messages share them out: some chain has the mean.
     even = algorithm in ("ring", "pairwise") or (algorithm.endswith("doubling") and n.bit_count() == 1)
-    if op == "moe-all-to-all":
-        return _uneven(flows, entry, rate, packet, least, host, n if algorithm == "pairwise" else 2)
-    return ideal_ps(steps(op, algorithm, n, size), rate, packet, mean if even else least, host)
+    alone = flows.select("size_bytes", "ideal_fct_ps").collect()
+    if alone.is_empty():
+        return None
+    if even:
+        chain = float(alone["ideal_fct_ps"].sum()) / n / iterations
+    else:
+        sent = sorted(zip(alone["size_bytes"].to_list(), alone["ideal_fct_ps"].to_list(), strict=True))
+        chain = float(sum(min((took for of, took in sent if of >= size), default=0) for size in one_by_one))
+    busiest = _busiest_ps(scenario["packet"], flows, rates, iterations)
+    return max(chain + between, busiest + (between if even else 0))
 
 
-def _uneven(
-    flows: pl.LazyFrame,
-    entry: Mapping[str, Any],
-    rate: int,
-    packet: tuple[int, int],
-    latency: float,
-    host: int,
-    ranks: int,
-) -> float:
-    """Of an all-to-all that is uneven: the bytes of the NIC that sends or receives most, over its iterations."""
-    wire = (pl.col("size_bytes") + (pl.col("size_bytes") / packet[0]).ceil() * packet[1]).sum()
-    most = [
-        flows.group_by(pl.col(end).cast(pl.String))
-        .agg(wire.alias("bytes"))
-        .select(pl.col("bytes").max())
+def _busiest_ps(settings: Mapping[str, Any], flows: pl.LazyFrame, rates: pl.DataFrame, iterations: int) -> float:
+    """What the NIC takes in an iteration that needs most time for what it sends or receives.
+
+    Before its first bit comes in, or after its last bit has left, a packet is on the other links.
+    """
+    payload, header = quantities.parse_size(settings["payload"]), quantities.parse_size(settings["header"])
+    size = pl.max_horizontal(pl.col("size_bytes"), 1).cast(pl.Float64)
+    packets = (size / payload).ceil()
+    before = (packets - 1) * (payload + header) * 8e12  # what its sender sends ahead of the last packet
+    last = (size - (packets - 1) * payload + header) * 8e12
+    rate = {end: rates.rename({"host": end, "rate": f"{end}_rate"}).lazy() for end in ("src", "dst")}
+    joined = (
+        flows.with_columns(pl.col("src", "dst").cast(pl.String)).join(rate["src"], on="src").join(rate["dst"], on="dst")
+    )
+    under_way = pl.col("ideal_fct_ps").cast(pl.Float64) - pl.col("ideal_wait_ps") - before / pl.col("src_rate")
+    times = [
+        joined.group_by(end)
+        .agg(
+            (pl.sum_horizontal(before, last) / pl.col(f"{end}_rate")).sum() / iterations
+            + (under_way - last / pl.col(f"{end}_rate")).min()
+        )
+        .select(pl.exclude(end).max())
         .collect()
         .item()
         for end in ("src", "dst")
     ]
-    rounds = ranks - 1
-    bits: float = 8e12 * max(most) / rate
-    return bits / int(entry["iterations"]) + rounds * latency + (rounds - 1) * host
+    return float(max(times))
 
 
 def lines(found: Sequence[Measured], others: bool) -> list[str]:

@@ -26,18 +26,24 @@ def controllers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "controllers"
 
 
-@pytest.mark.parametrize("controller", ["timely", "hpcc"])
-def test_flows_take_as_long_as_there(controllers: Path, tmp_path: Path, controller: str) -> None:
+#: Median and greatest deviation of the nine FCTs, in percent, as measured: nothing is drawn, so a change means a change
+#: of a rule. Each is rounded up to the next tenth.
+BOUNDS = [("timely", (), 0.2, 5.9), ("hpcc", (), 1.1, 3.0), ("hpcc", ("cc.window-counts=wire",), 0.5, 17.4)]
+
+
+@pytest.mark.parametrize(("controller", "settings", "median", "greatest"), BOUNDS)
+def test_flows_take_as_long_as_there(
+    controllers: Path, tmp_path: Path, controller: str, settings: tuple[str, ...], median: float, greatest: float
+) -> None:
     off: list[float] = []
     for case in CASES:
         wanted = theirs(controllers / f"{controller}_{case}" / "fct.txt")
-        found = fcts(run(controllers / f"{controller}_{case}", tmp_path / case))
+        found = fcts(run(controllers / f"{controller}_{case}", tmp_path / case, *settings))
         assert found.keys() == wanted.keys()
         # Nanoseconds there.
-        off += [abs(found[flow] / 1000 / wanted[flow] - 1) for flow in wanted]
-    # DCTCP, whose rules are the same in both, is off by 0.9 % in the median of a fat tree's flows.
-    assert statistics.median(off) < 0.015
-    assert max(off) < 0.1
+        off += [100 * abs(found[flow] / 1000 / wanted[flow] - 1) for flow in wanted]
+    assert median - 0.1 < statistics.median(off) <= median
+    assert greatest - 0.1 < max(off) <= greatest
 
 
 def test_a_lone_flow_differs_by_that_simulators_rounding_alone(controllers: Path, tmp_path: Path) -> None:

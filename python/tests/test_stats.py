@@ -67,7 +67,7 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
     ("values", "of", "show", "told"),
     [
         ([4.0, 4.0], "pauses", quantities.count, "4 ± 0"),
-        # From the review: 1 ± 1.69 and 0 ± 0.226 of counts of 3 seeds.
+        # Counts of 3 seeds, whose intervals would reach below 0.
         ([1, 1, 2], "pauses", quantities.count, "1.3 (0.0 to 2.8)"),
         ([0, 0, 1], "pauses", quantities.count, "0.3 (0.0 to 1.8)"),
         ([0.1, 0.1, 0.2], "pauses", quantities.count, "0.1 (0.0 to 0.3)"),

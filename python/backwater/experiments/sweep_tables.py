@@ -151,7 +151,10 @@ def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
     words = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds" if counts else ""
     notes = [f"means over {words}, 95 % confidence intervals"] if counts and counts[-1] > 1 else []
     if any(seeds and measures[name] is None for _, seeds, measures in found for name in plan.measures if "p99" in name):
-        notes.append(f"p99: - where a run has fewer than {percentiles.least(99)} flows that finished; see max_slowdown")
+        few = percentiles.least(99)
+        notes.append(
+            f"p99: - where a run has fewer than {few} flows that finished; the measure max_slowdown has a value"
+        )
     made.caption, made.caption_justify = "\n".join(notes) or None, "left"
     return made
 

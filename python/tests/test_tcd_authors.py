@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -72,19 +73,24 @@ def _run(folder: Path, load: str, *options: str) -> Path:
     return next((folder / "results").rglob("flows.parquet")).parent
 
 
-@pytest.mark.parametrize(
-    ("run", "options"),
-    [
-        ("h06_10k_ecn", [RED]),
-        ("h06_10k_tcd05", []),
-        ("h06_10k_tcd12", [ALPHA]),
-        ("h03_10k_ecn", [RED]),
-        ("h03_10k_ecn12", [RED, ALPHA]),
-        ("h03_10k_tcd12", [ALPHA]),
-    ],
-)
-def test_on_the_authors_paths_flows_take_as_long_as_in_their_code(run: str, options: list[str], tmp_path: Path) -> None:
-    # That code and this draw other marks. The bounds are those of the comparison with the HPCC simulator's fat tree.
+#: What was measured of each run: the median of our FCT over theirs, the median of the absolute logarithm of that, our
+#: mean FCT over theirs, and the share of flows whose absolute logarithm is below 0.1. Our side has one seed and theirs
+#: is stored, so that only a changed rule moves these numbers. They are rounded to three digits, and hold to one unit of
+#: the last.
+MEASURED = [
+    ("h06_10k_ecn", [RED], (1.004, 0.024, 1.012, 0.840)),
+    ("h06_10k_tcd05", [], (1.005, 0.024, 1.014, 0.842)),
+    ("h06_10k_tcd12", [ALPHA], (1.003, 0.031, 1.003, 0.760)),
+    ("h03_10k_ecn", [RED], (1.002, 0.035, 1.012, 0.740)),
+    ("h03_10k_ecn12", [RED, ALPHA], (1.002, 0.043, 1.007, 0.649)),
+    ("h03_10k_tcd12", [ALPHA], (1.001, 0.050, 1.001, 0.614)),
+]
+
+
+@pytest.mark.parametrize(("run", "options", "measured"), MEASURED)
+def test_on_the_authors_paths_flows_take_as_long_as_in_their_code(
+    run: str, options: list[str], measured: tuple[float, ...], tmp_path: Path
+) -> None:
     load = run.rpartition("_")[0]
     flows = pl.read_parquet(_run(tmp_path, load, *options) / "flows.parquet").sort("flow")
     ours = [ps / 1000 for ps in flows["fct_ps"]]
@@ -93,8 +99,13 @@ def test_on_the_authors_paths_flows_take_as_long_as_in_their_code(run: str, opti
     answers = [ns for (ns,) in _lines(f"{run}.fct")]
     theirs = [answers[index] for index in order]
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
-    assert statistics.median(ratios) == pytest.approx(1, abs=0.01)
-    assert sum(ours) == pytest.approx(sum(theirs), rel=0.03)
+    off = [abs(math.log(ratio)) for ratio in ratios]
+    near = sum(one < 0.1 for one in off) / len(off)
+    found = (statistics.median(ratios), statistics.median(off), sum(ours) / sum(theirs), near)
+    assert found == pytest.approx(measured, abs=0.001)
+    # Marks are other draws here and there, and so single flows differ; that they do on average would be another rule.
+    assert found[0] == pytest.approx(1, abs=0.01)
+    assert found[2] == pytest.approx(1, abs=0.03)
 
 
 def test_with_the_authors_hash_every_port_of_the_fat_tree_sends_the_packets_that_it_sends_there(tmp_path: Path) -> None:

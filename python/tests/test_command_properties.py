@@ -226,7 +226,10 @@ def line(expected: dict[str, Any]) -> str:
 
     right = expected["ce_marks"] - expected["early_marks"]
     early = f" and {quantities.count(expected['early_marks'])} early" if expected["early_marks"] else ""
-    flows = f"flows: precision {percent(expected['flow_precision'])}, recall {percent(expected['flow_recall'])}"
+    flows = (
+        f"flows: precision {percent(expected['flow_precision'])} of {quantities.count(expected['marked_flows'])}, "
+        f"recall {percent(expected['flow_recall'])} of {quantities.count(expected['culprits'])}"
+    )
     return (
         f"blame: precision {percent(expected['precision'])} of {quantities.count(right)} CE marks{early}; recall: "
         f"{percent(expected['recall'])} of {quantities.count(expected['root_packets'])} packets from roots left with "

@@ -266,7 +266,9 @@ def score_line(score: Score, long: str) -> str:
     early = f" and {quantities.count(score.early_marks)} early" if score.early_marks else ""
     marks = f"precision {percent(score.precision)} of {ce} CE marks{early}"
     roots = f"recall: {percent(score.recall)} of {packets} packets from roots left with CE"
-    flows = f"flows: precision {percent(score.flow_precision)}, recall {percent(score.flow_recall)}"
+    marked, culprits = quantities.count(score.marked_flows), quantities.count(score.culprits)
+    recall = percent(score.flow_recall)
+    flows = f"flows: precision {percent(score.flow_precision)} of {marked}, recall {recall} of {culprits}"
     undetermined = f"; UE right {percent(score.ue_precision)} of {quantities.count(score.ue_marks)}"
     return f"blame: {marks}; {roots}; {flows}{undetermined if score.ue_marks else ''}{f'; {long}' if long else ''}"
 

@@ -233,6 +233,13 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
     assert not (tmp_path / "mine").exists()
 
 
+def test_an_empty_folder_that_one_works_in_is_filled(tmp_path: Path) -> None:
+    assert main(["init", "."]) == Exit.OK
+    assert {"scenario.toml", "topology.txt"} <= {path.name for path in tmp_path.iterdir()}
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert main(["run", "scenario.toml"]) in (Exit.OK, Exit.CAVEATS)
+
+
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")

@@ -78,8 +78,11 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{named} {out} exists and is not an empty folder; name another one")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        # A folder that exists stays, as somebody may work in it.
+        there = out.exists()
+        room = out if there else out.parent
+        room.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=room))
     except OSError as error:
         raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
     try:
@@ -88,9 +91,12 @@ def write(imported: Imported, out: Path, named: str = "--out") -> Path:
         resolve(imported.files["scenario.toml"], made, imported.sources)
         imported.notes += caveats(imported.files["scenario.toml"], made)
         made.chmod(0o755)
-        if out.exists():
-            out.rmdir()
-        made.rename(out)
+        if there:
+            # What needs the other files comes last.
+            for path in sorted(made.iterdir(), key=lambda path: path.name == "scenario.toml"):
+                path.rename(out / path.name)
+        else:
+            made.rename(out)
     except OSError as error:
         raise UsageError(f"{named} {out} cannot be written ({reason(error)}); name another place") from None
     finally:

@@ -39,6 +39,16 @@ def test_the_example_is_a_fat_tree() -> None:
     assert networkx.diameter(graph) == 6
 
 
+def test_one_slow_host_leaves_the_thresholds_of_the_others(tmp_path: Path) -> None:
+    fast = NET.replace("10Gbps", "100Gbps").replace("3 5 100Gbps", "3 5 10Gbps")
+    (tmp_path / "net.txt").write_text(fast, encoding="utf-8")
+    assert main(["init", "mine", "--topology", "net.txt"]) == Exit.OK
+    detector = tomllib.loads((tmp_path / "mine" / "scenario.toml").read_text(encoding="utf-8"))["switch"]["detector"]
+    # In proportion to the rate: a tenth for the host that is ten times as slow, which is one of four.
+    assert detector["kmin"] == "50KB"
+    assert [(row["rate"], row["kmin"]) for row in detector["by-rate"]] == [("10Gbps", "5KB")]
+
+
 def test_the_example_shows_a_congestion_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "mine", "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out) == {

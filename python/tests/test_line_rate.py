@@ -79,7 +79,7 @@ def test_a_switch_of_400_gbps_has_the_memory_of_one_and_the_user_is_told_all_tha
     shown, meta = ran(scene, capsys, f"cc.kind={cc}")
     assert meta["totals"]["pauses"] == 0
     assert "no PAUSE" in shown
-    assert f"by the rate of the links, 400Gbps, as profile hpcc-ns3 has it for 100Gbps: {FOLLOWED}" in shown
+    assert f"by the rate of most hosts' links, 400Gbps, as profile hpcc-ns3 has it for 100Gbps: {FOLLOWED}" in shown
     assert "given, not by the rate" not in shown
 
 
@@ -91,7 +91,7 @@ def test_the_memory_of_a_switch_of_100_gbps_makes_pauses_and_the_user_is_told_wh
     assert meta["totals"]["pauses"] >= 64
     assert "no PAUSE" not in shown
     told = f"(in brackets what profile hpcc-ns3 has for it): switch.buffer = {32 << 20}B ({128 << 20}B)"
-    assert f"given, not by the rate of the links, 400Gbps {told}" in shown
+    assert f"given, not by the rate of most hosts' links, 400Gbps {told}" in shown
 
 
 def test_one_threshold_that_is_given_takes_no_other_along(scene: str, capsys: pytest.CaptureFixture[str]) -> None:

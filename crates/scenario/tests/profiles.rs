@@ -125,6 +125,25 @@ fn at_every_rate_the_hpcc_profile_is_run_py_for_that_rate() {
 }
 
 #[test]
+fn one_slow_management_host_does_not_change_what_follows_the_rate() {
+    let rates = ["400Gbps", "400Gbps", "400Gbps", "1Gbps"];
+    let links: Vec<String> = (0..)
+        .zip(rates)
+        .map(|(host, rate)| format!("{{ a = \"h{host}\", b = \"s\", rate = \"{rate}\", delay = \"1us\" }}"))
+        .collect();
+    let (_, traffic) = common::SMALL.split_once("[[traffic]]").unwrap();
+    let text = format!(
+        "[topology]\nkind = \"edges\"\nhosts = [\"h0\", \"h1\", \"h2\", \"h3\"]\nswitches = [\"s\"]\nlinks = [{}]\n[[traffic]]{traffic}",
+        links.join(", ")
+    );
+    let resolved =
+        validate(&text, &["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).resolved();
+    // BUFFER_SIZE: 16 MiB for each 50 Gbps.
+    assert_eq!(resolved["switch"]["buffer"], format!("{}B", 8 * (16 << 20)));
+    assert_eq!(resolved["cc"]["rate-ai"], "80Mbps");
+}
+
+#[test]
 fn what_is_given_does_not_follow_the_rate_and_is_said() {
     let set = ["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.buffer=32MiB", "cc.rate-ai=20Mbps"];
     let notes = small(&set).unwrap().notes().join("\n");

@@ -99,7 +99,7 @@ flows = 1
 
 @dataclass(frozen=True)
 class _Network:
-    """Hosts, slowest link, slowest link of a host, rate and delay of each switch's links, defaults of the profile."""
+    """Hosts, slowest link, rate of most hosts, rate and delay of each switch's links, defaults of the profile."""
 
     hosts: list[int]
     slowest_bps: float
@@ -196,8 +196,10 @@ def _network(text: str, origin: str) -> _Network:
         for end in {a, b} & switches:
             ports[end].append((rate, delay))
     hosts = [node for node in range(nodes) if node not in switches]
-    to_hosts = (rate for a, b, rate, _ in links if not {a, b} <= switches)
-    return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), min(map(_bps, to_hosts)), ports, known)
+    to_hosts = Counter(_bps(rate) for a, b, rate, _ in links if not {a, b} <= switches)
+    # Of two that are as frequent the faster, as the profiles have it.
+    usual = max(to_hosts, key=lambda bps: (to_hosts[bps], bps))
+    return _Network(hosts, min(_bps(rate) for *_, rate, _ in links), usual, ports, known)
 
 
 def _at(kilobytes: int, bps: float) -> int:

@@ -101,7 +101,7 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
         scale: settings.line_rate.scale,
     };
     let hosts = network.hosts().iter().flat_map(|&host| network.ports(host)).map(|port| port.rate);
-    let Some(line) = hosts.min() else { return Said::default() };
+    let Some(line) = usual(hosts) else { return Said::default() };
     if !rule.scale {
         let mut said = Said::default();
         match unlike(&rule, settings, network, FAR) {
@@ -122,7 +122,7 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
         let list: Vec<String> =
             following.iter().map(|value| format!("{} = {}", value.key, value.by_rule)).collect();
         notes.push(format!(
-            "by the rate of the links, {line}, as profile {profile} has it for {}: {}",
+            "by the rate of most hosts' links, {line}, as profile {profile} has it for {}: {}",
             settings.line_rate.meant_for,
             list.join(", ")
         ));
@@ -137,7 +137,7 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
         .collect();
     if !list.is_empty() {
         notes.push(format!(
-            "given, not by the rate of the links, {line} (in brackets what profile {profile} has for it): {}",
+            "given, not by the rate of most hosts' links, {line} (in brackets what profile {profile} has for it): {}",
             list.join(", ")
         ));
     }
@@ -185,10 +185,10 @@ fn increments(rule: &Rule<'_>, settings: &mut Settings, line: Rate) -> Vec<Value
     told
 }
 
-/// The rate that most of the switches' ports have; of two, the faster one.
-fn usual(network: &Network) -> Option<Rate> {
+/// The rate that most of these ports have; of two as frequent ones the faster.
+fn usual(rates: impl Iterator<Item = Rate>) -> Option<Rate> {
     let mut ports = BTreeMap::<Rate, usize>::new();
-    port_rates(network).for_each(|rate| *ports.entry(rate).or_default() += 1);
+    rates.for_each(|rate| *ports.entry(rate).or_default() += 1);
     ports.into_iter().max_by_key(|&(rate, count)| (count, rate)).map(|(rate, _)| rate)
 }
 
@@ -207,7 +207,7 @@ fn rates(network: &Network) -> BTreeSet<Rate> {
 fn unlike(rule: &Rule<'_>, settings: &Settings, network: &Network, factor: u64) -> Option<String> {
     let far =
         |rate: Rate| rate.as_bps() >= rule.meant_for * factor || rate.as_bps() * factor <= rule.meant_for;
-    let rate = usual(network).filter(|&rate| far(rate))?;
+    let rate = usual(port_rates(network)).filter(|&rate| far(rate))?;
     let marks =
         matches!(settings.switch.detector.kind, DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn);
     let dcqcn = settings.cc.kind == CcKind::Dcqcn;

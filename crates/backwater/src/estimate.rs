@@ -7,6 +7,7 @@ use backwater_scenario::ValidScenario;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Time};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Flows whose ways are looked up; of more of them, evenly chosen ones stand for all.
 const SAMPLED: usize = 4096;
@@ -25,7 +26,8 @@ const MOST_ROWS: f64 = 2e6;
 /// Rows that isolation writes for each flow, if it writes any.
 const ENTRY_ROWS: f64 = 5.0;
 
-/// What a scenario holds and will take: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`, `hosts`,
+/// What a scenario holds and will take. Of an outline ([`Scenario::outline`]) it is told as if all flows had been made, without the
+/// time and the memory that making them takes: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`, `hosts`,
 /// `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
 /// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
 /// (rows of sampled tables) and `limit` (of the results, a sentence).
@@ -38,11 +40,13 @@ pub fn estimate(scenario: ValidScenario) -> Result<Value, Error> {
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let (resolved, caveats) = (scenario.resolved(), scenario.caveats().to_vec());
     let collectives = Collectives::new(scenario.settings(), scenario.flows());
+    let like = Like(scenario.flows_like().to_vec());
     let spec = scenario.build();
-    let end = until.map_or_else(|| last_end(&spec), |until| until.as_ps() as f64);
-    let (packets, hops) = work(&spec, end);
+    let flows = like.all(&spec);
+    let end = until.map_or_else(|| last_end(&spec, &like), |until| until.as_ps() as f64);
+    let (packets, hops) = work(&spec, &like, end);
     let hosts = spec.network.hosts().len();
-    let plan = tables::plan(&spec, until, &collectives, budget)
+    let plan = tables::plan(&spec, flows.round() as u64, until, &collectives, budget)
         .map_err(|error| Error::Input(format!("error: {error}")))?;
     Ok(json!({
         "scenario": resolved,
@@ -51,10 +55,10 @@ pub fn estimate(scenario: ValidScenario) -> Result<Value, Error> {
         "hosts": hosts,
         "switches": spec.network.nodes().len() - hosts,
         "ports": spec.network.port_count(),
-        "flows": spec.flows.len(),
+        "flows": flows.round() as u64,
         "ranks": spec.programs.ranks.len(),
         "until_ps": until.map(Time::as_ps),
-        "memory_bytes": memory(&spec, until),
+        "memory_bytes": memory(&spec, &like, until),
         "packets": packets.round(),
         "packet_hops": hops.round(),
         "sampled": sampled(&spec, end),
@@ -62,10 +66,23 @@ pub fn estimate(scenario: ValidScenario) -> Result<Value, Error> {
     }))
 }
 
+/// How many flows of each traffic entry one that was made stands for.
+pub(crate) struct Like(pub(crate) Vec<f64>);
+
+impl Like {
+    fn of(&self, flow: &Flow) -> f64 {
+        self.0.get(usize::from(flow.group)).copied().unwrap_or(1.0)
+    }
+
+    fn all(&self, spec: &Spec) -> f64 {
+        spec.flows.iter().map(|flow| self.of(flow)).sum()
+    }
+}
+
 /// Bytes that the run will hold at its worst, besides rows of tables of events.
-pub(crate) fn memory(spec: &Spec, until: Option<Time>) -> f64 {
-    let end = until.map_or_else(|| last_end(spec), |until| until.as_ps() as f64);
-    let (hosts, flows) = (spec.network.hosts().len() as f64, spec.flows.len() as f64);
+pub(crate) fn memory(spec: &Spec, like: &Like, until: Option<Time>) -> f64 {
+    let end = until.map_or_else(|| last_end(spec, like), |until| until.as_ps() as f64);
+    let (hosts, flows) = (spec.network.hosts().len() as f64, like.all(spec));
     let puts = spec.put_of.iter().any(Option::is_some);
     let streams = if puts { flows.min(hosts * (hosts - 1.0)) } else { 0.0 };
     let entries = if spec.probe.isolation { flows * ENTRY_ROWS } else { 0.0 };
@@ -86,14 +103,14 @@ fn sampled(spec: &Spec, end: f64) -> u64 {
 }
 
 /// Data packets until `end`, and how many links they and their ACKs cross together.
-fn work(spec: &Spec, end: f64) -> (f64, f64) {
+fn work(spec: &Spec, like: &Like, end: f64) -> (f64, f64) {
     let sizes: Vec<f64> = spec.flows.iter().map(|flow| bytes_until(spec, flow, end)).collect();
-    let shares = shares(spec, &sizes, end);
+    let shares = shares(spec, like, &sizes, end);
     let payload = spec.packet.payload.get() as f64;
     let step = spec.flows.len().div_ceil(SAMPLED).max(1);
     let (mut packets, mut hops) = (0.0, 0.0);
     for (index, flow) in spec.flows.iter().enumerate().step_by(step) {
-        let count = (sizes[index] * shares[index] / payload).ceil() * step as f64;
+        let count = (sizes[index] * shares[index] / payload).ceil() * step as f64 * like.of(flow);
         let links = spec.routes.path(&spec.network, flow.src, flow.dst, |_| 0).len() as f64;
         packets += count;
         hops += count * links * (1.0 + acks_per_packet(spec, flow));
@@ -123,12 +140,12 @@ fn bytes_until(spec: &Spec, flow: &Flow, end: f64) -> f64 {
 }
 
 /// The part of it that fits the links of its two hosts, which others use too.
-fn shares(spec: &Spec, sizes: &[f64], end: f64) -> Vec<f64> {
+fn shares(spec: &Spec, like: &Like, sizes: &[f64], end: f64) -> Vec<f64> {
     let hosts = spec.network.hosts().len();
     let (mut sent, mut received) = (vec![0.0; hosts], vec![0.0; hosts]);
     for (flow, size) in spec.flows.iter().zip(sizes) {
-        sent[flow.src as usize] += size;
-        received[flow.dst as usize] += size;
+        sent[flow.src as usize] += size * like.of(flow);
+        received[flow.dst as usize] += size * like.of(flow);
     }
     let fits = |host: u32, bytes: f64| (end * line(spec, host) / bytes.max(1.0)).min(1.0);
     let share = |flow: &Flow| {
@@ -138,14 +155,19 @@ fn shares(spec: &Spec, sizes: &[f64], end: f64) -> Vec<f64> {
 }
 
 /// When a run without `until` is over at the earliest: its last flow has started, and the busiest host has got or sent everything.
-fn last_end(spec: &Spec) -> f64 {
+fn last_end(spec: &Spec, like: &Like) -> f64 {
     let hosts = spec.network.hosts().len();
     let (mut sent, mut received, mut last) = (vec![0.0; hosts], vec![0.0; hosts], 0.0_f64);
+    let mut first = BTreeMap::new();
     for flow in spec.flows.iter().filter(|flow| flow.size < Bytes::MAX) {
-        sent[flow.src as usize] += flow.size.get() as f64;
-        received[flow.dst as usize] += flow.size.get() as f64;
+        let bytes = flow.size.get() as f64 * like.of(flow);
+        sent[flow.src as usize] += bytes;
+        received[flow.dst as usize] += bytes;
         if flow.start < Time::MAX {
-            last = last.max(flow.start.as_ps() as f64);
+            // What an outline leaves out of an entry starts later, as evenly as what it has.
+            let start = flow.start.as_ps() as f64;
+            let first = *first.entry(flow.group).or_insert(start);
+            last = last.max(first + (start - first) * like.of(flow));
         }
     }
     let busiest = (0..hosts).map(|host| sent[host].max(received[host]) / line(spec, host as u32));

@@ -128,9 +128,9 @@ impl Run {
             return Err(Error::Input(UNLOADED.to_owned()));
         }
         let names = names(&spec, traffic)?;
-        let plan = tables::plan(&spec, until, &collectives, budget)
+        let plan = tables::plan(&spec, spec.flows.len() as u64, until, &collectives, budget)
             .map_err(|error| Error::Input(format!("error: {error}")))?;
-        fits_memory(estimate::memory(&spec, until))?;
+        fits_memory(estimate::memory(&spec, &estimate::Like(Vec::new()), until))?;
         ready(Ahead {
             expected_end: until.unwrap_or_else(|| last_start(&spec)),
             flows: spec.flows.len() as u64,

@@ -7,15 +7,16 @@ use backwater_units::{Bytes, Time};
 /// What a run may write.
 pub(crate) fn plan(
     spec: &Spec,
+    flows: u64,
     until: Option<Time>,
     collectives: &Collectives,
     budget: Bytes,
 ) -> Result<Plan, PlanError> {
-    Plan::new(&[demands(spec, until), collectives.demands()].concat(), budget)
+    Plan::new(&[demands(spec, flows, until), collectives.demands()].concat(), budget)
 }
 
 /// The tables of a run, with the rows that can be told beforehand.
-fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
+fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     let ProbeSpec {
         sample,
         ports,
@@ -39,10 +40,8 @@ fn demands(spec: &Spec, until: Option<Time>) -> Vec<Demand> {
     // At most all eight priorities of a port are in use.
     let of_ports = |count: usize| count as u64 * 8;
     let known = |table, rows| Demand { table, rows: Some(rows) };
-    let mut demands = vec![
-        known(TableId::Flows, spec.flows.len() as u64),
-        known(TableId::Ports, of_ports(spec.network.port_count())),
-    ];
+    let mut demands =
+        vec![known(TableId::Flows, flows), known(TableId::Ports, of_ports(spec.network.port_count()))];
     if matches!(spec.switch.queueing, Queueing::Combined(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }

@@ -157,7 +157,7 @@ pub(crate) fn outlook(
 ) -> PyResult<String> {
     let estimate = py.detach(|| {
         let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
-        backwater::estimate(scenario.validate()?).map(|found| found.to_string())
+        backwater::estimate(scenario.outline()?).map(|found| found.to_string())
     });
     estimate.map_err(raise)
 }

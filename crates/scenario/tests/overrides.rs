@@ -97,6 +97,10 @@ fn a_threshold_that_is_set_holds_for_every_rate_that_a_file_lists() {
         rows(&["switch.detector.kmin=20KB"]),
         json!([{"rate": "100Gbps", "kmin": "20KB", "kmax": "70KB", "pmax": 0.5}])
     );
+    let notes = |overrides: &[&str]| validate(&text, overrides).unwrap().notes().join("\n");
+    let said = "as given, at every rate: kmin, also in the rows of switch.detector.by-rate (100Gbps)";
+    says(&notes(&["switch.detector.kmin=20KB"]), &[said]);
+    assert!(!notes(&[]).contains("as given"));
 }
 
 #[test]

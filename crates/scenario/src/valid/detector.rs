@@ -8,6 +8,7 @@ use super::lanes::Lanes;
 use super::{Context, combined, mtu, user};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
+use crate::scenario::Scenario;
 use crate::settings::{self, DetectorKind, FlowControl, Returned, Settings, ThresholdKind, Trend};
 
 /// Two units of 1030 B (authors' release).
@@ -31,6 +32,22 @@ pub(super) fn fill(settings: &mut Settings, written: &Node) {
     detector.low.get_or_insert(Quantity(low));
     detector.delta.get_or_insert(Quantity(delta));
     detector.period = detector.period.or(detector.max_ton);
+}
+
+/// What is said of a threshold that a higher layer gives: it took the place of the one that each row of `by-rate` had.
+pub(super) fn note(scenario: &Scenario) -> Option<String> {
+    let rows = &scenario.settings().switch.detector.by_rate;
+    let source = |index: usize, key: &'static str| {
+        scenario.root.place_of(&at!["switch", "detector", "by-rate", index, key]).source
+    };
+    let replaced =
+        |key: &&'static str| (0..rows.len()).any(|index| source(index, key) != source(index, "rate"));
+    let keys: Vec<&'static str> = ["kmin", "kmax", "pmax"].into_iter().filter(replaced).collect();
+    let rates: Vec<String> = rows.iter().map(|row| row.rate.to_string()).collect();
+    (!keys.is_empty()).then(|| {
+        let (keys, rates) = (keys.join(", "), rates.join(", "));
+        format!("as given, at every rate: {keys}, also in the rows of switch.detector.by-rate ({rates})")
+    })
 }
 
 /// max(Ton) and T under credits: what a profile says about PFC does not hold, what the user wrote does. Credits that come

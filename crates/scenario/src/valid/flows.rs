@@ -88,14 +88,15 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
             connections = connect(&mut own, connections);
         }
         trace::append(&mut steps, own_steps, flows.len() as u32);
+        let made = own.len();
         if flows.is_empty() {
             flows = own;
         } else {
             flows.extend(own);
         }
-        context.made = flows.len() as u64;
-        if context.made > MOST_FLOWS {
-            let message = format!("the traffic has {} flows up to here", context.made);
+        context.made += made as f64 * context.each_stands_for[index];
+        if context.made > MOST_FLOWS as f64 {
+            let message = format!("the traffic has {:.0} flows up to here", context.made);
             context.report(
                 &at!["traffic", index],
                 message,

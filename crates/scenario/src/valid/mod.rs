@@ -47,6 +47,9 @@ use crate::scenario::Scenario;
 use crate::settings::{self, Engine, Settings};
 pub use user::{Function, Functions};
 
+/// Flows that an outline makes of a traffic entry that has more.
+const OUTLINED: f64 = 1e5;
+
 /// A scenario that can run: network built, routes found, flows generated, everything checked.
 pub struct ValidScenario {
     text: String,
@@ -59,6 +62,7 @@ pub struct ValidScenario {
     long: Option<LongQueues>,
     notes: Vec<String>,
     files: Vec<PathBuf>,
+    each_stands_for: Vec<f64>,
 }
 
 /// What the checks share: the scenario, and what they found.
@@ -75,8 +79,12 @@ struct Context<'a> {
     steps: Vec<backwater_traffic::trace::Step>,
     programs: backwater_traffic::program::Programs,
     functions: Functions,
-    /// Flows of the entries that have been made.
-    made: u64,
+    /// Flows of the entries before, those that an outline leaves out included.
+    made: f64,
+    /// How many flows an outline makes of an entry that has more; `None`: all of them.
+    outline: Option<f64>,
+    /// How many flows of each entry one that is made stands for.
+    each_stands_for: Vec<f64>,
 }
 
 impl<'a> Context<'a> {
@@ -89,7 +97,9 @@ impl<'a> Context<'a> {
             long: None,
             files: Vec::new(),
             steps: Vec::new(),
-            made: 0,
+            made: 0.0,
+            outline: None,
+            each_stands_for: vec![1.0; settings.traffic.len()],
             programs: backwater_traffic::program::Programs::default(),
             functions: Functions::default(),
         }
@@ -118,6 +128,19 @@ impl Scenario {
     /// Files that cannot be read or understood, topologies that are no network, hosts that do not exist, flows to
     /// themselves, thresholds without room for headroom, and whatever else cannot run.
     pub fn validate(self) -> Result<ValidScenario, ScenarioError> {
+        self.checked(None)
+    }
+
+    /// The same of a scenario that is only to be estimated: of traffic entries that have many flows, some are made and each stands
+    /// for several ([`ValidScenario::flows_like`]).
+    ///
+    /// # Errors
+    /// As [`Self::validate`].
+    pub fn outline(self) -> Result<ValidScenario, ScenarioError> {
+        self.checked(Some(OUTLINED))
+    }
+
+    fn checked(self, outline: Option<f64>) -> Result<ValidScenario, ScenarioError> {
         let mut settings = self.settings.clone();
         fill(&mut settings, &self.written);
         // The network first: some values follow from the rates of its links.
@@ -125,14 +148,15 @@ impl Scenario {
         let network = topology::network(&mut context);
         let Context { problems, mut caveats, files, .. } = context;
         let said = network.as_ref().map(|network| line_rate::follow(&self, &mut settings, network));
-        let line_rate::Said { notes, caveats: of_rates } = said.unwrap_or_default();
+        let line_rate::Said { mut notes, caveats: of_rates } = said.unwrap_or_default();
         caveats.extend(of_rates);
-        let mut context = Context { problems, caveats, files, ..Context::new(&self, &settings) };
+        notes.extend(detector::note(&self));
+        let mut context = Context { problems, caveats, files, outline, ..Context::new(&self, &settings) };
         let spec = spec(&mut context, network);
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
         }
-        let Context { problems, caveats, long, files, functions, .. } = context;
+        let Context { problems, caveats, long, files, functions, each_stands_for, .. } = context;
         match spec {
             Some(spec) if problems.is_empty() => {
                 let (mut sources, overrides, base) = (self.sources, self.overrides, self.base);
@@ -148,6 +172,7 @@ impl Scenario {
                     long,
                     notes,
                     files,
+                    each_stands_for,
                 })
             }
             _ => Err(ScenarioError::new(self.sources, problems)),
@@ -387,6 +412,11 @@ impl ValidScenario {
     /// The flows, in the order in which the run numbers them; `group` is an index into `settings().traffic`.
     pub fn flows(&self) -> &[Flow] {
         &self.spec.flows
+    }
+
+    /// How many flows of a traffic entry one of [`Self::flows`] stands for: 1, but of an outline.
+    pub fn flows_like(&self) -> &[f64] {
+        &self.each_stands_for
     }
 
     /// End of simulated time; without it the run ends when every finite flow is done.

@@ -50,8 +50,9 @@ pub(super) fn flows(
         }
         Workload::Bursts { from, to, size, rounds, interval } => {
             let pairs = entry.pairs(from, to)?;
-            entry.count(u64::from(*rounds) as f64 * pairs.len() as f64, "rounds")?;
-            Bursts { pairs, size: size.0, rounds: *rounds, interval: interval.0 }.flows(group)
+            entry.count(f64::from(*rounds) * pairs.len() as f64, "rounds")?;
+            let rounds = entry.outlined(*rounds, pairs.len() as f64);
+            Bursts { pairs, size: size.0, rounds, interval: interval.0 }.flows(group)
         }
         Workload::Incast { from, to, size, fan_in } => {
             let from = entry.hosts("from", from)?;
@@ -81,7 +82,7 @@ pub(super) fn flows(
             let stop = entry.stop(*until, *flows);
             let (pairs, to, sizes, stop) = (pairs?, to?, sizes?, stop?);
             let interval = entry.interval((pairs.len(), sizes.mean(), to), *load, *interval)?;
-            entry.stop_count(pairs.len() as f64 / interval.as_secs_f64(), stop)?;
+            let stop = entry.stop_count(pairs.len() as f64 / interval.as_secs_f64(), stop)?;
             Synchronous { pairs, sizes, interval, stop }.flows(group, seed)
         }
         Workload::MpiIo { .. } => mpi_io::flows(&mut entry, group, seed)?,
@@ -154,9 +155,9 @@ impl Entry<'_, '_> {
     /// Refuses entries whose expected number of flows would fill the memory.
     fn count(&mut self, flows: f64, key: &'static str) -> Option<()> {
         let before = self.context.made;
-        let together = flows + before as f64;
+        let together = flows + before;
         let sum =
-            if before == 0 { String::new() } else { format!(", {together:.0} with the entries before") };
+            if before == 0.0 { String::new() } else { format!(", {together:.0} with the entries before") };
         let message = format!("this means {flows:.0} flows{sum}");
         if together <= MOST_FLOWS as f64 {
             return self.fits_memory(together * FLOW_BYTES, key, &message);
@@ -299,7 +300,10 @@ impl Entry<'_, '_> {
                 None
             }
             (Some(until), None) => Some(Stop::At(Time::from_ps(until.0.as_ps()))),
-            (None, Some(flows)) => self.count(f64::from(flows), "flows").map(|()| Stop::After(flows)),
+            (None, Some(flows)) => {
+                self.count(f64::from(flows), "flows")?;
+                Some(Stop::After(self.outlined(flows, 1.0)))
+            }
             (None, None) => {
                 self.report("kind", "no end is given", "never ends", "add until = \"5ms\" or flows = 1000");
                 None
@@ -316,12 +320,26 @@ impl Entry<'_, '_> {
         }
     }
 
-    /// Refuses arrivals that would be too many, for `per_second` arrivals expected.
-    fn stop_count(&mut self, per_second: f64, stop: Stop) -> Option<()> {
-        match stop {
-            Stop::At(until) => self.count(per_second * until.since(self.start).as_secs_f64(), "until"),
-            Stop::After(_) => Some(()),
-        }
+    /// Refuses arrivals that would be too many, for `per_second` arrivals expected; when those end that are made.
+    fn stop_count(&mut self, per_second: f64, stop: Stop) -> Option<Stop> {
+        let Stop::At(until) = stop else { return Some(stop) };
+        let span = until.since(self.start);
+        let expected = per_second * span.as_secs_f64();
+        self.count(expected, "until")?;
+        let Some(most) = self.context.outline.filter(|most| expected > *most) else { return Some(stop) };
+        let part = Span::from_ps((span.as_ps() as f64 * (most / expected)) as u64);
+        self.context.each_stands_for[self.index] = span.as_ps() as f64 / part.as_ps().max(1) as f64;
+        Some(Stop::At(self.start + part))
+    }
+
+    /// How many of `times` an outline makes, each of which has `flows` flows.
+    fn outlined(&mut self, times: u32, flows: f64) -> u32 {
+        let Some(most) = self.context.outline.filter(|most| f64::from(times) * flows > *most) else {
+            return times;
+        };
+        let made = ((most / flows) as u32).clamp(1, times);
+        self.context.each_stands_for[self.index] = f64::from(times) / f64::from(made);
+        made
     }
 
     /// The mean time between ticks: given, or such that `pairs` flows of a mean size load the link of `to`.

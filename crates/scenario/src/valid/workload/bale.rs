@@ -36,8 +36,9 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
         }
     };
     let (pes, blocking) = (hosts.len() as u32, *blocking);
-    let bale = Bale { kernel, pes, updates, size: size.0, blocking, compute: compute.0 };
+    let mut bale = Bale { kernel, pes, updates, size: size.0, blocking, compute: compute.0 };
     entry.count(bale.most_messages(), "updates")?;
+    bale.updates = entry.outlined(updates, bale.most_messages() / f64::from(updates.max(1)));
     match bale.trace(group.id, seed).expand() {
         Ok(program) => {
             let (flows, steps) = program.on(&hosts, group);

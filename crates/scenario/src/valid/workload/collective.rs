@@ -36,6 +36,8 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
         entry.report("token", message, format!("at most {MOST_TOKENS}"), help);
         return None;
     }
+    let times = entry.outlined(times, of.messages() as f64 / f64::from(times.max(1)));
+    let of = Iterations { times, ..of };
     let (flows, steps) = of.program(group.id, seed).on(&hosts, group);
     entry.context.steps = steps;
     Some(flows)

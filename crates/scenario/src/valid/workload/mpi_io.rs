@@ -2,6 +2,7 @@
 use backwater_topology::generate;
 use backwater_traffic::generate::{Arrivals, MpiIo, Placement};
 use backwater_traffic::{Cdf, Flow, Group};
+use backwater_units::Span;
 
 use super::Entry;
 use crate::settings::{self, Rack, Shape, Workload};
@@ -13,6 +14,7 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
         return None;
     };
     entry.count(f64::from(messages), "messages")?;
+    let messages = entry.outlined(messages, 1.0);
     let io_messages = libm::round(f64::from(messages) * io_share) as u32;
     let mpi_messages = messages - io_messages;
     let racks = racks(entry, rack.unwrap_or(Rack::Edge), io_servers_per_rack)?;
@@ -130,7 +132,10 @@ fn arrivals(entry: &mut Entry<'_, '_>, io: u32, mpi: u32) -> Option<Arrivals> {
             return None;
         }
         (_, Some(load), None) => MpiIo::span_for(io, mpi, load, capacity),
-        (_, None, Some(duration)) => duration.0,
+        (_, None, Some(duration)) => {
+            let like = entry.context.each_stands_for[entry.index];
+            Span::from_ps((duration.0.as_ps() as f64 / like) as u64)
+        }
         (_, None, None) => {
             let help = "add load = 0.05, duration = \"100ms\" or arrivals = \"at-once\"";
             entry.report("kind", "neither load nor duration is given", "how fast?", help);

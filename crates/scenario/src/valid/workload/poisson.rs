@@ -1,5 +1,5 @@
 //! `kind = "poisson"`: what a load counts, and whether the arrivals are few enough.
-use backwater_traffic::generate::{Poisson, Sizes};
+use backwater_traffic::generate::{Poisson, Sizes, Stop};
 use backwater_traffic::{Cdf, Flow, Group};
 use backwater_units::Rate;
 
@@ -24,8 +24,8 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
     let mean = counted(entry, &sizes, *load_counts);
     warn_of_overload(entry, *load, counted(entry, &sizes, LoadCounts::Wire) / mean);
     let from = from.into_iter().map(|host| (host, entry.nic(host))).collect();
-    let poisson = Poisson { from, to, sizes, load: *load, mean, stop: stop? };
-    check(entry, &poisson)?;
+    let mut poisson = Poisson { from, to, sizes, load: *load, mean, stop: stop? };
+    poisson.stop = check(entry, &poisson)?;
     Some(poisson.flows(group, seed))
 }
 
@@ -54,15 +54,15 @@ fn warn_of_overload(entry: &mut Entry<'_, '_>, load: f64, wire_per_counted: f64)
     }
 }
 
-/// Some source has a destination, and arrivals do not fill the memory.
-fn check(entry: &mut Entry<'_, '_>, poisson: &Poisson) -> Option<()> {
+/// Some source has a destination, and arrivals do not fill the memory; when those end that are made.
+fn check(entry: &mut Entry<'_, '_>, poisson: &Poisson) -> Option<Stop> {
     let rates = poisson.from.iter().map(|&(_, rate)| 1e12 / poisson.mean_gap_ps(rate));
-    entry.stop_count(rates.sum(), poisson.stop)?;
+    let stop = entry.stop_count(rates.sum(), poisson.stop)?;
     let sends = |&(src, _): &(u32, Rate)| poisson.to.iter().any(|&dst| dst != src);
     if !poisson.from.iter().any(sends) {
         let message = "source and destination are the same host";
         entry.report("to", message, "the source", "name a different host");
         return None;
     }
-    Some(())
+    Some(stop)
 }

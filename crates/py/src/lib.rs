@@ -23,7 +23,8 @@ fn asked(
 ) -> PyResult<String> {
     let answer = py.detach(|| {
         let scenario = Scenario::parse(text, origin, Path::new(base_dir), overrides)?;
-        scenario.validate().map(|scenario| question(&scenario))
+        // No question is about its flows, which may be millions.
+        scenario.outline().map(|scenario| question(&scenario))
     });
     answer.map_err(|error| bad_input(error.to_string()))
 }

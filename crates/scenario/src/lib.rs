@@ -7,6 +7,7 @@ mod hints;
 mod layers;
 pub mod memory;
 mod overrides;
+mod profiles;
 mod scenario;
 mod schema;
 mod schemes;

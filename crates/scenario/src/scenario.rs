@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, Step, check, input};
 use crate::layers;
 use crate::overrides;
+use crate::profiles;
 use crate::schema;
 use crate::schemes;
 use crate::settings::{Profile, Settings};
@@ -73,7 +74,7 @@ impl Scenario {
 
     /// Whether the value at the end of `path` is the profile's, and nobody wrote another.
     pub(crate) fn of_profile(&self, path: &[Step]) -> bool {
-        self.root.place_of(path).source == self.defaults.place.source
+        self.root.place_of(path).source >= self.defaults.place.source
     }
 
     /// What the profile has at the end of `path`, if it is a text; a traffic entry's tables are those of the scenario there.
@@ -113,10 +114,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let named = root.get("profile").and_then(Node::text);
     // An unknown profile is reported by the check below; any set of defaults serves to check the rest.
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
-    let source = sources.len();
-    let name = format!("profile {} (built in)", profile.name());
-    sources.push(Source { name, text: profile.defaults().to_owned() });
-    let defaults = Node::parse(profile.defaults(), source)?;
+    let defaults = profiles::defaults(profile, sources)?;
     layers::fill(&mut root, &defaults, "");
     layers::fill_entries(&mut root);
     problems.extend(check(&root, rules));

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
-use crate::document::{Node, Rules};
+use crate::document::Rules;
 use crate::hints;
+use crate::profiles;
 use crate::settings::{Profile, Settings};
 
 /// The tables that a profile fills in.
@@ -49,7 +50,7 @@ pub(crate) fn rules() -> &'static Rules {
 /// The JSON Schema (draft 2020-12) of scenario files, for editors: defaults are those of the profile `authors`.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Settings).to_value();
-    let defaults = Node::parse(Profile::Authors.defaults(), 0).expect("a profile is TOML").json();
+    let defaults = profiles::defaults(Profile::Authors, &mut Vec::new()).expect("a profile is TOML").json();
     schema["required"] = Json::from(vec!["topology", "traffic"]);
     for name in FILLED {
         if let Some(table) = schema["$defs"][name].as_object_mut() {

@@ -2,6 +2,7 @@
 use crate::document::{Node, Problem, Source, Value, check as check_tree};
 use crate::layers;
 use crate::overrides;
+use crate::profiles;
 use crate::schema;
 use crate::settings::Profile;
 
@@ -51,9 +52,7 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
     }
     let named = root.get("profile").and_then(Node::text);
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
-    let (source, name) = (sources.len(), format!("profile {} (built in)", profile.name()));
-    sources.push(Source { name, text: profile.defaults().to_owned() });
-    match Node::parse(profile.defaults(), source) {
+    match profiles::defaults(profile, sources) {
         Ok(defaults) => {
             layers::fill(&mut root, &defaults, "");
             layers::fill_entries(&mut root);

@@ -120,8 +120,8 @@ impl Profile {
         }
     }
 
-    /// The defaults as TOML.
-    pub const fn defaults(self) -> &'static str {
+    /// What it has instead of what all profiles start from, as TOML.
+    pub(crate) const fn differences(self) -> &'static str {
         match self {
             Self::Authors => include_str!("../profiles/authors.toml"),
             Self::Ideal => include_str!("../profiles/ideal.toml"),

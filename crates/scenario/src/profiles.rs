@@ -1,0 +1,19 @@
+//! The defaults of a profile: what it has itself over what all profiles start from.
+use crate::document::{Node, Problem, Source};
+use crate::layers;
+use crate::settings::Profile;
+
+/// What all profiles start from.
+const BASE: &str = include_str!("profiles/base.toml");
+
+/// The values of a profile. Its texts become sources for messages; that of its own values is the first of the two.
+pub(crate) fn defaults(profile: Profile, sources: &mut Vec<Source>) -> Result<Node, Vec<Problem>> {
+    let own = profile.differences();
+    let name = format!("profile {} (built in)", profile.name());
+    let mut defaults = Node::parse(own, sources.len())?;
+    sources.push(Source { name, text: own.to_owned() });
+    let base = Node::parse(BASE, sources.len())?;
+    sources.push(Source { name: "all profiles (built in)".to_owned(), text: BASE.to_owned() });
+    layers::fill(&mut defaults, &base, "");
+    Ok(defaults)
+}

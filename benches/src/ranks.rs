@@ -34,6 +34,6 @@ pub fn with_ranks(mut spec: Spec, seed: u64) -> Spec {
     spec.flows = programs.add(gpcnet.application(hosts, 0, seed), &places, &group, COSTS, 0);
     spec.programs = programs;
     spec.pairs[0].ack = None;
-    spec.pairs[0].reaction = backwater_control::reaction::ReactionConfig::LineRate;
+    spec.pairs[0].reaction = backwater_control::reaction::ReactionConfig::LineRate(());
     spec
 }

@@ -172,7 +172,7 @@ pub(crate) fn detector() -> impl Strategy<Value = Detector> {
 
 pub(crate) fn reaction() -> impl Strategy<Value = ReactionConfig> {
     prop_oneof![
-        Just(ReactionConfig::LineRate),
+        Just(ReactionConfig::LineRate(())),
         Just(ReactionConfig::Dcqcn(DcqcnConfig::authors())),
         Just(ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(Rate::from_gbps(40)))),
         Just(ReactionConfig::IbCc(IbCcConfig::standard())),

@@ -161,7 +161,7 @@ impl Case {
     fn congestion_control(&self, spec: &mut Spec) {
         let network = &spec.network;
         let (reaction, notify, detector) = match self.control {
-            0 => (ReactionConfig::LineRate, None, Detector::None),
+            0 => (ReactionConfig::LineRate(()), None, Detector::None),
             1 => {
                 let dcqcn = ReactionConfig::Dcqcn(DcqcnConfig::authors());
                 (dcqcn, Some(NotifyConfig::authors()), red())

@@ -25,7 +25,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         seed: 1,
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO, padded: false },
         pairs: vec![PairSpec {
-            reaction: ReactionConfig::LineRate,
+            reaction: ReactionConfig::LineRate(()),
             custom: None,
             notify: None,
             cnp_size: Bytes::new(64),

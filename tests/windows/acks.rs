@@ -2,7 +2,7 @@
 //! deviations that each controller's file lists) does.
 use backwater_control::CodePoint;
 use backwater_control::reaction::{
-    Dctcp, DctcpConfig, Feedback, Hpcc, HpccConfig, IntHop, Swift, SwiftConfig,
+    Controller, Dctcp, DctcpConfig, Feedback, Hpcc, HpccConfig, IntHop, Swift, SwiftConfig,
 };
 use backwater_units::{Rate, Span, Time};
 use scene::Oracle;

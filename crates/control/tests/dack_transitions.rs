@@ -1,8 +1,9 @@
 //! The state machine of DACK, transition by transition, in the order of Fig. 2 of the EC paper and of its sections II-E and II-F.
 use backwater_control::reaction::{
-    AckFacts, Dack, DackConfig, FreeOne, Grants, Halt, Load, OptConfig, Policy, PolicyConfig, State,
+    AckFacts, Controller, Dack, DackConfig, FreeOne, Grants, Halt, Load, OptConfig, Policy, PolicyConfig,
+    State,
 };
-use backwater_units::{Span, Time};
+use backwater_units::{Rate, Span, Time};
 
 /// What takes effect at the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +85,8 @@ fn facts(on: On, replaying: bool) -> AckFacts {
 
 fn step(dack: &mut Dack, config: &DackConfig, on: On, replaying: bool) {
     match on {
-        Nack => dack.on_nack(AT),
-        on => dack.on_ack(config, &facts(on, replaying), AT),
+        Nack => dack.on_nack(config, AT),
+        on => dack.on_ack(config, AT, &facts(on, replaying)),
     }
 }
 
@@ -96,7 +97,7 @@ fn packet(again: bool) -> Load {
 
 fn spend(dack: &mut Dack, config: &DackConfig) {
     while dack.allowance() > 0 {
-        dack.on_sent(config);
+        dack.on_sent(config, AT, &Load::of(0));
     }
 }
 
@@ -145,9 +146,9 @@ fn eight_clean_iacks_open_a_gate_that_a_dack_has_closed_and_the_seventh_does_not
     for _ in 0..7 {
         step(&mut dack, &CONFIG, Iack, false);
     }
-    assert_eq!((dack.halt(), dack.state().level), (One(6), 1));
+    assert_eq!((dack.halt(), dack.state().level), (One(6), Some(1)));
     step(&mut dack, &CONFIG, Iack, false);
-    assert_eq!((dack.halt(), dack.state().level), (Open, State::OPEN));
+    assert_eq!((dack.halt(), dack.state().level), (Open, Some(State::OPEN)));
     // 1 in H(−1), 2 for each of the seven others.
     assert_eq!(dack.allowance(), 15);
 }
@@ -178,9 +179,9 @@ fn an_iack_for_three_packets_is_worth_three_or_one_and_is_one_step() {
         let config = DackConfig { grants, ..CONFIG };
         let three = AckFacts { packets: 3, ..facts(Iack, false) };
         let mut dack = stream_in(Minus);
-        dack.on_ack(&config, &three, AT);
+        dack.on_ack(&config, AT, &three);
         assert_eq!((dack.halt(), dack.allowance()), (Zero, worth));
-        dack.on_ack(&config, &three, AT);
+        dack.on_ack(&config, AT, &three);
         assert_eq!((dack.halt(), dack.allowance()), (One(1), 3 * worth));
     }
 }
@@ -193,7 +194,7 @@ fn a_halted_stream_sends_one_packet_per_packet_of_its_allowance_new_or_resent() 
     step(&mut dack, &CONFIG, Iack, false);
     assert!(dack.may_send(&CONFIG, &packet(false)));
     assert!(dack.may_send(&CONFIG, &packet(true)));
-    dack.on_sent(&CONFIG);
+    dack.on_sent(&CONFIG, AT, &Load::of(0));
     assert!(!dack.may_send(&CONFIG, &packet(true)));
 }
 
@@ -206,7 +207,7 @@ fn a_nack_leaves_a_larger_allowance_as_it_is_and_lets_one_packet_go_from_an_empt
     assert_eq!((rich.halt(), rich.allowance()), (Minus, 4));
     let mut poor = stream_in(Minus);
     step(&mut poor, &CONFIG, Nack, false);
-    poor.on_sent(&CONFIG);
+    poor.on_sent(&CONFIG, AT, &Load::of(0));
     assert!(
         !poor.may_send(&CONFIG, &packet(true)),
         "the packet that is free and the allowance of 1 are one packet"
@@ -218,13 +219,13 @@ fn a_stream_with_nothing_outstanding_may_send_one_packet_or_as_the_authors_do_an
     for (free_one, second) in [(FreeOne::Once, false), (FreeOne::UntilAck, true)] {
         let config = DackConfig { free_one, ..CONFIG };
         let mut dack = stream_in(Minus);
-        dack.on_ack(&config, &AckFacts { idle: true, ..facts(MarkedDack, false) }, AT);
+        dack.on_ack(&config, AT, &AckFacts { idle: true, ..facts(MarkedDack, false) });
         assert!(dack.may_send(&config, &packet(false)));
-        dack.on_sent(&config);
+        dack.on_sent(&config, AT, &Load::of(0));
         assert_eq!(dack.may_send(&config, &packet(false)), second);
         // The next packet that is sent of an allowance ends it.
         step(&mut dack, &config, Iack, false);
-        dack.on_sent(&config);
+        dack.on_sent(&config, AT, &Load::of(0));
         assert!(!dack.may_send(&config, &packet(false)));
     }
 }
@@ -247,11 +248,11 @@ fn forty_microseconds_without_an_ack_open_the_gate_and_take_the_allowance() {
     let mut dack = stream_in(Minus);
     step(&mut dack, &CONFIG, Iack, false);
     let due = AT.saturating_add(Span::from_us(40));
-    assert_eq!(dack.deadline(&CONFIG), Some(due));
-    assert!(!dack.on_deadline(&CONFIG, Time::from_ps(due.as_ps() - 1)));
+    assert_eq!(dack.next_timer(&CONFIG), due);
+    assert!(!dack.advance(&CONFIG, Time::from_ps(due.as_ps() - 1)));
     assert_eq!(dack.halt(), Zero);
-    assert!(dack.on_deadline(&CONFIG, due));
-    assert_eq!((dack.halt(), dack.allowance(), dack.deadline(&CONFIG)), (Open, 0, None));
+    assert!(dack.advance(&CONFIG, due));
+    assert_eq!((dack.halt(), dack.allowance(), dack.next_timer(&CONFIG)), (Open, 0, Time::MAX));
 }
 
 #[test]
@@ -259,13 +260,13 @@ fn the_escape_waits_for_the_latest_ack_or_nack_but_not_for_a_repeat_on_a_data_pa
     let later = Time::from_ps(1_000_000);
     for (on, counts) in [(On::Dack, true), (MarkedRepeat, true), (Iack, true), (Repeat, false)] {
         let mut dack = stream_in(Zero);
-        dack.on_ack(&CONFIG, &facts(on, false), later);
+        dack.on_ack(&CONFIG, later, &facts(on, false));
         let from = if counts { later } else { AT };
-        assert_eq!(dack.deadline(&CONFIG), Some(from.saturating_add(CONFIG.escape)), "{on:?}");
+        assert_eq!(dack.next_timer(&CONFIG), from.saturating_add(CONFIG.escape), "{on:?}");
     }
     let mut dack = stream_in(Zero);
-    dack.on_nack(later);
-    assert_eq!(dack.deadline(&CONFIG), Some(later.saturating_add(CONFIG.escape)));
+    dack.on_nack(&CONFIG, later);
+    assert_eq!(dack.next_timer(&CONFIG), later.saturating_add(CONFIG.escape));
 }
 
 #[test]
@@ -273,10 +274,10 @@ fn the_escape_may_wait_for_an_empty_allowance_or_not_exist() {
     let mut dack = stream_in(Minus);
     step(&mut dack, &CONFIG, Iack, false);
     let patient = DackConfig { escape_needs_none: true, ..CONFIG };
-    assert_eq!(dack.deadline(&patient), None);
-    dack.on_sent(&patient);
-    assert!(dack.deadline(&patient).is_some());
-    assert_eq!(dack.deadline(&DackConfig { escape: Span::MAX, ..CONFIG }), None);
+    assert_eq!(dack.next_timer(&patient), Time::MAX);
+    dack.on_sent(&patient, AT, &Load::of(0));
+    assert!(dack.next_timer(&patient) < Time::MAX);
+    assert_eq!(dack.next_timer(&DackConfig { escape: Span::MAX, ..CONFIG }), Time::MAX);
 }
 
 #[test]
@@ -292,20 +293,20 @@ fn after_a_replay_the_stream_goes_on_as_it_is_or_in_the_papers_words_returns_to_
 #[test]
 fn a_timeout_frees_one_packet_of_a_halted_stream() {
     let mut dack = stream_in(Minus);
-    dack.on_timeout();
+    dack.on_timeout(&CONFIG);
     assert!(dack.may_send(&CONFIG, &packet(true)));
-    dack.on_sent(&CONFIG);
+    dack.on_sent(&CONFIG, AT, &Load::of(0));
     assert!(!dack.may_send(&CONFIG, &packet(true)));
 }
 
 #[test]
 fn records_show_the_level_and_the_allowance() {
     let config = PolicyConfig::Dack(CONFIG);
-    let mut policy = Policy::new(&config);
-    assert_eq!(policy.state(), State { level: 2, allowance: 0 });
+    let mut policy = Policy::new(&config, Rate::from_gbps(100));
+    assert_eq!(policy.state(), State { level: Some(2), allowance: Some(0) });
     for (on, level, allowance) in [(MarkedDack, -1, 0), (Iack, 0, 1), (Iack, 1, 3), (MarkedIack, 0, 4)] {
-        policy.on_ack(&config, &facts(on, false), AT);
-        assert_eq!(policy.state(), State { level, allowance });
+        policy.on_ack(&config, AT, &facts(on, false));
+        assert_eq!(policy.state(), State { level: Some(level), allowance: Some(allowance) });
     }
 }
 

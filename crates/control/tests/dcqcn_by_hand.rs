@@ -1,6 +1,6 @@
 //! DCQCN with a byte counter, against numbers computed by hand from its equations.
 use backwater_control::CodePoint::{self, Congestion as Ce, Undetermined as Ue};
-use backwater_control::reaction::{Dcqcn, DcqcnConfig, OnUe};
+use backwater_control::reaction::{Controller, Dcqcn, DcqcnConfig, Load, OnUe};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 const LINE: Rate = Rate::from_gbps(40);
@@ -157,9 +157,9 @@ fn fast_recovery_halves_the_distance_to_the_target_four_times_then_the_target_ri
 fn a_flow_back_at_line_rate_has_no_timer_left() {
     let config = DcqcnConfig::authors();
     let mut flow = after(&config, &[(0, Ce)]);
-    assert_eq!(flow.next_timer(), us(55));
+    assert_eq!(flow.next_timer(&config), us(55));
     flow.advance(&config, us(1_000_000));
-    assert_eq!((flow.rate(), flow.next_timer()), (LINE, Time::MAX));
+    assert_eq!((flow.rate(), flow.next_timer(&config)), (LINE, Time::MAX));
     assert!(!flow.advance(&config, Time::MAX));
 }
 
@@ -168,9 +168,9 @@ fn the_byte_counter_fires_when_more_than_10_mb_were_sent_since_the_cnp() {
     let config = DcqcnConfig::authors();
     let mut flow = after(&config, &[(0, Ce)]);
     for _ in 0..10_000 {
-        assert!(!flow.on_sent(&config, us(1), 1_000));
+        assert!(!flow.on_sent(&config, us(1), &Load::of(1_000)));
     }
-    assert!(flow.on_sent(&config, us(1), 1_000));
+    assert!(flow.on_sent(&config, us(1), &Load::of(1_000)));
     assert_eq!(flow.rate(), Rate::from_bps(34_980_468_750));
 }
 
@@ -178,8 +178,8 @@ fn the_byte_counter_fires_when_more_than_10_mb_were_sent_since_the_cnp() {
 fn a_flow_without_cnp_counts_no_bytes() {
     let config = DcqcnConfig::authors();
     let mut flow = flow(&config);
-    assert!((0..100).all(|_| !flow.on_sent(&config, us(1), u32::MAX)));
-    assert_eq!(flow.next_timer(), Time::MAX);
+    assert!((0..100).all(|_| !flow.on_sent(&config, us(1), &Load::of(u32::MAX))));
+    assert_eq!(flow.next_timer(&config), Time::MAX);
 }
 
 /// A slow flow (200 Gbps line rate, cut to the minimum) whose byte counter fired five times within 55 µs.
@@ -195,7 +195,7 @@ fn hyper() -> (DcqcnConfig, Dcqcn) {
         flow.on_cnp(&config, us(0), Ce);
     }
     for _ in 0..5 {
-        flow.on_sent(&config, us(1), 1_001);
+        flow.on_sent(&config, us(1), &Load::of(1_001));
     }
     (config, flow)
 }
@@ -209,13 +209,13 @@ fn only_the_timer_leads_to_hyper_increase_and_halves_itself_there() {
     }
     // Bytes have brought the flow to the additive stage, where each timer expiry adds RAI = 40 Mbps.
     assert_eq!(flow.target().as_bps(), target + 4 * 40_000_000);
-    assert_eq!(flow.next_timer(), us(275));
+    assert_eq!(flow.next_timer(&config), us(275));
     flow.advance(&config, us(275));
     // Five of each: RHAI·(5 − 5 + 1) = 200 Mbps. The expiry itself was still set to a full period.
     assert_eq!(flow.target().as_bps(), target + 4 * 40_000_000 + 200_000_000);
-    assert_eq!(flow.next_timer(), us(330));
+    assert_eq!(flow.next_timer(&config), us(330));
     flow.advance(&config, us(330));
-    assert_eq!(flow.next_timer(), us(330) + Span::from_ps(27_500_000));
+    assert_eq!(flow.next_timer(&config), us(330) + Span::from_ps(27_500_000));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn bytes_alone_do_not_lead_from_additive_to_hyper_increase() {
     flow.advance(&config, us(275));
     let target = flow.target().as_bps();
     for _ in 0..6 {
-        flow.on_sent(&config, us(276), 1_001);
+        flow.on_sent(&config, us(276), &Load::of(1_001));
     }
     assert_eq!(flow.target().as_bps(), target + 6 * 40_000_000);
     flow.advance(&config, us(330));
@@ -243,8 +243,8 @@ fn hyper_increase_grows_with_the_lesser_of_the_two_counts() {
     flow.advance(&config, us(275));
     let before = flow.target().as_bps();
     // Sixth and seventh byte event (the seventh after half the bytes): min(5, 6) − 5 + 1 = 1 each time.
-    flow.on_sent(&config, us(275), 1_001);
-    flow.on_sent(&config, us(275), 501);
+    flow.on_sent(&config, us(275), &Load::of(1_001));
+    flow.on_sent(&config, us(275), &Load::of(501));
     assert_eq!(flow.target().as_bps(), before + 2 * 200_000_000);
     flow.advance(&config, us(330));
     // Six expiries, seven byte events: 2·RHAI
@@ -314,7 +314,7 @@ fn without_the_clamp_the_target_survives_a_second_cnp_unless_a_byte_event_came_b
     let config = DcqcnConfig { clamp_target: false, ..DcqcnConfig::authors() };
     assert_eq!(after(&config, &[(0, Ce), (50, Ce)]).target(), LINE);
     let mut flow = after(&config, &[(0, Ce)]);
-    flow.on_sent(&config, us(1), 10_000_001);
+    flow.on_sent(&config, us(1), &Load::of(10_000_001));
     let rate = flow.rate();
     flow.on_cnp(&config, us(50), Ce);
     assert_eq!(flow.target(), rate);

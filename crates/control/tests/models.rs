@@ -1,7 +1,9 @@
 //! The fast forms against slow ones: the authors' detector with its four plain registers, and a DCQCN that does every
 //! timer tick one by one; and TIMELY against itself in other units, its cases in another order.
 use backwater_control::detector::{Departure, Detector, Red, Registers, Tcd};
-use backwater_control::reaction::{Dcqcn, DcqcnConfig, OnUe, Timely, TimelyConfig, TimelyOnUe};
+use backwater_control::reaction::{
+    Controller, Dcqcn, DcqcnConfig, Load, OnUe, Timely, TimelyConfig, TimelyOnUe,
+};
 use backwater_control::{CodePoint, PortState};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -215,7 +217,7 @@ proptest! {
                 }
                 _ => {
                     slow.sent(1_000 * factor as u32);
-                    fast.on_sent(&config, now, 1_000 * factor as u32);
+                    fast.on_sent(&config, now, &Load::of(1_000 * factor as u32));
                 }
             }
             fast.advance(&config, now);

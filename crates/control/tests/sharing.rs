@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use backwater_control::CodePoint;
 use backwater_control::detector::{Departure, Detector, Red, Registers};
 use backwater_control::notify::{Action, Notify, NotifyConfig};
-use backwater_control::reaction::{DcqcnConfig, Reaction, ReactionConfig, TimelyConfig, TimelyOnUe};
+use backwater_control::reaction::{
+    Controller, DcqcnConfig, Load, Reaction, ReactionConfig, TimelyConfig, TimelyOnUe,
+};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 const LINE: Rate = Rate::from_gbps(40);
@@ -47,7 +49,7 @@ struct Loop {
 impl Loop {
     /// Flow `n` starts at `starts[n]`.
     fn new(config: ReactionConfig, unit: u32, starts: &[Time]) -> Self {
-        assert_eq!(config.validate(), Ok(()));
+        assert_eq!(config.validate(unit), Ok(()));
         let flow = |&start| Flow {
             reaction: Reaction::new(&config, LINE),
             next: start,
@@ -112,7 +114,7 @@ impl Loop {
             };
         }
         if flow.next <= now {
-            flow.reaction.on_sent(&self.config, now, self.unit);
+            flow.reaction.on_sent(&self.config, now, &Load::of(self.unit));
             flow.next = now + flow.reaction.gap(self.unit);
             self.queue.push_back((n, now));
         }

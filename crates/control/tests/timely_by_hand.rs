@@ -1,6 +1,6 @@
 //! TIMELY in its author's form, against numbers computed by hand. At 40 Gbps with a minRTT of 32 µs δ is 40 Mbps.
 use backwater_control::CodePoint::{self, Capable, Congestion, NotCapable, Undetermined};
-use backwater_control::reaction::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
+use backwater_control::reaction::{Controller, Timely, TimelyConfig, TimelyForm, TimelyOnUe};
 use backwater_units::{Rate, Span, Time};
 
 const LINE: Rate = Rate::from_gbps(40);

@@ -2,7 +2,7 @@
 //! paper says is tested beside an independent program, in `tests/windows`.
 use backwater_control::CodePoint;
 use backwater_control::reaction::{
-    DctcpConfig, Feedback, HpccConfig, IntHop, Reaction, ReactionConfig, SwiftConfig,
+    Controller, DctcpConfig, Feedback, HpccConfig, IntHop, Reaction, ReactionConfig, SwiftConfig,
 };
 use backwater_units::{Rate, Span, Time};
 
@@ -102,6 +102,6 @@ fn parameters_out_of_range_are_refused_by_name() {
         (ReactionConfig::Hpcc(HpccConfig { min: f64::NAN, ..hpcc }), "min-window"),
     ];
     for (config, parameter) in wrong {
-        assert_eq!(config.validate().map_err(|error| error.parameter), Err(parameter), "{config:?}");
+        assert_eq!(config.validate(1_000).map_err(|error| error.parameter), Err(parameter), "{config:?}");
     }
 }

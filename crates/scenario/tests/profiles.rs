@@ -169,7 +169,7 @@ fn what_is_given_does_not_follow_the_rate_and_is_said() {
 #[test]
 fn every_mechanism_can_be_switched_off() {
     let spec = figure_2(&["cc.kind=none", "switch.flow-control=none", "switch.detector.kind=none"]);
-    assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate);
+    assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate(()));
     assert!(spec.pairs[0].notify.is_none() && spec.switch.pfc.is_none());
     assert_eq!(p2(&spec), Detector::None);
 }

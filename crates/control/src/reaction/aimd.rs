@@ -24,9 +24,9 @@
 //! grows by more than one MSS per ACK; RFC 5681 never has one. One packet may be outstanding however small the window is, as nothing
 //! else would ever open it again. An ACK that covers nothing new opens nothing. A timeout leaves the window as it is; so does the
 //! authors' simulator, other than RFC 5681.
-use backwater_units::Bytes;
+use backwater_units::{Bytes, Rate, Time};
 
-use super::{AckFacts, Load};
+use super::{AckFacts, Controller, Load, State};
 use crate::ConfigError;
 use crate::error::require;
 
@@ -94,29 +94,47 @@ impl Aimd {
     pub const fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
+}
+
+impl Controller for Aimd {
+    type Config = AimdConfig;
+
+    fn validate(config: &AimdConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    fn new(config: &AimdConfig, _line: Rate) -> Self {
+        Self::new(config)
+    }
+
+    #[inline]
+    fn state(&self) -> State {
+        State { level: None, allowance: Some(self.cwnd) }
+    }
 
     /// Whether the window lets this packet go.
     #[inline]
-    pub const fn may_send(&self, config: &AimdConfig, load: &Load) -> bool {
+    fn may_send(&self, config: &AimdConfig, load: &Load) -> bool {
         let bytes = match (load.again, config.gates_replay) {
             (false, _) => load.bytes,
             (true, true) => self.resent,
             (true, false) => return true,
         };
-        bytes == 0 || bytes + load.size as u64 <= self.cwnd
+        bytes == 0 || bytes + u64::from(load.size) <= self.cwnd
     }
 
     /// A packet was sent.
     #[inline]
-    pub const fn on_sent(&mut self, load: &Load) {
+    fn on_sent(&mut self, _: &AimdConfig, _now: Time, load: &Load) -> bool {
         if load.again {
-            self.resent += load.size as u64;
+            self.resent += u64::from(load.size);
         }
+        false
     }
 
     /// An ACK took effect.
     #[inline]
-    pub fn on_ack(&mut self, config: &AimdConfig, facts: &AckFacts) {
+    fn on_ack(&mut self, config: &AimdConfig, _now: Time, facts: &AckFacts) {
         self.resent = self.resent.saturating_sub(facts.bytes);
         if facts.repeat {
             return;
@@ -130,14 +148,14 @@ impl Aimd {
     }
 
     /// A NACK took effect.
-    pub fn on_nack(&mut self, config: &AimdConfig) {
+    fn on_nack(&mut self, config: &AimdConfig, _now: Time) {
         self.cwnd = (self.cwnd / 2).max(config.floor);
         self.ssthresh = self.cwnd;
         self.resent = 0;
     }
 
     /// Packets have expired: none of those resent counts any longer.
-    pub const fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _: &AimdConfig) {
         self.resent = 0;
     }
 }

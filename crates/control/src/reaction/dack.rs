@@ -33,9 +33,9 @@
 //!
 //! Known deviations: the authors' escape waits for an empty allowance too; here that is an option (`escape_needs_none`). An ACK is one step of
 //! the state machine however many packets it covers. A timeout frees one packet (neither source says what it does).
-use backwater_units::{Span, Time};
+use backwater_units::{Rate, Span, Time};
 
-use super::{AckFacts, Load, OptConfig, State};
+use super::{AckFacts, Controller, Load, OptConfig, State};
 use crate::ConfigError;
 use crate::error::require;
 
@@ -159,37 +159,6 @@ impl Dack {
         self.allowance
     }
 
-    /// Whether the limits and the gate let this packet go.
-    #[inline]
-    pub const fn may_send(&self, config: &DackConfig, load: &Load) -> bool {
-        (matches!(self.halt, Halt::Open) || self.allowance > 0 || self.free) && config.limits.may_send(load)
-    }
-
-    /// A packet was sent.
-    #[inline]
-    pub const fn on_sent(&mut self, config: &DackConfig) {
-        if self.allowance > 0 {
-            self.allowance -= 1;
-            self.free = false;
-        } else if matches!(config.free_one, FreeOne::Once) {
-            self.free = false;
-        }
-    }
-
-    /// An ACK took effect.
-    pub fn on_ack(&mut self, config: &DackConfig, facts: &AckFacts, now: Time) {
-        if !(facts.repeat && facts.piggybacked && !facts.marked) {
-            self.latest = now;
-            if facts.repeat {
-                self.on_dack(facts);
-            } else {
-                self.on_iack(config, facts);
-            }
-        }
-        // An ACK that never comes would be the only thing that could open the gate.
-        self.free |= facts.idle && self.halt != Halt::Open;
-    }
-
     fn on_dack(&mut self, facts: &AckFacts) {
         if self.halt == Halt::Open {
             if facts.marked {
@@ -222,9 +191,74 @@ impl Dack {
             self.allowance = 0;
         }
     }
+}
+
+impl Controller for Dack {
+    type Config = DackConfig;
+
+    fn validate(config: &DackConfig, largest: u32) -> Result<(), ConfigError> {
+        config.validate(largest)
+    }
+
+    fn new(_: &DackConfig, _line: Rate) -> Self {
+        Self::new()
+    }
+
+    /// When the gate opens by itself if no ACK comes.
+    #[inline]
+    fn next_timer(&self, config: &DackConfig) -> Time {
+        let waits = matches!(self.halt, Halt::Open) || (config.escape_needs_none && self.allowance > 0);
+        if waits || config.escape == Span::MAX {
+            Time::MAX
+        } else {
+            self.latest.saturating_add(config.escape)
+        }
+    }
+
+    /// Opens the gate if it is time. Whether it was.
+    fn advance(&mut self, config: &DackConfig, now: Time) -> bool {
+        let at = self.next_timer(config);
+        let due = at <= now && at < Time::MAX;
+        if due {
+            *self = Self { latest: now, ..Self::new() };
+        }
+        due
+    }
+
+    /// Whether the limits and the gate let this packet go.
+    #[inline]
+    fn may_send(&self, config: &DackConfig, load: &Load) -> bool {
+        (matches!(self.halt, Halt::Open) || self.allowance > 0 || self.free) && config.limits.may_send(load)
+    }
+
+    /// A packet was sent.
+    #[inline]
+    fn on_sent(&mut self, config: &DackConfig, _now: Time, _: &Load) -> bool {
+        if self.allowance > 0 {
+            self.allowance -= 1;
+            self.free = false;
+        } else if matches!(config.free_one, FreeOne::Once) {
+            self.free = false;
+        }
+        false
+    }
+
+    /// An ACK took effect.
+    fn on_ack(&mut self, config: &DackConfig, now: Time, facts: &AckFacts) {
+        if !(facts.repeat && facts.piggybacked && !facts.marked) {
+            self.latest = now;
+            if facts.repeat {
+                self.on_dack(facts);
+            } else {
+                self.on_iack(config, facts);
+            }
+        }
+        // An ACK that never comes would be the only thing that could open the gate.
+        self.free |= facts.idle && self.halt != Halt::Open;
+    }
 
     /// A NACK took effect.
-    pub const fn on_nack(&mut self, now: Time) {
+    fn on_nack(&mut self, _: &DackConfig, now: Time) {
         self.halt = Halt::Minus;
         if self.allowance == 0 {
             self.allowance = 1;
@@ -233,46 +267,26 @@ impl Dack {
     }
 
     /// The last packet of a replay was resent.
-    pub const fn on_replay_end(&mut self, config: &DackConfig) {
+    fn on_replay_end(&mut self, config: &DackConfig) {
         if config.halt_after_replay {
             self.halt = Halt::Minus;
         }
     }
 
     /// Packets have expired: the first may go.
-    pub const fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _: &DackConfig) {
         self.free = true;
     }
 
-    /// When the gate opens by itself if no ACK comes.
-    #[inline]
-    pub const fn deadline(&self, config: &DackConfig) -> Option<Time> {
-        let waits = matches!(self.halt, Halt::Open) || (config.escape_needs_none && self.allowance > 0);
-        if waits || config.escape.as_ps() == Span::MAX.as_ps() {
-            None
-        } else {
-            Some(self.latest.saturating_add(config.escape))
-        }
-    }
-
-    /// Opens the gate if it is time. Whether it was.
-    pub fn on_deadline(&mut self, config: &DackConfig, now: Time) -> bool {
-        let due = self.deadline(config).is_some_and(|at| at <= now);
-        if due {
-            *self = Self { latest: now, ..Self::new() };
-        }
-        due
-    }
-
     /// For records.
-    pub const fn state(&self) -> State {
+    fn state(&self) -> State {
         let level = match self.halt {
             Halt::Open => State::OPEN,
             Halt::Minus => -1,
             Halt::Zero => 0,
             Halt::One(_) => 1,
         };
-        State { level, allowance: self.allowance as u64 }
+        State { level: Some(level), allowance: Some(u64::from(self.allowance)) }
     }
 }
 

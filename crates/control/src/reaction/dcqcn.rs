@@ -36,7 +36,7 @@
 //! could be noticed.
 use backwater_units::{Bytes, Rate, Span, Time};
 
-use super::{OnUe, Pacer, power};
+use super::{Controller, Load, OnUe, Pacer, power};
 use crate::{CodePoint, ConfigError, error::require};
 
 /// Parameters of [`Dcqcn`]; see the table above for sources.
@@ -188,28 +188,6 @@ pub struct Dcqcn {
 }
 
 impl Dcqcn {
-    /// A new flow at line rate.
-    pub const fn new(config: &DcqcnConfig, line: Rate) -> Self {
-        Self {
-            pacer: Pacer::new(line),
-            next: Time::MAX,
-            bytes_left: u64::MAX,
-            line,
-            target: line,
-            alpha: config.alpha_initial,
-            alpha_since: Time::MAX,
-            time_count: 0,
-            byte_count: 0,
-            stage: Stage::Recovery,
-        }
-    }
-
-    /// Rc.
-    #[inline]
-    pub const fn rate(&self) -> Rate {
-        self.pacer.rate()
-    }
-
     /// Rt.
     pub const fn target(&self) -> Rate {
         self.target
@@ -222,24 +200,6 @@ impl Dcqcn {
         }
         let ticks = now.since(self.alpha_since).as_ps() / config.alpha_timer.as_ps();
         self.alpha * power(1.0 - config.g, ticks)
-    }
-
-    /// The pacing gap at Rc.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
-    /// The next timer-driven increase.
-    #[inline]
-    pub const fn next_timer(&self) -> Time {
-        self.next
-    }
-
-    /// Applies the increases of all timer expiries up to and including `now`.
-    #[inline]
-    pub fn advance(&mut self, config: &DcqcnConfig, now: Time) -> bool {
-        now >= self.next && self.expire(config, now)
     }
 
     #[cold]
@@ -259,17 +219,6 @@ impl Dcqcn {
             self.increase(config);
         }
         self.rate() != before
-    }
-
-    /// A packet of `bytes` on the wire was handed to the link. True if the rate changed.
-    #[inline]
-    pub fn on_sent(&mut self, config: &DcqcnConfig, now: Time, bytes: u32) -> bool {
-        let changed = self.advance(config, now);
-        if u64::from(bytes) <= self.bytes_left {
-            self.bytes_left -= u64::from(bytes);
-            return changed;
-        }
-        self.count_bytes(config) | changed
     }
 
     #[cold]
@@ -321,29 +270,6 @@ impl Dcqcn {
         }
     }
 
-    /// A CNP arrived. True if the rate changed.
-    pub fn on_cnp(&mut self, config: &DcqcnConfig, now: Time, code: CodePoint) -> bool {
-        let before = self.rate();
-        self.advance(config, now);
-        match (code, config.on_ue) {
-            (CodePoint::Congestion, _) => {
-                self.restart(config, now);
-                self.cut(config);
-                self.rest_at_line_rate(config);
-            }
-            (CodePoint::Undetermined, OnUe::ResetHold) => {
-                self.restart(config, now);
-                self.rest_at_line_rate(config);
-            }
-            (CodePoint::Undetermined, OnUe::TimerHold) if self.next < Time::MAX => {
-                self.next = now.saturating_add(config.rate_timer);
-                self.bytes_left = config.byte_counter.get();
-            }
-            _ => {}
-        }
-        self.rate() != before
-    }
-
     /// What a CNP does whether it cuts or holds: target, counts, timers.
     fn restart(&mut self, config: &DcqcnConfig, now: Time) {
         self.alpha = self.alpha(config, now);
@@ -370,5 +296,88 @@ impl Dcqcn {
         let least = config.min_rate.min(self.line);
         // Below zero, which a large cut may give, the conversion stops at zero.
         self.pacer.set(Rate::from_bps(rate as u64).max(least));
+    }
+}
+
+impl Controller for Dcqcn {
+    type Config = DcqcnConfig;
+
+    fn validate(config: &DcqcnConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    /// A new flow at line rate.
+    fn new(config: &DcqcnConfig, line: Rate) -> Self {
+        Self {
+            pacer: Pacer::new(line),
+            next: Time::MAX,
+            bytes_left: u64::MAX,
+            line,
+            target: line,
+            alpha: config.alpha_initial,
+            alpha_since: Time::MAX,
+            time_count: 0,
+            byte_count: 0,
+            stage: Stage::Recovery,
+        }
+    }
+
+    /// The next timer-driven increase.
+    #[inline]
+    fn next_timer(&self, _: &DcqcnConfig) -> Time {
+        self.next
+    }
+
+    /// Applies the increases of all timer expiries up to and including `now`.
+    #[inline]
+    fn advance(&mut self, config: &DcqcnConfig, now: Time) -> bool {
+        now >= self.next && self.expire(config, now)
+    }
+
+    /// A packet of `bytes` on the wire was handed to the link. True if the rate changed.
+    #[inline]
+    fn on_sent(&mut self, config: &DcqcnConfig, now: Time, load: &Load) -> bool {
+        let bytes = load.size;
+        let changed = self.advance(config, now);
+        if u64::from(bytes) <= self.bytes_left {
+            self.bytes_left -= u64::from(bytes);
+            return changed;
+        }
+        self.count_bytes(config) | changed
+    }
+
+    /// A CNP arrived. True if the rate changed.
+    fn on_cnp(&mut self, config: &DcqcnConfig, now: Time, code: CodePoint) -> bool {
+        let before = self.rate();
+        self.advance(config, now);
+        match (code, config.on_ue) {
+            (CodePoint::Congestion, _) => {
+                self.restart(config, now);
+                self.cut(config);
+                self.rest_at_line_rate(config);
+            }
+            (CodePoint::Undetermined, OnUe::ResetHold) => {
+                self.restart(config, now);
+                self.rest_at_line_rate(config);
+            }
+            (CodePoint::Undetermined, OnUe::TimerHold) if self.next < Time::MAX => {
+                self.next = now.saturating_add(config.rate_timer);
+                self.bytes_left = config.byte_counter.get();
+            }
+            _ => {}
+        }
+        self.rate() != before
+    }
+
+    /// Rc.
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// The pacing gap at Rc.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -30,7 +30,7 @@
 //! the very instant of a check counts for the next one.
 use backwater_units::{Rate, Span, Time};
 
-use super::{OnUe, Pacer, power};
+use super::{Controller, OnUe, Pacer, power};
 use crate::{CodePoint, ConfigError, error::require};
 
 /// The simulator runs the decrease check just after the α update of the same instant.
@@ -167,29 +167,6 @@ pub struct DcqcnHpcc {
 }
 
 impl DcqcnHpcc {
-    /// A new flow at line rate.
-    pub const fn new(config: &DcqcnHpccConfig, line: Rate) -> Self {
-        Self {
-            pacer: Pacer::new(line),
-            next: Time::MAX,
-            check: Time::MAX,
-            increase: Time::MAX,
-            line,
-            target: line,
-            alpha: config.alpha_initial,
-            slot_end: Time::MAX,
-            first_cnp: Time::MAX,
-            count: 0,
-            cnp_in_slot: false,
-        }
-    }
-
-    /// Rc.
-    #[inline]
-    pub const fn rate(&self) -> Rate {
-        self.pacer.rate()
-    }
-
     /// Rt.
     pub const fn target(&self) -> Rate {
         self.target
@@ -200,24 +177,6 @@ impl DcqcnHpcc {
         let mut copy = *self;
         copy.close_slots(config, now);
         copy.alpha
-    }
-
-    /// The pacing gap at Rc.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
-    /// The next cut or increase.
-    #[inline]
-    pub const fn next_timer(&self) -> Time {
-        self.next
-    }
-
-    /// Applies every check and increase up to and including `now`.
-    #[inline]
-    pub fn advance(&mut self, config: &DcqcnHpccConfig, now: Time) -> bool {
-        now >= self.next && self.expire(config, now)
     }
 
     #[cold]
@@ -321,5 +280,64 @@ impl DcqcnHpcc {
         // With rate and target at line no increase changes anything but the count, which only tells whether one came.
         let rests = self.rate() == self.line && target == line;
         self.increase = if rests { Time::MAX } else { self.increase.saturating_add(config.rate_timer) };
+    }
+}
+
+impl Controller for DcqcnHpcc {
+    type Config = DcqcnHpccConfig;
+
+    fn validate(config: &DcqcnHpccConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    fn on_cnp(&mut self, config: &DcqcnHpccConfig, now: Time, code: CodePoint) -> bool {
+        self.on_notification(config, now, code)
+    }
+
+    /// The simulator's CNP is a bit in the ACK.
+    #[inline]
+    fn on_echo(&mut self, config: &DcqcnHpccConfig, now: Time, echo: CodePoint) -> bool {
+        echo.is_marked() && self.on_notification(config, now, echo)
+    }
+
+    /// A new flow at line rate.
+    fn new(config: &DcqcnHpccConfig, line: Rate) -> Self {
+        Self {
+            pacer: Pacer::new(line),
+            next: Time::MAX,
+            check: Time::MAX,
+            increase: Time::MAX,
+            line,
+            target: line,
+            alpha: config.alpha_initial,
+            slot_end: Time::MAX,
+            first_cnp: Time::MAX,
+            count: 0,
+            cnp_in_slot: false,
+        }
+    }
+
+    /// The next cut or increase.
+    #[inline]
+    fn next_timer(&self, _: &DcqcnHpccConfig) -> Time {
+        self.next
+    }
+
+    /// Applies every check and increase up to and including `now`.
+    #[inline]
+    fn advance(&mut self, config: &DcqcnHpccConfig, now: Time) -> bool {
+        now >= self.next && self.expire(config, now)
+    }
+
+    /// Rc.
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// The pacing gap at Rc.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -23,8 +23,8 @@
 //! emulates), no losses. Within its window a flow sends at line rate, clocked by its ACKs. UE is not for this controller.
 use backwater_units::{Rate, Span, Time};
 
-use super::Pacer;
 use super::feedback::Feedback;
+use super::{Controller, Pacer};
 use crate::{CodePoint, ConfigError, error::require};
 
 /// Parameters of [`Dctcp`]; see the table above for sources.
@@ -128,8 +128,27 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
+    /// α.
+    pub const fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// W in bytes.
+    pub const fn bytes(&self) -> f64 {
+        self.window
+    }
+}
+
+impl Controller for Dctcp {
+    type Config = DctcpConfig;
+    const WINDOW: bool = true;
+
+    fn validate(config: &DctcpConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
     /// A new flow on a host link of rate `line`.
-    pub const fn new(config: &DctcpConfig, line: Rate) -> Self {
+    fn new(config: &DctcpConfig, line: Rate) -> Self {
         Self {
             pacer: Pacer::new(line),
             window: config.initial as f64,
@@ -143,35 +162,8 @@ impl Dctcp {
         }
     }
 
-    /// α.
-    pub const fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
-    /// W in bytes.
-    pub const fn bytes(&self) -> f64 {
-        self.window
-    }
-
-    /// What may be under way in bytes: W, a packet at least.
-    #[inline]
-    pub fn window(&self) -> f64 {
-        self.window.max(f64::from(self.mss))
-    }
-
-    /// What the window allows in the latest round-trip time, at most line rate.
-    pub fn rate(&self) -> Rate {
-        super::rate_of(self.window, self.rtt, self.pacer.rate())
-    }
-
-    /// Packets of a window leave at line rate.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
     /// An ACK has arrived. True if the window changed.
-    pub fn on_feedback(&mut self, config: &DctcpConfig, _now: Time, ack: &Feedback<'_>) -> bool {
+    fn on_feedback(&mut self, config: &DctcpConfig, _now: Time, ack: &Feedback<'_>) -> bool {
         let (before, is_marked) = (self.window, ack.echo == CodePoint::Congestion);
         self.rtt = ack.rtt;
         self.acked += ack.newly;
@@ -191,5 +183,22 @@ impl Dctcp {
             }
         }
         self.window.to_bits() != before.to_bits()
+    }
+
+    /// What may be under way in bytes: W, a packet at least.
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window.max(f64::from(self.mss))
+    }
+
+    /// What the window allows in the latest round-trip time, at most line rate.
+    fn rate(&self) -> Rate {
+        super::rate_of(self.window, self.rtt, self.pacer.rate())
+    }
+
+    /// Packets of a window leave at line rate.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -29,8 +29,8 @@
 //! either; a path that changed in all hops leaves U alone (HPCC paper §4.1: state of another path is thrown away).
 use backwater_units::{Bytes, Rate, Span, Time};
 
-use super::Pacer;
 use super::feedback::{Feedback, IntHop};
+use super::{Controller, Pacer};
 use crate::{ConfigError, error::require};
 
 /// Parameters of [`Hpcc`]; see the table above for sources.
@@ -116,21 +116,6 @@ pub struct Hpcc {
 }
 
 impl Hpcc {
-    /// A new flow on a host link of rate `line`.
-    pub const fn new(config: &HpccConfig, line: Rate) -> Self {
-        let window = config.initial as f64;
-        Self {
-            pacer: Pacer::new(line),
-            line,
-            window,
-            reference: window,
-            utilisation: 1.0,
-            stage: 0,
-            updated: 0,
-            mss: config.mss,
-        }
-    }
-
     /// U.
     pub const fn utilisation(&self) -> f64 {
         self.utilisation
@@ -144,41 +129,6 @@ impl Hpcc {
     /// Wc in bytes.
     pub const fn reference(&self) -> f64 {
         self.reference
-    }
-
-    /// What may be under way in bytes: a packet at least, spaced by R.
-    #[inline]
-    pub fn window(&self) -> f64 {
-        self.window.max(f64::from(self.mss))
-    }
-
-    /// R.
-    #[inline]
-    pub const fn rate(&self) -> Rate {
-        self.pacer.rate()
-    }
-
-    /// The pacing gap at R.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
-    /// An ACK has arrived (`NewACK` of the paper). True if the window changed.
-    pub fn on_feedback(&mut self, config: &HpccConfig, _now: Time, ack: &Feedback<'_>) -> bool {
-        let before = self.window;
-        let update = ack.acked > self.updated;
-        if ack.before.is_empty() {
-            self.updated = ack.sent;
-            return false;
-        }
-        self.measure_inflight(config, ack.int, ack.before);
-        self.compute_window(config, update);
-        if update {
-            self.updated = ack.sent;
-        }
-        self.pacer.set(super::rate_of(self.window, config.base_rtt, self.line));
-        self.window.to_bits() != before.to_bits()
     }
 
     /// `MeasureInflight` of the paper.
@@ -213,5 +163,65 @@ impl Hpcc {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;
         }
+    }
+}
+
+impl Controller for Hpcc {
+    type Config = HpccConfig;
+    const WINDOW: bool = true;
+    const TELEMETRY: bool = true;
+
+    fn validate(config: &HpccConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    /// A new flow on a host link of rate `line`.
+    fn new(config: &HpccConfig, line: Rate) -> Self {
+        let window = config.initial as f64;
+        Self {
+            pacer: Pacer::new(line),
+            line,
+            window,
+            reference: window,
+            utilisation: 1.0,
+            stage: 0,
+            updated: 0,
+            mss: config.mss,
+        }
+    }
+
+    /// An ACK has arrived (`NewACK` of the paper). True if the window changed.
+    fn on_feedback(&mut self, config: &HpccConfig, _now: Time, ack: &Feedback<'_>) -> bool {
+        let before = self.window;
+        let update = ack.acked > self.updated;
+        if ack.before.is_empty() {
+            self.updated = ack.sent;
+            return false;
+        }
+        self.measure_inflight(config, ack.int, ack.before);
+        self.compute_window(config, update);
+        if update {
+            self.updated = ack.sent;
+        }
+        self.pacer.set(super::rate_of(self.window, config.base_rtt, self.line));
+        self.window.to_bits() != before.to_bits()
+    }
+
+    /// What may be under way in bytes: a packet at least, spaced by R.
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window.max(f64::from(self.mss))
+    }
+
+    /// R.
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// The pacing gap at R.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -34,7 +34,7 @@
 //! is cut to whole bit/s.
 use backwater_units::{Rate, Span, Time};
 
-use super::Pacer;
+use super::{Controller, Pacer};
 use crate::{CodePoint, ConfigError, error::require};
 
 /// How the delay grows along the congestion control table.
@@ -136,41 +136,10 @@ pub struct IbCc {
 }
 
 impl IbCc {
-    /// A new flow at the first entry of the table, on a host link of rate `line`.
-    pub fn new(config: &IbCcConfig, line: Rate) -> Self {
-        let mut flow = Self { pacer: Pacer::new(line), line, next: Time::MAX, ccti: config.min };
-        flow.set(config, config.min);
-        flow
-    }
-
     /// CCTI, the index into the table.
     #[inline]
     pub const fn ccti(&self) -> u16 {
         self.ccti
-    }
-
-    /// The rate that results from the delay.
-    #[inline]
-    pub const fn rate(&self) -> Rate {
-        self.pacer.rate()
-    }
-
-    /// A packet's time on the wire and the delay behind it.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
-    /// When CCTI falls next; [`Time::MAX`] while it is at its minimum.
-    #[inline]
-    pub const fn next_timer(&self) -> Time {
-        self.next
-    }
-
-    /// Applies every expiry up to and including `now`, all at once. True if the rate changed.
-    #[inline]
-    pub fn advance(&mut self, config: &IbCcConfig, now: Time) -> bool {
-        now >= self.next && self.next < Time::MAX && self.expire(config, now)
     }
 
     #[cold]
@@ -187,8 +156,42 @@ impl IbCc {
         self.set(config, self.ccti - fall)
     }
 
+    /// Goes to an entry of the table. True if the rate changed.
+    fn set(&mut self, config: &IbCcConfig, index: u16) -> bool {
+        self.ccti = index;
+        let rate = self.line.as_bps() as f64 / (1.0 + config.delay(index));
+        self.pacer.set(Rate::from_bps((rate as u64).max(1)))
+    }
+}
+
+impl Controller for IbCc {
+    type Config = IbCcConfig;
+
+    fn validate(config: &IbCcConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    /// A new flow at the first entry of the table, on a host link of rate `line`.
+    fn new(config: &IbCcConfig, line: Rate) -> Self {
+        let mut flow = Self { pacer: Pacer::new(line), line, next: Time::MAX, ccti: config.min };
+        flow.set(config, config.min);
+        flow
+    }
+
+    /// When CCTI falls next; [`Time::MAX`] while it is at its minimum.
+    #[inline]
+    fn next_timer(&self, _: &IbCcConfig) -> Time {
+        self.next
+    }
+
+    /// Applies every expiry up to and including `now`, all at once. True if the rate changed.
+    #[inline]
+    fn advance(&mut self, config: &IbCcConfig, now: Time) -> bool {
+        now >= self.next && self.next < Time::MAX && self.expire(config, now)
+    }
+
     /// A notification arrived that carries `code` (UE or CE). True if the rate changed.
-    pub fn on_cnp(&mut self, config: &IbCcConfig, now: Time, code: CodePoint) -> bool {
+    fn on_cnp(&mut self, config: &IbCcConfig, now: Time, code: CodePoint) -> bool {
         let before = self.rate();
         self.advance(config, now);
         match (code, config.on_ue) {
@@ -207,11 +210,16 @@ impl IbCc {
         self.rate() != before
     }
 
-    /// Goes to an entry of the table. True if the rate changed.
-    fn set(&mut self, config: &IbCcConfig, index: u16) -> bool {
-        self.ccti = index;
-        let rate = self.line.as_bps() as f64 / (1.0 + config.delay(index));
-        self.pacer.set(Rate::from_bps((rate as u64).max(1)))
+    /// The rate that results from the delay.
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// A packet's time on the wire and the delay behind it.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }
 

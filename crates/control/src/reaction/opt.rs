@@ -12,10 +12,10 @@
 //! | bytes | B, headers too | 128,000 | the authors' public simulator (commit 6ef0eb3): 4,000 flits |
 //!
 //! Known deviations: none.
-use super::Load;
+use super::{Controller, Load};
 use crate::ConfigError;
 use crate::error::require;
-use backwater_units::Bytes;
+use backwater_units::{Bytes, Rate};
 
 /// Most that may be outstanding to one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,5 +49,26 @@ impl OptConfig {
     #[inline]
     pub const fn may_send(&self, load: &Load) -> bool {
         load.again || (load.packets < self.packets && load.bytes + load.size as u64 <= self.bytes)
+    }
+}
+
+/// A stream that is limited so: what is outstanding is all that it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opt;
+
+impl Controller for Opt {
+    type Config = OptConfig;
+
+    fn validate(config: &OptConfig, largest: u32) -> Result<(), ConfigError> {
+        config.validate(largest)
+    }
+
+    fn new(_: &OptConfig, _line: Rate) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn may_send(&self, config: &OptConfig, load: &Load) -> bool {
+        config.may_send(load)
     }
 }

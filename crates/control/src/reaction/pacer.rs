@@ -1,6 +1,9 @@
 //! The rate of one flow and the gap between its packets, computed once per change.
 use backwater_units::{Bytes, Rate, Span};
 
+use super::Controller;
+use crate::ConfigError;
+
 /// A rate with the pacing gap of the latest packet size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacer {
@@ -39,6 +42,29 @@ impl Pacer {
             self.gap = self.rate.serialize(Bytes::new(u64::from(wire_bytes)));
         }
         self.gap
+    }
+}
+
+/// No congestion control: always at the rate of the link.
+impl Controller for Pacer {
+    type Config = ();
+
+    fn validate((): &(), _largest: u32) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn new((): &(), line: Rate) -> Self {
+        Self::new(line)
+    }
+
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.gap(wire_bytes)
     }
 }
 

@@ -30,9 +30,9 @@
 //! more (lines 27 and 28), and then an ACK that may not decrease would put the next decrease off.
 use backwater_units::{Rate, Span, Time};
 
-use super::Pacer;
 use super::dctcp;
 use super::feedback::Feedback;
+use super::{Controller, Pacer};
 use crate::{ConfigError, error::require};
 
 /// Parameters of [`Swift`]; see the table above for sources.
@@ -156,8 +156,28 @@ pub struct Swift {
 }
 
 impl Swift {
+    /// W in packets.
+    pub const fn packets(&self) -> f64 {
+        self.window
+    }
+
+    /// Below one packet they are spaced by rtt/W: at a rate of W packets per round trip.
+    fn pace(&mut self) {
+        let rate = if self.window < 1.0 { self.rate() } else { self.line };
+        self.pacer.set(rate);
+    }
+}
+
+impl Controller for Swift {
+    type Config = SwiftConfig;
+    const WINDOW: bool = true;
+
+    fn validate(config: &SwiftConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
     /// A new flow on a host link of rate `line`.
-    pub fn new(config: &SwiftConfig, line: Rate) -> Self {
+    fn new(config: &SwiftConfig, line: Rate) -> Self {
         Self {
             pacer: Pacer::new(line),
             line,
@@ -168,30 +188,8 @@ impl Swift {
         }
     }
 
-    /// W in packets.
-    pub const fn packets(&self) -> f64 {
-        self.window
-    }
-
-    /// What may be under way in bytes: a packet at least, spaced if W is less.
-    #[inline]
-    pub fn window(&self) -> f64 {
-        self.window.max(1.0) * f64::from(self.mss)
-    }
-
-    /// What the window allows in the latest round-trip time, at most line rate.
-    pub fn rate(&self) -> Rate {
-        super::rate_of(self.window * f64::from(self.mss), self.rtt, self.line)
-    }
-
-    /// The pacing delay after a full packet if W is below one, else its time at line rate.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
     /// An ACK has arrived. True if the window changed.
-    pub fn on_feedback(&mut self, config: &SwiftConfig, now: Time, ack: &Feedback<'_>) -> bool {
+    fn on_feedback(&mut self, config: &SwiftConfig, now: Time, ack: &Feedback<'_>) -> bool {
         let before = self.window;
         let acked = ack.newly as f64 / f64::from(config.mss);
         let may_decrease = self.decreased.is_none_or(|last| now.since(last) >= ack.rtt);
@@ -213,9 +211,20 @@ impl Swift {
         self.window.to_bits() != before.to_bits()
     }
 
-    /// Below one packet they are spaced by rtt/W: at a rate of W packets per round trip.
-    fn pace(&mut self) {
-        let rate = if self.window < 1.0 { self.rate() } else { self.line };
-        self.pacer.set(rate);
+    /// What may be under way in bytes: a packet at least, spaced if W is less.
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window.max(1.0) * f64::from(self.mss)
+    }
+
+    /// What the window allows in the latest round-trip time, at most line rate.
+    fn rate(&self) -> Rate {
+        super::rate_of(self.window * f64::from(self.mss), self.rtt, self.line)
+    }
+
+    /// The pacing delay after a full packet if W is below one, else its time at line rate.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -40,7 +40,7 @@
 //! after `hai_after` increases in a row. Its w is 0.875 and its minRTT 20 µs.
 use backwater_units::{Rate, Span, Time};
 
-use super::Pacer;
+use super::{Controller, Pacer};
 use crate::{CodePoint, ConfigError, error::require};
 
 /// What a flow does when its RTT grows and the acknowledged segment crossed undetermined ports only (UE).
@@ -191,49 +191,9 @@ impl Timely {
         }
     }
 
-    /// R.
-    #[inline]
-    pub const fn rate(&self) -> Rate {
-        self.pacer.rate()
-    }
-
-    /// The pacing gap at R.
-    #[inline]
-    pub fn gap(&mut self, wire_bytes: u32) -> Span {
-        self.pacer.gap(wire_bytes)
-    }
-
     /// The RTT gradient: the average difference of successive RTTs in units of minRTT.
     pub fn gradient(&self, config: &TimelyConfig) -> f64 {
         self.average / config.min_rtt.as_ps() as f64
-    }
-
-    /// A segment was acknowledged after `rtt`, its own serialisation taken off; its ACK echoes `echo`. True if the
-    /// rate changed.
-    pub fn on_completion(&mut self, config: &TimelyConfig, now: Time, rtt: Span, echo: CodePoint) -> bool {
-        if config.form == TimelyForm::RoundTrip {
-            return self.on_round_trip(config, now, rtt, echo);
-        }
-        let elapsed = self.observe(config, now, rtt);
-        let gradient = self.gradient(config);
-        let rate = self.rate().as_bps() as f64;
-        let add = config.add.as_bps() as f64;
-        let wanted = if rtt < config.t_low {
-            rate + add * elapsed
-        } else if rtt > config.t_high {
-            let excess = 1.0 - config.t_high.as_ps() as f64 / rtt.as_ps() as f64;
-            rate * (1.0 - elapsed * config.beta * excess)
-        } else if gradient <= 0.0 {
-            let hyperactive = self.falling >= config.hai_after;
-            let steps = if hyperactive { f64::from(config.hai_factor) } else { 1.0 };
-            rate + steps * add * elapsed
-        } else if config.on_ue == TimelyOnUe::Hold && echo == CodePoint::Undetermined {
-            return false;
-        } else {
-            rate * (1.0 - config.beta * gradient)
-        };
-        let wanted = Rate::from_bps(wanted.max(config.floor * rate) as u64);
-        self.pacer.set(wanted.max(config.min_rate).min(self.line))
     }
 
     /// The same in the form of the HPCC simulator.
@@ -276,5 +236,57 @@ impl Timely {
         self.previous = rtt;
         self.last = now;
         elapsed
+    }
+}
+
+impl Controller for Timely {
+    type Config = TimelyConfig;
+
+    fn validate(config: &TimelyConfig, _largest: u32) -> Result<(), ConfigError> {
+        config.validate()
+    }
+
+    fn new(_: &TimelyConfig, line: Rate) -> Self {
+        Self::new(line)
+    }
+
+    /// A segment was acknowledged after `rtt`, its own serialisation taken off; its ACK echoes `echo`. True if the
+    /// rate changed.
+    fn on_completion(&mut self, config: &TimelyConfig, now: Time, rtt: Span, echo: CodePoint) -> bool {
+        if config.form == TimelyForm::RoundTrip {
+            return self.on_round_trip(config, now, rtt, echo);
+        }
+        let elapsed = self.observe(config, now, rtt);
+        let gradient = self.gradient(config);
+        let rate = self.rate().as_bps() as f64;
+        let add = config.add.as_bps() as f64;
+        let wanted = if rtt < config.t_low {
+            rate + add * elapsed
+        } else if rtt > config.t_high {
+            let excess = 1.0 - config.t_high.as_ps() as f64 / rtt.as_ps() as f64;
+            rate * (1.0 - elapsed * config.beta * excess)
+        } else if gradient <= 0.0 {
+            let hyperactive = self.falling >= config.hai_after;
+            let steps = if hyperactive { f64::from(config.hai_factor) } else { 1.0 };
+            rate + steps * add * elapsed
+        } else if config.on_ue == TimelyOnUe::Hold && echo == CodePoint::Undetermined {
+            return false;
+        } else {
+            rate * (1.0 - config.beta * gradient)
+        };
+        let wanted = Rate::from_bps(wanted.max(config.floor * rate) as u64);
+        self.pacer.set(wanted.max(config.min_rate).min(self.line))
+    }
+
+    /// R.
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// The pacing gap at R.
+    #[inline]
+    fn gap(&mut self, wire_bytes: u32) -> Span {
+        self.pacer.gap(wire_bytes)
     }
 }

@@ -1,7 +1,7 @@
 //! Reliable delivery: which packet goes next, and is this one taken?
 //!
 //! PUTs of one stream (source, destination, priority, kind) are numbered from 1 and accepted in that order only; what is lost is
-//! sent again with everything behind it (go-back-N). [`crate::reaction::Policy`] says when a packet may leave.
+//! sent again with everything behind it (go-back-N). [`crate::reaction::Controller`] says when a packet may leave.
 mod initiator;
 mod target;
 

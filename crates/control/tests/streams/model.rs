@@ -2,9 +2,9 @@
 use std::collections::VecDeque;
 
 use backwater_control::notify::put::{Acks, Fairness, Frame, Release, Sample, TargetConfig, Triggers};
-use backwater_control::reaction::{AckFacts, Load, Policy, PolicyConfig};
+use backwater_control::reaction::{AckFacts, Controller, Load, Policy, PolicyConfig};
 use backwater_control::transport::{Initiator, Next, ReplayMoves, Target, Verdict};
-use backwater_units::{Span, Time};
+use backwater_units::{Rate, Span, Time};
 
 /// Ticks until a packet expires. A tick is 100 ns, and a sender starts one packet in each.
 pub(crate) const RETRY: u64 = 400;
@@ -94,7 +94,7 @@ impl World {
     pub(crate) fn new(setting: Setting, channel: Channel, seed: u64) -> Self {
         let sender = || Sender {
             initiator: Initiator::new(setting.moves),
-            policy: Policy::new(&setting.policy),
+            policy: Policy::new(&setting.policy, Rate::from_gbps(100)),
             ring: VecDeque::new(),
             bytes: 0,
             made: 0,
@@ -308,7 +308,7 @@ impl World {
                 replaying,
                 idle: sender.initiator.outstanding() == 0,
             };
-            sender.policy.on_ack(&config, &facts, clock);
+            sender.policy.on_ack(&config, clock, &facts);
             acked.packets
         };
         if sender.initiator.oldest() > before.oldest() {
@@ -320,7 +320,7 @@ impl World {
     fn wake(&mut self, stream: usize) {
         let (config, clock) = (self.setting.policy, self.clock());
         let sender = &mut self.senders[stream];
-        sender.policy.on_deadline(&config, clock);
+        sender.policy.advance(&config, clock);
         let (now, restarted) = (self.now, sender.restarted);
         let expired = |&&(_, sent): &&(Put, u64)| sent.max(restarted) + RETRY <= now;
         let covered = sender.initiator.oldest() - 1 - sender.initiator.freed();
@@ -336,7 +336,7 @@ impl World {
     fn send(&mut self, stream: usize) {
         let (least, most) = self.setting.sizes;
         let fresh = least + self.draw(u64::from(most - least + 1)) as u32;
-        let config = self.setting.policy;
+        let (config, clock) = (self.setting.policy, self.clock());
         let sender = &mut self.senders[stream];
         let put = match sender.initiator.next() {
             Next::Nothing => return,
@@ -350,7 +350,7 @@ impl World {
         if !sender.policy.may_send(&config, &load) {
             return;
         }
-        sender.policy.on_sent(&config, &load);
+        sender.policy.on_sent(&config, clock, &load);
         let front = sender.initiator.freed();
         let sent = sender.initiator.sent();
         assert_eq!(sent.again, again);

@@ -229,7 +229,7 @@ impl Host {
             watched,
             told: Told::default(),
             throttle,
-            puts: Puts::new(host as u32, world),
+            puts: Puts::new(host as u32, line, world),
             steps,
             ranks: Ranks::new(host, ends, world),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),

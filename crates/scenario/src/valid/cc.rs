@@ -127,7 +127,7 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         CcKind::Hpcc => below(place, "hpcc"),
         CcKind::Dcqcn | CcKind::None | CcKind::Custom => place.to_vec(),
     };
-    if let Err(error) = reaction.validate() {
+    if let Err(error) = reaction.validate(super::mtu(settings).get() as u32) {
         // `min-rate` is shared by all kinds.
         context.refuse(if error.parameter == "min-rate" { place } else { &inner }, &error);
         return None;
@@ -236,7 +236,7 @@ fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> ReactionConfig {
     };
     match (cc.kind, cc.variant) {
         // A function takes the place of this one.
-        (CcKind::None | CcKind::Custom, _) => ReactionConfig::LineRate,
+        (CcKind::None | CcKind::Custom, _) => ReactionConfig::LineRate(()),
         (CcKind::Dcqcn, Variant::ByteCounter) => ReactionConfig::Dcqcn(DcqcnConfig {
             alpha_initial: cc.alpha_initial,
             cut: cc.cut,

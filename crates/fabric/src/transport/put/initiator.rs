@@ -1,6 +1,6 @@
 //! The initiator: PUTs leave, ACKs and NACKs take effect, timers run out.
 use backwater_control::CodePoint;
-use backwater_control::reaction::AckFacts;
+use backwater_control::reaction::{AckFacts, Controller};
 use backwater_engine::Post;
 use backwater_units::Time;
 
@@ -11,7 +11,7 @@ use crate::link::ports::Purpose;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
 use crate::record::PutEvent;
-use crate::transport::put::log::{Note, window};
+use crate::transport::put::log::Note;
 use crate::transport::put::outgoing::{Kept, Message};
 use crate::transport::put::{Puts, frame, streams};
 use crate::transport::roce::queue_pair::Sender;
@@ -95,7 +95,7 @@ impl Host {
         }
         let kept = Kept { flow: sender.flow, at: cx.now, size, last: next.is_none() };
         let before = outgoing.policy.state();
-        outgoing.leaves(size, false, spec);
+        outgoing.leaves(size, false, spec, cx.now);
         let seq = outgoing.reliability.sent().seq;
         outgoing.window.push_back(kept);
         outgoing.bytes += u64::from(size);
@@ -123,7 +123,7 @@ impl Host {
         let place = outgoing.place(seq);
         outgoing.window[place] = kept;
         let before = outgoing.policy.state();
-        outgoing.leaves(kept.size, true, spec);
+        outgoing.leaves(kept.size, true, spec, cx.now);
         let freed = outgoing.repeated(spec);
         let slot_of_flow = cx.world.sender_slot[kept.flow as usize];
         self.senders[slot_of_flow as usize].resent += 1;
@@ -165,8 +165,8 @@ impl Host {
             self.ports.spend_credit(NIC, &packet, None);
         }
         self.arm(slot, cx.now, cx.world);
-        let policy = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy;
-        let value = window(policy.state(), &policy).map_or(-1, u64::cast_signed);
+        let state = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy.state();
+        let value = state.allowance.map_or(-1, u64::cast_signed);
         let bytes = u64::from(kept.size);
         self.note_put(Note { slot, flow: kept.flow, seq, event, bytes, value }, cx);
     }
@@ -307,7 +307,7 @@ impl Host {
         let stream = &streams.all[outgoing.number as usize];
         let spec = streams.kind(stream);
         let before = outgoing.policy.state();
-        outgoing.policy.on_deadline(&spec.policy, Time::from_ps(cx.now));
+        outgoing.policy.advance(&spec.policy, Time::from_ps(cx.now));
         let expired = outgoing.expire(spec, cx.now);
         let (seq, times) = (*expired.start(), outgoing.futile);
         if times > spec.retries && !expired.is_empty() {

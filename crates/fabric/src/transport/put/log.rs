@@ -1,5 +1,5 @@
 //! What of PUT streams is recorded.
-use backwater_control::reaction::{Policy, State};
+use backwater_control::reaction::{Controller, State};
 use backwater_engine::Post;
 use backwater_units::Time;
 
@@ -74,16 +74,15 @@ impl Host {
             return;
         }
         let outgoing = &puts.outgoing[slot as usize];
-        let (policy, number) = (outgoing.policy, outgoing.number);
-        let after = policy.state();
+        let (after, number) = (outgoing.policy.state(), outgoing.number);
         if after == before {
             return;
         }
         if let Some(sums) = &mut puts.sums {
             sums.turn(&mut self.ports, cx);
-            sums.allow(slot as usize, window(after, &policy), level(after, &policy));
+            sums.allow(slot as usize, after.allowance, after.level);
         }
-        if let (Some(old), Some(new)) = (level(before, &policy), level(after, &policy))
+        if let (Some(old), Some(new)) = (before.level, after.level)
             && old != new
         {
             let flow = streams(cx.world).all[number as usize].flow;
@@ -91,14 +90,4 @@ impl Host {
             self.note_put(note, cx);
         }
     }
-}
-
-/// The allowance or the congestion window, if the policy has one.
-pub(crate) fn window(state: State, policy: &Policy) -> Option<u64> {
-    (!matches!(policy, Policy::Opt)).then_some(state.allowance)
-}
-
-/// The halt state, if the policy has one.
-fn level(state: State, policy: &Policy) -> Option<i8> {
-    matches!(policy, Policy::Dack(_)).then_some(state.level)
 }

@@ -7,7 +7,7 @@
 //!               └── effects (after `processing`) ◀── fabric ◀── ACK, NACK: owed, then alone or with data
 //! ```
 //! What is decided stands in `control`: [`backwater_control::transport`] which packet is next and which is accepted,
-//! [`backwater_control::reaction::Policy`] when one may leave, [`backwater_control::notify`] what is acknowledged when.
+//! [`backwater_control::reaction::Controller`] when one may leave, [`backwater_control::notify`] what is acknowledged when.
 pub(crate) mod frame;
 mod incoming;
 mod initiator;
@@ -20,6 +20,8 @@ mod target;
 mod turns;
 
 use std::collections::VecDeque;
+
+use backwater_units::Rate;
 
 use crate::record::StreamId;
 use crate::transport::put::incoming::{Desk, Incoming};
@@ -55,14 +57,14 @@ pub(crate) struct Puts {
 
 impl Puts {
     /// The streams that a host sends and receives; `None` if there are none.
-    pub(crate) fn new(host: u32, world: &World) -> Option<Box<Self>> {
+    pub(crate) fn new(host: u32, line: Rate, world: &World) -> Option<Box<Self>> {
         let streams = world.streams.as_deref()?;
         let own = |end: fn(&streams::Stream) -> u32| {
             (0u32..).zip(&streams.all).filter(move |(_, stream)| end(stream) == host)
         };
         let (sent, received) = (|| own(|stream| stream.src), || own(|stream| stream.dst));
         let outgoing: Vec<Outgoing> =
-            sent().map(|(number, stream)| Outgoing::new(number, streams.kind(stream))).collect();
+            sent().map(|(number, stream)| Outgoing::new(number, streams.kind(stream), line)).collect();
         let incoming: Vec<Incoming> = received().map(|(number, _)| Incoming::new(number)).collect();
         if outgoing.is_empty() && incoming.is_empty() {
             return None;

@@ -2,9 +2,9 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use backwater_control::reaction::{AckFacts, Load, Policy};
+use backwater_control::reaction::{AckFacts, Controller, Load, Policy};
 use backwater_control::transport::{Acked, Initiator, Next};
-use backwater_units::Time;
+use backwater_units::{Rate, Time};
 
 use crate::spec::PutSpec;
 use crate::transport::roce::queue_pair::Sender;
@@ -53,11 +53,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(number: u32, spec: &PutSpec) -> Self {
+    pub(crate) fn new(number: u32, spec: &PutSpec, line: Rate) -> Self {
         Self {
             number,
             reliability: Initiator::new(spec.moves),
-            policy: Policy::new(&spec.policy),
+            policy: Policy::new(&spec.policy, line),
             window: VecDeque::new(),
             bytes: 0,
             messages: VecDeque::new(),
@@ -95,9 +95,9 @@ impl Outgoing {
     }
 
     /// A packet leaves.
-    pub(crate) fn leaves(&mut self, size: u16, again: bool, spec: &PutSpec) {
+    pub(crate) fn leaves(&mut self, size: u16, again: bool, spec: &PutSpec, now: u64) {
         let load = self.load(size, again);
-        self.policy.on_sent(&spec.policy, &load);
+        self.policy.on_sent(&spec.policy, Time::from_ps(now), &load);
     }
 
     /// An ACK that says `frame` takes effect.
@@ -112,7 +112,7 @@ impl Outgoing {
             idle: self.reliability.outstanding() == 0,
             ..*frame
         };
-        self.policy.on_ack(&spec.policy, &facts, Time::from_ps(now));
+        self.policy.on_ack(&spec.policy, Time::from_ps(now), &facts);
         self.progress(acked.covered, replaying, spec);
         acked
     }
@@ -177,7 +177,7 @@ impl Outgoing {
 
     /// When something is to happen unless an ACK comes: the retry timer of the oldest packet, or the deadline of the policy.
     pub(crate) fn deadline(&self, spec: &PutSpec) -> u64 {
-        let policy = self.policy.deadline(&spec.policy).map_or(u64::MAX, Time::as_ps);
+        let policy = self.policy.next_timer(&spec.policy).as_ps();
         policy.min(self.expiry(spec))
     }
 

@@ -1,6 +1,6 @@
 //! What spaces the packets of a queue pair: one for all the messages of a connection.
 use backwater_control::CodePoint;
-use backwater_control::reaction::{Feedback, Reaction, ReactionConfig};
+use backwater_control::reaction::{Controller, Feedback, Load, Reaction, ReactionConfig};
 use backwater_engine::{Stream, stream, uniform};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -31,7 +31,7 @@ impl Spacing {
                 Some(number) => Self::User(Box::new(UserPacing::new(number, index, line, &world.user))),
                 None => Self::Reaction(Reaction::new(&pair.reaction, line)),
             },
-            Pacing::LineRate => Self::Reaction(Reaction::new(&ReactionConfig::LineRate, line)),
+            Pacing::LineRate => Self::Reaction(Reaction::new(&ReactionConfig::LineRate(()), line)),
             Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
                 Self::Constant { rate, jitter_ppm, catch_up, random }
@@ -56,14 +56,16 @@ impl Spacing {
             Self::Reaction(reaction) => {
                 let time = Time::from_ps(now);
                 let config = &world.pairs[usize::from(kind)].reaction;
-                reaction.advance(config, time);
-                reaction.on_sent(config, time, wire);
                 // The gap stands, whatever the rate does before it is over: so in ns3-rdma, in the TCD authors' release and
                 // in the HPCC simulator's DCQCN (its ChangeRate, which moves it, serves other controllers).
                 match *next {
-                    Next::AtOnce => now + wire_time,
+                    Next::AtOnce => {
+                        reaction.leaves(config, time, &Load::of(wire), None);
+                        now + wire_time
+                    }
                     Next::Paced { since, bytes } => {
-                        (since + reaction.gap(bytes).as_ps()).max(now + wire_time)
+                        let gap = reaction.leaves(config, time, &Load::of(wire), Some(bytes));
+                        (since + gap.as_ps()).max(now + wire_time)
                     }
                 }
             }
@@ -97,12 +99,8 @@ impl Spacing {
     ) {
         match self {
             Self::Reaction(reaction) => {
-                let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
-                reaction.advance(config, time);
-                reaction.on_ack(config, time, echo);
-                if let Some(rtt) = rtt {
-                    reaction.on_completion(config, time, rtt, echo);
-                }
+                let config = &world.pairs[usize::from(kind)].reaction;
+                reaction.informed(config, Time::from_ps(now), echo, rtt);
             }
             Self::User(pacing) => pacing.informed(Time::from_ps(now), echo, rtt, &world.user),
             Self::Constant { .. } => {}

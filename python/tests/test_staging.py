@@ -86,7 +86,7 @@ def test_experiments_without_a_file_have_folders_of_their_own() -> None:
 def test_results_whose_folder_was_given_to_another_run_say_so() -> None:
     one = run(file(Path("a/x.toml"), 100))
     kept, table = one.flows, one["flows"]
-    other = run(file(Path("b/x.toml"), 900))
+    other = run(file(Path("a/x.toml"), 900))
     assert one.folder == other.folder
     said = f"{one.folder} holds another run by now: digest {one.digest} was opened, digest {other.digest} is there"
     for read in (

@@ -12,8 +12,10 @@ from backwater.api.inputs import Inputs
 from backwater.api.results import Results
 from backwater.api.runs import Runs
 from backwater.api.watching import watching
+from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
 from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.store import OfFile
 from backwater.scenario import schemes
 from backwater.scenario.scenario import MAX_SEED, Scenario, folder_name, numbered
 from backwater.scenario.toml_writer import toml, value_text
@@ -215,8 +217,8 @@ def run(
     function of `congestion_control`, for ``cc.function``, and `detector` one of `detector`, for
     ``switch.detector.function``. Results go below `out`: of one run there, of several into a folder each; by default
     to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of its
-    content. A folder appears when its run is over, whole; a run of the same name replaces it. `progress` shows a line
-    for each run.
+    content. A folder appears when its run is over, whole; a run of the same name replaces it, unless that is of another
+    file of this name: then this one's name has a hash at its end. `progress` shows a line for each run.
 
     The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
     `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a
@@ -240,7 +242,7 @@ def run(
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-    results = [_results(job) for job in todo]
+    results = [_results(outcome.job) for outcome in outcomes]
     for result in results:
         one.inputs.keep(result.folder)
     if len(results) == 1 and seeds is None and not one.sweeps:
@@ -275,13 +277,16 @@ def _planned(
         given = (*one.overrides, *values, *more)
         if scheme is not None:
             given = schemes.of(one.scenario, given, [scheme])[0].overrides
+        # A place that is named is taken.
+        stage: type[Staged] = Staged
         if out is not None and len(runs) == 1:
             folder = Path(out)
         else:
+            stage = OfFile
             shown = seed if seed is not None else int(one.scenario.resolve(given)["run"]["seed"])
             folder = Path(out or "results") / folder_name(one.scenario, (*named, *values), shown, scheme or "")
         label = " ".join((*values, *(() if seed is None else (f"seed {seed}",)))) or one.scenario.origin
-        jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values))
+        jobs.append(Job(label, one.scenario, given, seed, folder, threads, scheme or "", values, stage=stage))
     return jobs
 
 

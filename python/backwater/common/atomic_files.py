@@ -116,6 +116,10 @@ class Staged:
             part.write_text(text.replace('\n  "check": ""', f'\n  "check": "{meta["check"]}"', 1), encoding="utf-8")
         return meta
 
+    def elsewhere(self) -> Path | None:
+        """Where the folder goes instead, if what is in its place is to be kept. Nobody else writes there now."""
+        return None
+
     def _put(self) -> None:
         while True:
             try:
@@ -127,6 +131,9 @@ class Staged:
                 return
             with _turn(self.place) as there:
                 if not there:
+                    continue
+                if (elsewhere := self.elsewhere()) is not None:
+                    self.place = elsewhere
                     continue
                 if _is_run(self.place) and not _works_in(self.place):
                     with suppress(OSError):

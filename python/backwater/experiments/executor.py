@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from backwater import _core
@@ -53,7 +53,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: its run.json, or why there is none."""
+    """What became of a job, whose `out` is where its results are: its run.json, or why there is none."""
 
     job: Job
     summary: dict[str, Any] | None
@@ -109,10 +109,11 @@ class _Pool:
             return Outcome(job, None, KeyboardInterrupt())
         if self.watcher:
             self.watcher.started(job)
-        functions = staged = None
+        functions = staged = place = None
         try:
             functions = functions_of(job.scenario, job.overrides, job.threads)
             staged = None if job.out is None else job.stage(job.out)
+            place = None if staged is None else staged.place
             text = _core.run(
                 job.scenario.text,
                 job.scenario.origin,
@@ -140,7 +141,10 @@ class _Pool:
         finally:
             if staged is not None:
                 staged.close()
-        return self._finished(outcome)
+        outcome = self._finished(outcome)
+        if job.out is None or staged is None or staged.place == place:
+            return outcome
+        return replace(outcome, job=replace(job, out=job.out.with_name(staged.place.name)))
 
     def _finished(self, outcome: Outcome) -> Outcome:
         if self.watcher:

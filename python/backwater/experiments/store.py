@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from backwater.scenario.scenario import Scenario
 
 _ENTRY = "entry.json"
+#: In a folder of tables: whose it is, the absolute paths of files.
+_OF = ".made-of"
 #: What a Parquet file begins and ends with.
 _MAGIC = b"PAR1"
 
@@ -187,6 +190,91 @@ def _entry(home: Path) -> dict[str, Any] | None:
 
 def _hash(body: Any) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+class OfFile(atomic_files.Staged):
+    """The results folder of a scenario file, whose name it has: results of a file of that name elsewhere are kept."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self._asked = self.place
+
+    def elsewhere(self) -> Path | None:
+        """The same name with a hash of the file's folder, where another file's results are."""
+        own, there = (_base(folder) for folder in (self.folder, self.place))
+        if own is None or there is None or own == there or not _has_file(Path(there), self.place.name):
+            return None
+        # It was told apart already: of two folders with one hash the later run is kept.
+        return None if self.place != self._asked else _told_apart(self.place, own)
+
+
+def _base(run: Path) -> str | None:
+    """The folder of the scenario file of a run, if it is known."""
+    try:
+        base = json.loads((run / "run.json").read_text(encoding="utf-8"))["base"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return base if isinstance(base, str) else None
+
+
+def _has_file(base: Path, name: str) -> bool:
+    """Whether a folder still has the scenario file that gave results their name; it may have been moved with them."""
+    try:
+        return any(name.startswith(f"{file.stem}-") for file in base.glob("*.toml"))
+    except OSError:
+        return False
+
+
+def _told_apart(folder: Path, of: str) -> Path:
+    return folder.with_name(f"{folder.name}-{hashlib.sha256(of.encode()).hexdigest()[:8]}")
+
+
+@dataclass(frozen=True)
+class OwnFolder:
+    """A folder of tables that is called after the files that say what is done: `place` is it, or one beside it."""
+
+    place: Path
+    asked: Path
+    files: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, asked: Path, *files: Path) -> OwnFolder:
+        """The folder `asked`; another one if that has what other files of the same names made."""
+        own = cls(asked, asked, tuple(file.absolute() for file in files))
+        return replace(own, place=_told_apart(asked, own._told)) if own._is_others() else own
+
+    def claim(self) -> None:
+        """Make the folder and write down whose it is; raises UsageError if another command was quicker.
+
+        The user is told if it is not the one that has the name.
+        """
+        require_folder(self.place, "--out")
+        mark = self.place / _OF
+        try:
+            with mark.open("x", encoding="utf-8") as made:
+                made.write(self._told)
+        except FileExistsError:
+            if not self._is_others():
+                with atomic_files.whole(mark) as part:
+                    part.write_text(self._told, encoding="utf-8")
+        if self._is_others():
+            told = f"{self.place} was taken for another file of this name meanwhile"
+            raise UsageError(f"{told}; give the same command again")
+        if self.place != self.asked:
+            told = f"{self.asked} is that of another file of this name, and is kept"
+            print(f"note: {told}; what this one makes is in {self.place}", file=sys.stderr)
+
+    @property
+    def _told(self) -> str:
+        return "\n".join(map(str, self.files))
+
+    def _is_others(self) -> bool:
+        try:
+            owner = (self.place / _OF).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return False
+        # Files that are no more were moved, perhaps with their results.
+        return owner != self._told and all(Path(file).is_file() for file in owner.splitlines())
 
 
 @dataclass

@@ -14,6 +14,7 @@ from backwater.common import codes, quantities, terminal
 from backwater.common.atomic_files import whole
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, reason, require_folder
+from backwater.experiments.store import OwnFolder
 from backwater.scenario import schemes
 
 if TYPE_CHECKING:
@@ -89,11 +90,14 @@ def compare(
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
     cuts = _edges(edges) if edges is not None else scheme_slowdown.cuts(found, traffic)
     span = _window(window) if window is not None else None
-    root = out or Path("results/compare") / "-".join(file.stem for file in scenarios)
+    own = OwnFolder.of(Path("results/compare") / "-".join(file.stem for file in scenarios), *scenarios)
+    root = out or own.place
     if span is not None:
         _check_window(found, span)
     todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
     comparison.check_traffic(found, next(iter(todo)))
+    if out is None:
+        own.claim()
     require_folder(root, "--out")
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],

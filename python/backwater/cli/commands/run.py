@@ -16,6 +16,7 @@ from backwater.experiments import estimate_tables, estimates, quick_sweep
 from backwater.experiments.executor import cores, run_jobs
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
+from backwater.experiments.store import OfFile
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario, folder_name
 from backwater.view.page import NAME, View
@@ -23,7 +24,7 @@ from backwater.view.page import NAME, View
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from backwater.experiments.executor import Outcome
+    from backwater.experiments.executor import Job, Outcome
 
 
 def run(
@@ -94,6 +95,7 @@ def run(
             job,
             out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
             threads=threads,
+            stage=OfFile,
         )
         for job in plan.jobs()
     ]
@@ -101,7 +103,16 @@ def run(
         estimate_tables.say_if_long(todo, jobs)
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
+    _say_if_elsewhere(todo, outcomes)
     return _report(outcomes, json_, html, jobs)
+
+
+def _say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:
+    """Tell where results are that found their place taken by another file's."""
+    for job, outcome in zip(todo, outcomes, strict=True):
+        if outcome.job.out != job.out:
+            told = f"{job.out} has the results of another scenario file of this name, which are kept"
+            print(f"note: {told}; these are in {outcome.job.out}", file=sys.stderr)
 
 
 def _estimate(plan: Plan, jobs: int | None, *, as_json: bool) -> int:

@@ -17,6 +17,7 @@ from backwater.experiments import estimate_tables, estimates, ray_engine
 from backwater.experiments import sweep_file as plans
 from backwater.experiments.executor import cores, run_jobs
 from backwater.experiments.progress import watching
+from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Shard, Sweep, cache_at, parse_shard
 from backwater.experiments.toml_document import Document
 
@@ -86,7 +87,8 @@ def sweep(
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
     engine = engine_of(on, address, jobs)
     plan = plans.of(Document.load(file, "sweep file"))
-    folder = out or Path("results") / file.stem
+    own = OwnFolder.of(Path("results") / file.stem, file)
+    folder = out or own.place
     if folder.exists():
         # Before anything is run, rather than after it.
         require_folder(folder, "--out")
@@ -108,6 +110,8 @@ def sweep(
             return _interrupted(found, missing)
         if part is not None:
             return _of_shard(found, part, counts, json_)
+        if out is None:
+            own.claim()
         return _tables(found, counts, folder, keep_runs, json_)
 
 

@@ -14,6 +14,7 @@ from backwater.cli.options import AtLeastOne, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import tuning_file
+from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import cache_at
 from backwater.experiments.toml_document import Document
 from backwater.experiments.tuning import Tuning
@@ -70,7 +71,8 @@ def tune(
 
     engine = engine_of(on, address, jobs)
     asked = tuning_file.of(Document.load(file, "tuning file"), set_ or (), trials)
-    folder = out or Path("results") / file.stem
+    own = OwnFolder.of(Path("results") / file.stem, file)
+    folder = out or own.place
     with cache_at(cache) as kept:
         tuning = Tuning(asked, engine, kept)
         try:
@@ -84,6 +86,8 @@ def tune(
                 file=sys.stderr,
             )
             return Exit.CAVEATS
+        if out is None:
+            own.claim()
         require_folder(folder, "--out")
         files = tuning_report.write(tuning, found, folder)
     if json_:

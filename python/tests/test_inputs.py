@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import backwater as bw
 import pytest
-from backwater import _core
 from backwater.cli import main
 from backwater.errors import Exit
 
@@ -72,10 +71,26 @@ def test_what_needs_more_memory_than_there_is_is_refused_before_it_is_taken(
         bw.run(scenario, out=tmp_path / "out")
     scenario.write_text(ONE)
     assert bw.run(scenario, out=tmp_path / "out").meta["status"] == "complete"
-    monkeypatch.delenv("BACKWATER_MEMORY")
-    free = _core.free_memory()
-    assert free is not None
-    assert free[0] > 1e6
+    for wrong in ("lots", "64", "-1GB"):
+        monkeypatch.setenv("BACKWATER_MEMORY", wrong)
+        with pytest.raises(bw.ScenarioError, match=f"BACKWATER_MEMORY={wrong} is no size: write a number and its unit"):
+            bw.run(scenario, out=tmp_path / "out")
+    monkeypatch.setenv("BACKWATER_MEMORY", "")
+    assert bw.run(scenario, out=tmp_path / "out").meta["status"] == "complete"
+
+
+def test_more_seeds_than_a_command_may_have_are_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = tmp_path / "one.toml"
+    scenario.write_text(ONE)
+    other = tmp_path / "two.toml"
+    other.write_text(ONE)
+    for more in (["run"], ["run", "--estimate"], ["compare", str(other)]):
+        assert main([*more, str(scenario), "--seeds", "100000000"]) == Exit.BAD_INPUT
+        assert "seeds = 100000000: at most 100000" in capsys.readouterr().err
+    with pytest.raises(bw.UsageError, match="at most 100000"):
+        bw.run(scenario, seeds=100_000_000)
 
 
 def test_flows_are_limited_in_sum_and_nothing_is_made_of_what_is_too_much(

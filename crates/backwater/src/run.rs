@@ -165,7 +165,7 @@ fn last_start(spec: &Spec) -> Time {
 
 /// Who runs out of memory is killed, with the caller's Python: it is refused before anything is taken.
 fn fits_memory(needed: f64) -> Result<(), Error> {
-    match memory::free() {
+    match memory::free().map_err(|error| Error::Input(format!("error: {error}")))? {
         Some(free) if needed > free.bytes as f64 => {
             let [needed, left] = [needed, free.bytes as f64].map(|bytes| bytes * 1e-9);
             Err(Error::Input(format!(

@@ -91,12 +91,6 @@ fn read_input(py: Python<'_>, path: PathBuf, most: u64) -> PyResult<Bound<'_, Py
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// How many bytes of memory may still be taken, and what says so; None if that is not known.
-#[pyfunction]
-fn free_memory() -> Option<(u64, &'static str)> {
-    backwater_scenario::memory::free().map(|free| (free.bytes, free.source))
-}
-
 /// The fewest values that a percentile is told of.
 #[pyfunction]
 fn least_values(percent: u64) -> PyResult<u64> {
@@ -117,7 +111,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MOST_WRITTEN", backwater_scenario::input::MOST_WRITTEN)?;
     module.add("MOST_DATA", backwater_scenario::input::MOST_DATA)?;
     module.add_function(wrap_pyfunction!(read_input, module)?)?;
-    module.add_function(wrap_pyfunction!(free_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;

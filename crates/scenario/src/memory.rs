@@ -17,9 +17,18 @@ pub struct Free {
 
 /// The least of what the variable, or else the machine, the container and the limits of the process leave; `None` where nothing is
 /// known.
-pub fn free() -> Option<Free> {
-    if let Some(told) = std::env::var(VARIABLE).ok().and_then(|text| text.parse::<Bytes>().ok()) {
-        return Some(Free { bytes: told.get(), source: VARIABLE });
+///
+/// # Errors
+/// A variable that is set and says no size.
+pub fn free() -> Result<Option<Free>, String> {
+    if let Some(told) = std::env::var_os(VARIABLE).filter(|told| !told.is_empty()) {
+        return match told.to_str().and_then(|text| text.parse::<Bytes>().ok()) {
+            Some(told) => Ok(Some(Free { bytes: told.get(), source: VARIABLE })),
+            None => Err(format!(
+                "{VARIABLE}={} is no size: write a number and its unit, such as {VARIABLE}=64GB, or unset it",
+                told.display()
+            )),
+        };
     }
     let found = [
         (machine(), "MemAvailable of the machine"),
@@ -27,7 +36,7 @@ pub fn free() -> Option<Free> {
         (process(), "ulimit -v"),
     ];
     let known = found.into_iter().filter_map(|(bytes, source)| Some(Free { bytes: bytes?, source }));
-    known.min_by_key(|free| free.bytes)
+    Ok(known.min_by_key(|free| free.bytes))
 }
 
 /// What Linux says can be had without swapping.

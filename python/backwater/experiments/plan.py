@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
+from backwater.errors import UsageError
 from backwater.experiments import content_key, estimates
 from backwater.experiments.executor import Job
 from backwater.scenario import schemes
-from backwater.scenario.scenario import Scenario, numbered
+from backwater.scenario.scenario import Scenario, numbered, require_seeds
 from backwater.scenario.toml_writer import value_text
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from backwater.scenario.schemes import Scheme
 
 
+#: More runs than this are taken for a slip of the pen.
+MOST_RUNS = 1_000_000
+
+
 @dataclass(frozen=True)
 class Seeds:
     """The seeds of every combination: those listed, or `count` from `first` on (None: the scenario's own)."""
@@ -30,6 +36,10 @@ class Seeds:
     count: int = 1
     first: int | None = None
     listed: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for more of them than a command may have."""
+        require_seeds(self.count)
 
     def of(self, scheme: Scheme) -> Sequence[int]:
         """Those of a scenario."""
@@ -105,8 +115,11 @@ class Plan:
     def jobs(self, more: Sequence[str] = ()) -> list[Job]:
         """Every run, in an order that depends on the plan alone: by values, scheme and seed.
 
-        Every combination is checked; raises `ScenarioError` before anything runs.
+        Every combination is checked; raises `ScenarioError` before anything runs, and UsageError for too many runs.
         """
+        runs = math.prod(len(axis.steps) for axis in self.axes) * self.seeds.count
+        if runs > MOST_RUNS:
+            raise UsageError(f"{runs} runs: at most {MOST_RUNS}; give fewer values, or fewer seeds")
         return [
             Job(
                 " ".join((scheme.label, *texts, f"seed {seed}")),

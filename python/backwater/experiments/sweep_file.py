@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from backwater._core import ScenarioError
 from backwater.experiments import axis_values
-from backwater.experiments.plan import Axis, Plan, Seeds
+from backwater.experiments.plan import MOST_RUNS, Axis, Plan, Seeds
 from backwater.experiments.sweep_measures import DEFAULT, MEASURES, TAKEN
 from backwater.experiments.toml_document import Document, Key, shown
-from backwater.scenario.scenario import MAX_SEED, Scenario
+from backwater.scenario.scenario import MAX_SEED, MOST_SEEDS, Scenario
 from backwater.scenario.toml_writer import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-#: More runs than this are taken for a slip of the pen.
-MOST_RUNS = 1_000_000
-_MOST_SEEDS = 100_000
 
 SCENARIO = Key("scenario", "text", "", "The scenario file; its path counts from the folder of this file.", '"a.toml"')
 SET = Key(
@@ -230,14 +226,14 @@ def seeds_of(document: Document, path: str, key: Key, default: Seeds) -> Seeds:
         document.require_known(found, path, ("from", "count"), path)
         if "count" not in found:
             document.fail(path, f"{path} = {shown(found)}: count is missing; write {{ from = 1, count = 5 }}")
-        count = document.whole(path, Key(f"{path}.count", "", "", "", ""), found["count"], 1, _MOST_SEEDS)
+        count = document.whole(path, Key(f"{path}.count", "", "", "", ""), found["count"], 1, MOST_SEEDS)
         most = MAX_SEED - count + 1
         begin = Key(f"{path}.from", "", "", "", "")
         return Seeds(count, document.whole(path, begin, found["from"], 0, most) if "from" in found else None)
-    if isinstance(found, bool) or not isinstance(found, int) or not 1 <= found <= _MOST_SEEDS:
+    if isinstance(found, bool) or not isinstance(found, int) or not 1 <= found <= MOST_SEEDS:
         document.fail(
             path,
-            f"{path} = {shown(found)}: give how many (1 to {_MOST_SEEDS}), a list such as [1, 2, 3], "
+            f"{path} = {shown(found)}: give how many (1 to {MOST_SEEDS}), a list such as [1, 2, 3], "
             "or { from = 1, count = 5 }",
         )
     return Seeds(found)

@@ -110,10 +110,21 @@ _QUOTES = "\"'"
 
 #: Seeds are 64-bit numbers.
 MAX_SEED = 2**64 - 1
+#: More runs than that are a mistake, and to list them alone would take the memory.
+MOST_SEEDS = 100_000
+
+
+def require_seeds(count: int) -> None:
+    """Raise UsageError for more seeds than a command, or a call, may have."""
+    if count > MOST_SEEDS:
+        raise UsageError(
+            f"seeds = {count}: at most {MOST_SEEDS}; begin further runs with --seed (seed in Python), where these end"
+        )
 
 
 def numbered(scenario: Scenario, overrides: Sequence[str], first: int | None, count: int) -> range:
     """The seeds of `count` runs, from `first` or from the scenario's own on; raises UsageError beyond the last."""
+    require_seeds(count)
     begin = first if first is not None else int(scenario.resolve(overrides)["run"]["seed"])
     if begin + count - 1 > MAX_SEED:
         raise UsageError(f"{count} seeds from {begin} go beyond the last, 2**64 - 1; begin at {MAX_SEED - count + 1}")

@@ -173,7 +173,14 @@ impl Entry<'_, '_> {
 
     /// Refuses what would take more memory than there is, before it is taken: who runs out of it is killed.
     fn fits_memory(&mut self, bytes: f64, key: &'static str, message: &str) -> Option<()> {
-        let Some(free) = memory::free().filter(|free| bytes > free.bytes as f64) else {
+        let free = match memory::free() {
+            Ok(free) => free,
+            Err(error) => {
+                self.report(key, error, "how many flows there may be", "unset it to ask the machine");
+                return None;
+            }
+        };
+        let Some(free) = free.filter(|free| bytes > free.bytes as f64) else {
             return Some(());
         };
         let [needed, there] = [bytes, free.bytes as f64].map(|bytes| format!("{:.1} GB", bytes * 1e-9));

@@ -15,13 +15,14 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import backwater as bw
 import polars as pl
 import pytest
 from backwater import _core
 from backwater.analysis.blame.losses import PARTS, SOURCE
+from backwater.common import quantities
 from backwater.results import measures
 from backwater.scenario.toml_writer import toml
 from backwater.view.collect import packed
@@ -65,7 +66,7 @@ def violations(made: Draw, folder: Path, *, opened: bool = False) -> Iterator[st
         yield from _blame(run)
     yield from _page(run)
     if opened:
-        yield from _in_chromium(run, folder)
+        yield from _in_chromium(View([run]).write(folder / "view.html"))
     for name, overrides in _WAYS.items():
         other = _run(made, folder, name.replace(" ", "-"), overrides)
         if other.digest != run.digest:
@@ -84,20 +85,30 @@ def _conservation(run: Results) -> Iterator[str]:
     topology = run.meta["network"]["nodes"]["tier"]
     switches = {node for node, tier in enumerate(topology) if tier > 0}
     data = ports.filter(pl.col("priority").is_in(measures.data_priorities(run)))
-    if run.meta["scenario"].get("switch", {}).get("isolation", {}).get("kind", "none") == "none" and switches:
-        frames = pl.col("packets").cast(pl.Int64)
-        came = int(data.filter(pl.col("peer_index").is_in(switches)).select(frames.sum()).item())
-        left = int(data.filter(pl.col("node_index").is_in(switches)).select(frames.sum()).item())
-        lost = int(data.select(pl.col("dropped_packets").cast(pl.Int64).sum()).item())
-        if came < left + lost:
-            yield f"switches sent {left} and dropped {lost} packets of the {came} that links brought them"
-    # What hosts received was on the last link to them.
+    frames = pl.col("packets").cast(pl.Int64)
+    came = int(data.filter(pl.col("peer_index").is_in(switches)).select(frames.sum()).item())
+    left = int(data.filter(pl.col("node_index").is_in(switches)).select(frames.sum()).item())
+    lost = int(data.select(pl.col("dropped_packets").cast(pl.Int64).sum()).item())
+    # Once every flow has finished nothing is left in them.
+    drained = flows["finish_ps"].null_count() == 0
+    if came < left + lost or (drained and came != left + lost):
+        yield f"switches sent {left} and dropped {lost} packets of the {came} that links brought them"
+    packet = run.meta["scenario"]["packet"]
+    # What hosts received was on the last link to them, with a header to each packet.
+    header, most = (quantities.parse_size(packet[key]) for key in ("header", "payload"))
     for node in hosts:
         mine = flows.filter(pl.col("dst_index") == node)
-        reached = int(data.filter(pl.col("peer_index") == node)["sent_bytes"].sum())
+        last = data.filter(pl.col("peer_index") == node)
+        reached, frames_there = int(last["sent_bytes"].sum()), int(last["packets"].sum())
         payload = int(mine["received_bytes"].sum())
         if payload > reached:
             yield f"node {node} received {payload} B of payload, and its link carried {reached} B"
+        wanted = sum(-(-size // most) for size in mine["received_bytes"].to_list())
+        if drained and frames_there < wanted:
+            yield f"node {node} received {wanted} packets, and its link carried {frames_there}"
+        # More frames than that are notifications, or were sent again.
+        if drained and frames_there == wanted and not packet["padded"] and reached != payload + wanted * header:
+            yield f"node {node} received {wanted} packets with {payload} B, and its link carried {reached} B"
     lossless = run.meta["scenario"].get("switch", {}).get("overflow", "stop") == "stop"
     if lossless and (dropped := int(ports["dropped_packets"].sum())):
         yield f"a lossless fabric dropped {dropped} packets"
@@ -164,11 +175,10 @@ def _chromium() -> str | None:
     return os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
-def _in_chromium(run: Results, folder: Path) -> Iterator[str]:
+def _in_chromium(file: Path) -> Iterator[str]:
     browser = _chromium()
     if browser is None:
         return
-    file = View([run]).write(folder / "view.html")
     command = [browser, "--headless", "--no-sandbox", "--virtual-time-budget=5000", "--dump-dom", file.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     seen = re.sub(r"<script.*?</script>", "", done.stdout, flags=re.DOTALL)
@@ -273,9 +283,66 @@ def test_a_draw_without_a_feature_is_otherwise_the_same() -> None:
 def test_a_page_that_fails_is_told(tmp_path: Path) -> None:
     """The check sees a broken page: one whose data is cut off."""
     run = _run(draw(3), tmp_path)
-    page = View([run]).html
-    broken = (
-        page[: page.index("x-backwater-run") + 400] + page[page.index("</script>", page.index("x-backwater-run")) :]
+    whole = View([run]).write(tmp_path / "view.html")
+    assert list(_in_chromium(whole)) == []
+    page = whole.read_text(encoding="utf-8")
+    data = page.index("x-backwater-run")
+    broken = tmp_path / "broken.html"
+    broken.write_text(page[: data + 400] + page[page.index("</script>", data) :], encoding="utf-8")
+    (told,) = _in_chromium(broken)
+    assert "does not draw itself" in told
+
+
+class _Other:
+    """A run whose records say something else."""
+
+    def __init__(self, run: Results, **changed: pl.DataFrame) -> None:
+        tables = {"flows": run.flows.collect(), "ports": run.ports.collect()} | changed
+        self.flows, self.ports, self.meta = tables["flows"].lazy(), tables["ports"].lazy(), run.meta
+
+    def has(self, _: str) -> bool:
+        """Nothing besides."""
+        return False
+
+
+def _other(run: Results, **changed: pl.DataFrame) -> Results:
+    return cast("Results", _Other(run, **changed))
+
+
+def _less(table: pl.DataFrame, column: str, row: int, by: int) -> pl.DataFrame:
+    """The table with another value in one cell."""
+    number = pl.int_range(pl.len())
+    value = pl.col(column).cast(pl.Int64)
+    return table.with_columns(pl.when(number == row).then(value - by).otherwise(value).alias(column))
+
+
+def test_a_record_with_one_packet_or_byte_too_many_or_too_few_is_told(tmp_path: Path) -> None:
+    """A star of 4 hosts at one switch, 3 of them with a flow of 10 packets to h0: 30 packets come and 30 go."""
+    made = bw.run(
+        {
+            "topology": {"kind": "star", "hosts": 4, "rate": "40Gbps", "delay": "1us"},
+            "packet": {"payload": "1000B", "header": "20B"},
+            "cc": {"kind": "none"},
+            "traffic": [{"name": "i", "kind": "incast", "to": "h0", "size": "10KB"}],
+        },
+        out=tmp_path / "run",
     )
-    (tmp_path / "broken.html").write_text(broken)
-    assert list(_in_chromium(run, tmp_path)) == []
+    assert isinstance(made, bw.Results)
+    flows, ports = made.flows.collect(), made.ports.collect()
+    data = ports.with_row_index("row").filter(pl.col("priority").is_in(measures.data_priorities(made)))
+    into = data.filter((pl.col("peer") == "s") & (pl.col("packets") > 0))
+    down = data.filter((pl.col("node") == "s") & (pl.col("peer") == "h0") & (pl.col("packets") > 0))
+    assert into["packets"].to_list() == [10, 10, 10]
+    assert down["packets"].to_list() == [30]
+    assert down["sent_bytes"].to_list() == [30 * 1020]
+    assert list(_conservation(_other(made))) == []
+    for by in (1, -1):
+        for table, column, row in (
+            (ports, "packets", into["row"][0]),
+            (ports, "packets", down["row"][0]),
+            (ports, "sent_bytes", down["row"][0]),
+            (ports, "dropped_packets", down["row"][0]),
+            (flows, "received_bytes", 0),
+        ):
+            name = "flows" if table is flows else "ports"
+            assert list(_conservation(_other(made, **{name: _less(table, column, row, by)}))), (column, row, by)

@@ -90,7 +90,9 @@ def compare(
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
     cuts = _edges(edges) if edges is not None else scheme_slowdown.cuts(found, traffic)
     span = _window(window) if window is not None else None
-    own = OwnFolder.of(Path("results/compare") / "-".join(file.stem for file in scenarios), *scenarios)
+    own = OwnFolder.of(
+        Path("results/compare") / "-".join(dict.fromkeys(one.scenario.name for one in found)), *scenarios
+    )
     root = out or own.place
     if span is not None:
         _check_window(found, span)

@@ -95,6 +95,40 @@ until = "3ms"
 """
 
 
+def spread_tree(how: str, *, tree: bool = True) -> str:
+    """Two leaves and two spines, all links 40 Gbps: A and B, 30 Gbps each, to one host, beside V, 8 Gbps, to another.
+
+    Packets, or bursts of them, choose their spine.
+    """
+    sent = {"A": ("h0", "h3", 30), "B": ("h1", "h3", 30), "V": ("h2", "h4", 8)}
+    entries = [
+        _constant(name, src, dst, f"{rate}Gbps", start="0us", catch_up=False)
+        for name, (src, dst, rate) in sent.items()
+        if tree or name != "B"
+    ]
+    return _SPREAD.format(how=how) + "".join(entries)
+
+
+_SPREAD = """
+profile = "ideal"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 3
+rate = "40Gbps"
+delay = "1us"
+[run]
+until = "2ms"
+[switch]
+load-balancing = "{how}"
+[switch.detector]
+kind = "none"
+[cc]
+kind = "none"
+"""
+
+
 def roots_of(blame: Blame) -> list[str]:
     return sorted(blame.roots.filter(pl.col("crowd_ps") > 0)["root_port"])
 

@@ -81,8 +81,7 @@ def draw(seed: int, without: frozenset[str] = frozenset()) -> Draw:
         chosen.insert(0, "incast")
         without -= {"incast"}
     for name in chosen:
-        if name not in without:
-            _FEATURES[name][2](made, Random(f"{seed} {name}"))
+        if name not in without and _FEATURES[name][2](made, Random(f"{seed} {name}")) is not False:
             made.features.append(name)
     return made
 
@@ -267,12 +266,20 @@ def _slow_host(made: Draw, rng: Random) -> None:
         made.scenario["host"]["pattern"] = {"kind": "on-off", "low": "1Gbps", "high-for": "20us", "low-for": "10us"}
 
 
-def _lanes(made: Draw, rng: Random) -> None:
+def _isolates(made: Draw) -> bool:
+    return bool(made.scenario.get("switch", {}).get("isolation", {}).get("kind", "none") != "none")
+
+
+def _lanes(made: Draw, rng: Random) -> bool | None:
+    if _isolates(made):
+        return False  # The other lane is that of the congested flows.
     # Each has the next lane, too, where routes go round.
     lanes = [1, 3] if made.scenario["topology"]["kind"] in ("dragonfly", "torus") else [0, 1]
     for entry in made.scenario["traffic"]:
         entry["priority"] = rng.choice(lanes)
-    _switch(made)["arbiter"] = rng.choice(["round-robin", "strict"])
+    if made.fabric != "isolation":
+        _switch(made)["arbiter"] = rng.choice(["round-robin", "strict"])
+    return None
 
 
 def _throttle(made: Draw, rng: Random) -> None:
@@ -280,65 +287,89 @@ def _throttle(made: Draw, rng: Random) -> None:
     made.scenario["pft"] = {"m": rng.choice([17, 20, 22])}
 
 
-def _spread(made: Draw, rng: Random) -> None:
-    if _ranks(made):
-        return  # Ranks tell their messages apart by the order of their packets.
+def _spread(made: Draw, rng: Random) -> bool | None:
+    if _ranks(made) or made.scenario["topology"]["kind"] in ("dragonfly", "torus"):
+        # Ranks tell their messages apart by the order of their packets, and there is one way through the others.
+        return False
     _switch(made)["load-balancing"] = rng.choice(["spray", "flowlet", "adaptive"])
+    return None
 
 
 def _five_tuple(made: Draw, _: Random) -> None:
     _switch(made)["ecmp-hash"] = "five-tuple"
 
 
-def _window(made: Draw, rng: Random) -> None:
+def _window(made: Draw, rng: Random) -> bool | None:
     # HPCC compares two packets link by link; ranks have queue pairs for many messages, not a window for each.
     kinds = ["dctcp", "swift"] if "load-balancing" in _switch(made) else ["dctcp", "swift", "hpcc"]
     kind = rng.choice(kinds)
-    if _ranks(made):
-        return
+    if _ranks(made) or _isolates(made):
+        return False  # Isolation moves flows between classes under way.
     made.scenario["cc"] = {"kind": kind}
     _switch(made)["detector"] = {"kind": "red" if kind == "dctcp" else "none"}
     made.scenario["ack"] = {"every": 1}
+    return None
 
 
-def _delays(made: Draw, _: Random) -> None:
+def _delays(made: Draw, _: Random) -> bool | None:
+    if _has_windows(made):
+        return False
     made.scenario["cc"] = {"kind": "timely"}
+    return None
 
 
-def _own_function(made: Draw, _: Random) -> None:
+def _own_function(made: Draw, rng: Random) -> bool | None:
+    own = {"kind": "custom", "function": "own.py:halve"}
     made.files["own.py"] = CONTROLLER
-    made.scenario["cc"] = {"kind": "custom", "function": "own.py:halve"}
+    if _has_windows(made):
+        # One entry has it, the others their windows.
+        fit = [entry for entry in made.scenario["traffic"] if entry["kind"] in ("incast", "poisson", "permutation")]
+        if len(made.scenario["traffic"]) < 2 or not fit:
+            return False
+        rng.choice(fit)["cc"] = own
+        return None
+    made.scenario["cc"] = own
     _switch(made)["detector"] = {"kind": "red"}
+    return None
 
 
 def _cut_through(made: Draw, _: Random) -> None:
     _switch(made)["switching"] = "cut-through"
 
 
-def _put(made: Draw, rng: Random) -> None:
+def _put(made: Draw, rng: Random) -> bool | None:
     policy = rng.choice(["opt", "aimd", "dack"])
-    if "load-balancing" in _switch(made) or _has_windows(made):
-        return  # A target of PUTs asks again for all that follows a packet out of order.
-    for entry in made.scenario["traffic"]:
-        if entry["kind"] in ("incast", "poisson", "permutation"):
-            entry["transport"] = "put"
-            entry["put"] = {"policy": policy}
+    if "load-balancing" in _switch(made):
+        return False  # A target of PUTs asks again for all that follows a packet out of order.
+    entries = made.scenario["traffic"]
+    fit = [one for one in entries if one["kind"] in ("incast", "poisson", "permutation") and "cc" not in one]
+    if _has_windows(made) and len(fit) == len(entries):
+        fit.pop()  # One entry keeps its window.
+    for entry in fit:
+        entry["transport"] = "put"
+        entry["put"] = {"policy": policy}
+        if _has_windows(made):
+            entry["cc"] = {"kind": "none"}
+    return bool(fit)
 
 
-def _mixed_controllers(made: Draw, rng: Random) -> None:
+def _mixed_controllers(made: Draw, rng: Random) -> bool:
     """One traffic entry has another controller than the rest."""
     entry = rng.choice(made.scenario["traffic"])
     if entry["kind"] in ("poisson", "incast", "permutation") and "transport" not in entry:
         entry["cc"] = {"kind": rng.choice(["none", "dcqcn"])}
+        return True
+    return False
 
 
-def _connection(made: Draw, _: Random) -> None:
+def _connection(made: Draw, _: Random) -> bool:
     """Messages that share queue pairs, where nothing has a window for each."""
     if _has_windows(made):
-        return
-    for entry in made.scenario["traffic"]:
-        if entry["kind"] == "poisson" and "transport" not in entry:
-            entry["connection"] = "pair"
+        return False
+    fit = [one for one in made.scenario["traffic"] if one["kind"] == "poisson" and "transport" not in one]
+    for entry in fit:
+        entry["connection"] = "pair"
+    return bool(fit)
 
 
 def _tight(made: Draw, rng: Random) -> None:
@@ -350,27 +381,27 @@ def _samples(made: Draw, _: Random) -> None:
 
 
 _ANY = "pfc credits hpc lossy lossless-put isolation"
-_FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], None]]] = {
+_FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] = {
     "incast": (0.5, _ANY, _incast),
     "poisson": (0.5, _ANY, _poisson),
     "permutation": (0.3, _ANY, _permutation),
     "endless": (0.2, _ANY, _endless),
     "constant": (0.2, "pfc credits hpc lossless-put isolation", _constant),
     "supply": (0.25, _ANY, _supply),
-    "collective": (0.2, "pfc credits hpc isolation", _collective),
+    "collective": (0.2, _ANY, _collective),
     "trace": (0.2, _ANY, _trace),
     "program": (0.2, "pfc credits hpc lossless-put isolation", _program),
-    "slow-host": (0.35, "pfc credits hpc lossy lossless-put", _slow_host),
-    "lanes": (0.3, "pfc credits hpc", _lanes),
+    "slow-host": (0.35, _ANY, _slow_host),
+    "lanes": (0.3, "pfc credits hpc lossy isolation", _lanes),
     "throttle": (0.5, "credits hpc", _throttle),
-    "spread": (0.2, "pfc", _spread),
-    "window": (0.2, "pfc", _window),
+    "spread": (0.2, "pfc credits hpc", _spread),
+    "window": (0.2, "pfc credits hpc isolation", _window),
     "five-tuple": (0.2, _ANY, _five_tuple),
-    "delays": (0.15, "pfc", _delays),
-    "own-function": (0.15, "pfc", _own_function),
-    "cut-through": (0.15, "credits", _cut_through),
-    "put": (0.3, "pfc", _put),
-    "mixed-controllers": (0.2, "pfc", _mixed_controllers),
+    "delays": (0.15, "pfc credits hpc lossless-put isolation", _delays),
+    "own-function": (0.15, "pfc credits hpc lossless-put isolation", _own_function),
+    "cut-through": (0.15, "pfc credits", _cut_through),
+    "put": (0.3, "pfc credits hpc isolation", _put),
+    "mixed-controllers": (0.2, "pfc credits hpc isolation", _mixed_controllers),
     "connection": (0.25, "pfc credits hpc isolation", _connection),
     "tight": (0.4, "pfc lossless-put", _tight),
     "samples": (0.4, _ANY, _samples),

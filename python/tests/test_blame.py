@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from backwater.analysis.blame import Blame, report
-from blame_scenes import FIGURE_2, UNEVEN, branches_of, overlapped_trees, roots_of, verdicts_of
+from blame_scenes import FIGURE_2, UNEVEN, branches_of, overlapped_trees, roots_of, spread_tree, verdicts_of
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -210,3 +210,40 @@ def test_a_network_without_a_pause_has_no_branch_and_no_victim(runs: Callable[..
     assert blame.results.meta["totals"]["pauses"] == 0
     assert blame.branches.height == 0
     assert "victim" not in set(blame.flows["verdict"])
+
+
+@pytest.mark.parametrize("how", ["spray", "flowlet", "adaptive"])
+def test_a_tree_of_flows_that_take_both_spines_has_one_root_and_branches_on_every_way(
+    how: str, runs: Callable[..., Blame]
+) -> None:
+    """A and B have 60 Gbps for the 40 Gbps of h3's link, and 68 Gbps with V for the 80 Gbps of two spines.
+
+    So that link alone is overloaded. Whatever feeds it is held back: both spines, both of the leaf's links to them, the
+    links of A and B. V shares the spines only.
+    """
+    blame = runs(f"spread-{how}", spread_tree(how))
+    assert roots_of(blame) == ["leaf1->h3"]
+    found = branches_of(blame, "leaf1->h3")
+    assert {name: row["depth"] for name, row in found.items()} == {
+        "spine0->leaf1": 1,
+        "spine1->leaf1": 1,
+        "leaf0->spine0": 2,
+        "leaf0->spine1": 2,
+        "h0->leaf0": 3,
+        "h1->leaf0": 3,
+    }
+    # 20 Gbps too much fill six ingresses up to their Xoff of 320 KB: those of leaf1 and of the spines, of which V has
+    # 8/68, and two of leaf0. Then A and B get 20 of their 30 Gbps each: for a third of what is left of the 2 ms their
+    # links are held back. Bursts do not fill the two spines evenly.
+    filled = 320_000 * 8 / 20e9 * (4 * 60 / 68 + 2) * 1e12
+    for host in ("h0", "h1"):
+        off = found[f"{host}->leaf0"]["off_ps"]
+        assert off == pytest.approx((2e9 - filled) / 3, rel=0.06 if how != "flowlet" else 0.12)
+    assert verdicts_of(blame) == {"A": {"culprit"}, "B": {"culprit"}, "V": {"victim"}}
+
+
+@pytest.mark.parametrize("how", ["spray", "flowlet", "adaptive"])
+def test_flows_that_take_both_spines_and_fit_their_links_have_no_tree(how: str, runs: Callable[..., Blame]) -> None:
+    blame = runs(f"no-tree-{how}", spread_tree(how, tree=False))
+    assert blame.roots.is_empty()
+    assert verdicts_of(blame) == {"A": {"unaffected"}, "V": {"unaffected"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -255,3 +256,16 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     assert main(["init"]) == Exit.BAD_INPUT
     assert "the folder mine exists and is not an empty folder; name another one" in capsys.readouterr().err
+
+
+def test_commands_that_are_printed_can_be_typed_although_a_folder_has_a_space(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "my fabric"]) == Exit.OK
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next: ")]
+    assert told == "next: backwater run 'my fabric/scenario.toml' --html"
+    words = shlex.split(told.removeprefix("next: backwater "))
+    assert main(words) == Exit.OK
+    text = (tmp_path / "my fabric" / "scenario.toml").read_text(encoding="utf-8")
+    assert "backwater view 'results/my fabric-s1'" in text
+    assert Results(tmp_path / "results" / "my fabric-s1").meta["status"] == "complete"

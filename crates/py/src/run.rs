@@ -132,7 +132,7 @@ fn replayed((found, raised): (Result<String, Error>, Option<PyErr>)) -> PyResult
     raised.map_or_else(|| found.map_err(raise), Err)
 }
 
-/// The command as the user typed it, as far as Python knows.
+/// The command as the user typed it, as far as Python knows, so that a shell takes it again.
 fn command_line(py: Python<'_>) -> String {
     let argv =
         py.import("sys").and_then(|sys| sys.getattr("argv")).and_then(|argv| argv.extract::<Vec<String>>());
@@ -142,7 +142,8 @@ fn command_line(py: Python<'_>) -> String {
     {
         *program = name.to_string_lossy().into_owned();
     }
-    argv.join(" ")
+    let quoted = py.import("shlex").and_then(|shlex| shlex.call_method1("join", (argv.clone(),))?.extract());
+    quoted.unwrap_or_else(|_| argv.join(" "))
 }
 
 /// What a scenario will take, as JSON; see `backwater::estimate`. Arguments as of `validate`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -136,8 +137,8 @@ def begin(out: Path, topology: Path | None, flows: Path | None) -> Imported:
     file = out / "scenario.toml"
     scenario = _SCENARIO.format(
         about=about,
-        file=file,
-        results=f"results/{Scenario('', str(file), out).name}-s1",
+        file=shlex.quote(str(file)),
+        results=shlex.quote(f"results/{Scenario('', str(file), out).name}-s1"),
         origin=f"{needs.origin.normalize():f}",
         sample=_sample_us(needs.takes_us),
         min_rate=_min_rate(net),

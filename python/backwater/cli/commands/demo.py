@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,6 @@ def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> No
     console.print(tables.port_table(runs, _PORTS, "Per port"))
     folders = ", ".join(str(run.folder) for run in runs.values())
     console.print(f"picture: {picture}\nresults: {folders}", highlight=False, markup=False)
-    shown = " ".join(str(run.folder) for run in runs.values())
+    shown = shlex.join(str(run.folder) for run in runs.values())
     console.print(f"see them: backwater view {shown}", highlight=False, markup=False)
-    console.print(f"next: backwater run {_near(scenario.origin)} --seeds 5", highlight=False, markup=False)
+    console.print(f"next: backwater run {shlex.quote(_near(scenario.origin))} --seeds 5", highlight=False, markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -173,4 +174,4 @@ def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool
     print(f"{scenario}: {imported.holds}")
     for note in imported.notes:
         print(f"note: {note}", file=sys.stderr)
-    print(f"next: backwater run {scenario} --html")
+    print(f"next: {shlex.join(['backwater', 'run', str(scenario), '--html'])}")

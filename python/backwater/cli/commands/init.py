@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -42,4 +43,4 @@ def init(
     print(f"{scenario}: {begun.holds}")
     for note in begun.notes:
         print(f"note: {note}", file=sys.stderr)
-    print(f"next: backwater run {scenario} --html")
+    print(f"next: {shlex.join(['backwater', 'run', str(scenario), '--html'])}")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+import backwater as bw
 import polars as pl
 import pytest
 from backwater import Results
@@ -66,6 +67,30 @@ def test_node_addresses_are_those_of_the_hpcc_simulator() -> None:
         "0b010001",
         "0b013f01",
     ]
+
+
+@pytest.mark.parametrize(("profile", "noted"), [("hpcc-ns3", False), ("ideal", True)])
+def test_who_divides_the_times_of_fct_txt_is_told_where_that_is_no_slowdown(
+    profile: str, noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lone flow of 1000 B over two links of 40 Gbps and 1 us, with 48 B of header and an ACK of 60 B.
+
+    There the formula has 4 us, twice 200 ns for 1000 B and 209.6 ns for 1048 B. With ACKs the flow takes 4 us, twice 209.6
+    ns and twice 12 ns: 0.964 of it.
+    """
+    lone = {
+        "profile": profile,
+        "topology": {"kind": "star", "hosts": 2, "rate": "40Gbps", "delay": "1us"},
+        "traffic": [{"name": "lone", "kind": "flow", "from": "h0", "to": "h1", "size": "1KB"}],
+    }
+    run = bw.run(lone, out=tmp_path / "run")
+    assert isinstance(run, Results)
+    out = tmp_path / "fct.txt"
+    assert main(["export", "fct", str(run.folder), "--out", str(out)]) == Exit.OK
+    assert ("no slowdown; it is one with ack.every = 1" in capsys.readouterr().err) == noted
+    took, alone = map(int, out.read_text().split()[6:])
+    assert alone == 4609
+    assert took == (4443 if not noted else 2400)
 
 
 def test_fct_txt_has_a_line_for_each_flow_in_the_order_of_their_ends(run: Results, tmp_path: Path) -> None:

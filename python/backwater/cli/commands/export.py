@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,8 @@ def fct(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
         Print JSON.
     """
     _lines(results, out, "fct.txt", "flows", hpcc.write_fct, as_json=json_)
+    if note := hpcc.of_fct(Results(results)):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def pfc(results: Path, /, *, out: Out = None, json_: Json = False) -> None:

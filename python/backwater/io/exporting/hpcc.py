@@ -44,6 +44,20 @@ def write_fct(run: Results, out: Path) -> int:
     return _write(out, _fct(run))
 
 
+def of_fct(run: Results) -> str | None:
+    """What is to be known of the times of a run whose flows have no ACKs."""
+    import polars as pl
+
+    ends = pl.col("finish_ps").is_not_null() & pl.col("acked_ps").is_null()
+    count = int(run.flows.select(ends.sum()).collect().item())
+    if not count:
+        return None
+    return (
+        f"{count} flow{'s' * (count != 1)} had no ACKs: fct_ns ends with the last byte at the receiver, standalone_ns with"
+        " an ACK at the sender. Their quotient is no slowdown; it is one with ack.every = 1, as in profile hpcc-ns3"
+    )
+
+
 def write_pfc(run: Results, out: Path) -> int:
     """Write the PAUSEs and RESUMEs; returns how many."""
     return _write(out, _pfc(run))

@@ -75,8 +75,8 @@ def test_who_divides_the_times_of_fct_txt_is_told_where_that_is_no_slowdown(
 ) -> None:
     """A lone flow of 1000 B over two links of 40 Gbps and 1 us, with 48 B of header and an ACK of 60 B.
 
-    There the formula has 4 us, twice 200 ns for 1000 B and 209.6 ns for 1048 B. With ACKs the flow takes 4 us, twice 209.6
-    ns and twice 12 ns: 0.964 of it.
+    There the formula has 4 us, twice 200 ns for 1000 B and 209.6 ns for 1048 B. With ACKs the flow takes 4 us, twice
+    209.6 ns and twice 12 ns: 0.964 of it.
     """
     lone = {
         "profile": profile,

@@ -87,7 +87,7 @@ def test_who_divides_the_times_of_fct_txt_is_told_where_that_is_no_slowdown(
     assert isinstance(run, Results)
     out = tmp_path / "fct.txt"
     assert main(["export", "fct", str(run.folder), "--out", str(out)]) == Exit.OK
-    assert ("no slowdown; it is one with ack.every = 1" in capsys.readouterr().err) == noted
+    assert ("no slowdown, which ack.every = 1 makes it" in capsys.readouterr().err) == noted
     took, alone = map(int, out.read_text().split()[6:])
     assert alone == 4609
     assert took == (4443 if not noted else 2400)

@@ -54,7 +54,7 @@ def of_fct(run: Results) -> str | None:
         return None
     return (
         f"{count} flow{'s' * (count != 1)} had no ACKs: fct_ns ends with the last byte at the receiver, standalone_ns"
-        " with an ACK at the sender. Their quotient is no slowdown; it is one with ack.every = 1, as in profile hpcc-ns3"
+        " with an ACK at the sender. Their quotient is no slowdown, which ack.every = 1 makes it (profile hpcc-ns3)"
     )
 
 

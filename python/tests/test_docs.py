@@ -44,7 +44,7 @@ NEEDS_SLOW = ('Results.find("results/gpcnet/gpcnet-quick")',)
 #: Python that needs the results of a run which its page does not show.
 NEEDS = {'Results("results/multi-congestion-points-s1")': "backwater run scenarios/multi-congestion-points.toml"}
 #: Pages whose blocks other tests run.
-ELSEWHERE = ("docs/python.md", "docs/extend.md", "docs/sweeps.md")
+ELSEWHERE = ("docs/python.md", "docs/extend.md", "docs/sweeps.md", "docs/scenarios.md")
 #: Files that the pages speak of without showing them, and what stands in for them.
 FILES = {"ring.program": "scenarios/programs", "app.trace": "scenarios/traces", "gradients.trace": "scenarios/traces"}
 MATRIX = "Nodes 8\nConnections 2\n0->5 id 1 start 0 size 100000 recv_done_trigger 1\n5->1 id 2 trigger 1 size 50000\n"
@@ -111,7 +111,9 @@ def run(words: list[str]) -> None:
         assert called is not None
         assert bound is not None
     elif not (words[1] == "init" and Path(words[2]).exists()):
-        assert cli.main(words[1:]) == Exit.OK, " ".join(words)
+        # What it serves it also writes, and then it ends.
+        served = ["--out", "seen.html"] if words[1] == "view" and "--out" not in words else []
+        assert cli.main([*words[1:], *served]) == Exit.OK, " ".join(words)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "In full:\n" in (ROOT / page).read_text(encoding="utf-8")])

@@ -12,7 +12,7 @@ PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 EXTEND = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scenarios.md"))
 
 
 def blocks(text: str, language: str) -> list[str]:

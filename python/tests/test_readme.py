@@ -1,4 +1,4 @@
-"""What the README shows works as it is written there."""
+"""What the README, and the pages that it leads to first, show works as it is written there."""
 
 import re
 import shlex
@@ -12,10 +12,17 @@ from backwater.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCENARIOS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"`(backwater [^`]*)`", README)
+#: It, and the pages for what a user does first.
+NAMES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("scenarios", "commands", "page", "infiniband", "isolation", "slow-hosts")),
+]
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
+SHOWN = "\n".join(PAGES.values())
+SCENARIOS = re.findall(r"```toml\n(.*?)```", SHOWN, re.DOTALL)
+COMMANDS = re.findall(r"`(backwater [^`]*)`", SHOWN)
 #: Blocks of commands with what they print.
-SESSIONS = re.findall(r"```\n(\$ backwater .*?)```", README, re.DOTALL)
+SESSIONS = re.findall(r"```\n(\$ backwater .*?)```", SHOWN, re.DOTALL)
 #: The papers that are reproduced.
 PAPERS = sorted(file.parent.name for file in (ROOT / "papers").glob("*/paper.toml"))
 
@@ -39,6 +46,15 @@ def test_the_readme_shows_scenarios_and_commands() -> None:
     assert len(COMMANDS) > 5
     assert len(SESSIONS) == 2
     assert PAPERS == ["ec", "ici", "pft", "tcd"]
+
+
+def test_the_readme_is_read_in_two_minutes() -> None:
+    assert len(README.splitlines()) <= 120
+    # Three doors, each with at most six lines of its own.
+    for door in ("My network", "My algorithm", "My MPI job"):
+        block = re.search(rf"## {door}\n\n```\w*\n(.*?)```", README, re.DOTALL)
+        assert block is not None
+        assert len([line for line in block[1].splitlines() if line]) <= 6
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -65,7 +81,7 @@ def test_every_command_of_the_readme_parses(command: str) -> None:
 
 
 def test_two_lines_make_the_first_scenario_an_infiniband_fabric() -> None:
-    diff = re.search(r"```diff\n(.*?)```", README, re.DOTALL)
+    diff = re.search(r"```diff\n(.*?)```", SHOWN, re.DOTALL)
     assert diff is not None
     text = (ROOT / "scenarios" / "single-congestion-point.toml").read_text(encoding="utf-8")
     lines = diff[1].splitlines()
@@ -111,14 +127,15 @@ def test_the_four_commands_lead_to_ones_own_congestion_tree(
         assert page.stat().st_size > 50_000
 
 
-@pytest.mark.parametrize("name", re.findall(r"(?:papers/\w+/)?scenarios/[\w-]+\.toml", README))
+@pytest.mark.parametrize("name", re.findall(r"(?:papers/\w+/)?scenarios/[\w-]+\.toml", SHOWN))
 def test_every_scenario_file_that_the_readme_names_is_valid(name: str) -> None:
     assert Scenario.load(ROOT / name).resolve()["traffic"]
 
 
-@pytest.mark.parametrize("target", re.findall(r"\]\((?!http)([^)]+)\)", README))
-def test_every_link_of_the_readme_leads_somewhere(target: str) -> None:
-    assert (ROOT / target.partition("#")[0]).exists()
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_of_these_pages_leads_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\((?!http)([^)]+)\)", PAGES[name]):
+        assert ((ROOT / name).parent / target.partition("#")[0]).exists(), target
 
 
 @pytest.mark.parametrize("paper", PAPERS)

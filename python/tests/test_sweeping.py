@@ -259,7 +259,7 @@ def test_nothing_runs_if_one_combination_cannot_be_run(here: Path, capsys: pytes
     assert not list(Path("cache/runs").iterdir())
 
 
-_LONG = 'scenario = "star.toml"\nset = ["traffic.web.flows=4000"]\nseeds = 40\n'
+_LONG = 'scenario = "star.toml"\nset = ["traffic.web.flows=4000"]\nseeds = 400\n'
 
 
 def _begun(here: Path, wanted: int) -> subprocess.Popen[str]:
@@ -285,11 +285,11 @@ def test_an_interrupted_sweep_goes_on_where_it_was(
     begun.send_signal(how)
     _, told = begun.communicate(timeout=60)
     done = len(list(Path("cache").glob("runs/*/*/entry.json")))
-    assert 3 <= done < 40
+    assert 3 <= done < 400
     assert not Path("results").exists()
     if how == signal.SIGINT:
         assert begun.returncode == Exit.CAVEATS
-        assert f"interrupted: {done} of 40 runs done and kept; the same command does the rest" in told
+        assert f"interrupted: {done} of 400 runs done and kept; the same command does the rest" in told
         assert not list(Path("cache/making").iterdir())
     # Fewer flows, or the rest would take its time: those that are there are found by their content alone.
     assert main(["sweep", "loads.toml", "--dry-run", "--json"]) == Exit.OK
@@ -298,7 +298,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was(
     # What was killed in the middle of its work leaves nothing behind.
     assert not list(Path("cache/making").iterdir())
     cached = [run["seed"] for run in runs if run["cached"]]
-    sweep_scene.write(here, _LONG.replace("seeds = 40", f"seeds = {[*cached, 41]}"))
+    sweep_scene.write(here, _LONG.replace("seeds = 400", f"seeds = {[*cached, 41]}"))
     told_json = swept(capsys)
     assert (told_json["runs"], told_json["cached"]) == (done + 1, done)
 

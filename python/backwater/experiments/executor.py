@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from backwater import _core
@@ -20,7 +22,7 @@ from backwater.extend import faults
 from backwater.extend.loading import functions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from backwater.experiments.estimates import Estimate
@@ -98,14 +100,17 @@ def fraction_done(progress: _core.Progress) -> float:
 
 @dataclass
 class _Pool:
-    """Runs jobs in threads; `stop` makes every run end at its next report of progress."""
+    """Runs jobs in threads; once `stopped`, every run ends at its next report of progress.
+
+    That is a flag without a lock: a handler of signals, which may interrupt itself, sets it.
+    """
 
     watcher: Watcher | None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
 
     def run(self, job: Job) -> Outcome:
         """One job, start to end, in the calling thread."""
-        if self.stop.is_set():
+        if self.stopped:
             return Outcome(job, None, KeyboardInterrupt())
         if self.watcher:
             self.watcher.started(job)
@@ -130,12 +135,12 @@ class _Pool:
             outcome = Outcome(job, json.loads(text))
         except KeyboardInterrupt as interrupt:
             # Also where it came in the middle of what is done with a run that is over.
-            self.stop.set()
+            self.stopped = True
             outcome = _kept(job, staged, interrupt)
         except _core.UserFunctionError as fault:
             told = faults.explained(str(fault), functions) if functions else fault
             # A call that Ctrl-C ended did not fail by itself.
-            outcome = Outcome(job, None, KeyboardInterrupt() if self.stop.is_set() else told)
+            outcome = Outcome(job, None, KeyboardInterrupt() if self.stopped else told)
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
         finally:
@@ -151,13 +156,13 @@ class _Pool:
             try:
                 self.watcher.finished(outcome)
             except KeyboardInterrupt as interrupt:
-                # Polars at work in this thread takes Ctrl-C for itself, and the main thread hears nothing of it.
-                self.stop.set()
+                # Polars at work in this thread takes Ctrl-C for itself, where the handler is still its own.
+                self.stopped = True
                 return Outcome(outcome.job, None, interrupt)
         return outcome
 
     def _report(self, job: Job, progress: _core.Progress, functions: Functions | None) -> None:
-        if self.stop.is_set():
+        if self.stopped:
             if functions:
                 functions.interrupt()
             raise KeyboardInterrupt
@@ -179,17 +184,38 @@ def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher |
     Ctrl-C ends the running ones at once, keeping their results as partial, and starts no others.
     """
     pool = _Pool(watcher)
-    with ThreadPoolExecutor(max_workers=min(workers or cores(), len(jobs)) or 1) as executor:
-        futures = [executor.submit(pool.run, job) for job in jobs]
-        _wait(futures, pool.stop)
+    with _heard(pool), ThreadPoolExecutor(max_workers=min(workers or cores(), len(jobs)) or 1) as executor:
+        try:
+            futures = [executor.submit(pool.run, job) for job in jobs]
+            pending = set(futures)
+            while pending:
+                # A timeout lets Python look for Ctrl-C, also where waiting for a lock cannot be interrupted.
+                pending = wait(pending, timeout=0.2).not_done
+        except BaseException:
+            # Of a handler that is not Python's own: the executor waits for what was begun before it lets go.
+            pool.stopped = True
+            raise
     return [future.result() for future in futures]
 
 
-def _wait(futures: list[Future[Outcome]], stop: threading.Event) -> None:
-    pending = set(futures)
-    while pending:
-        try:
-            # A timeout lets Python look for Ctrl-C, also where waiting for a lock cannot be interrupted.
-            _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-        except KeyboardInterrupt:
-            stop.set()
+@contextmanager
+def _heard(pool: _Pool) -> Iterator[None]:
+    """Ctrl-C stops the pool and is no exception: one comes anywhere, and could leave a lock of the executor held.
+
+    Handlers are the main thread's; those that somebody else has set are left to them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is signal.default_int_handler]
+
+    def stop(*_: object) -> None:
+        pool.stopped = True
+
+    try:
+        for one in asked:
+            signal.signal(one, stop)
+        yield
+    finally:
+        for one in asked:
+            signal.signal(one, signal.default_int_handler)

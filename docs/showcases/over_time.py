@@ -21,7 +21,7 @@ OFFERED = (0.2, 1.2)
 #: Of so many samples of 20 us a step is the mean: in one alone a slow source has a packet or none.
 SAMPLES = 5
 #: Three schemes draw the same line in turn where they do the same.
-DASHES = {"ECN+ici": (0, (4, 8)), "TCD+ici": (4, (4, 8)), "ici+": (8, (4, 8))}
+DASHES = {"ECN+ici": (0, (2, 4)), "TCD+ici": (2, (2, 4)), "ici+": (4, (2, 4))}
 
 
 def runs(folder: Path) -> dict[str, Results]:

@@ -164,6 +164,9 @@ wheel: $(STAMPS)/core ## build the wheel into target/wheels
 test-wheel: wheel ## install the wheel into an empty environment and run it with no compiler in reach
 	packaging/wheel-test.sh target/wheels/backwater-*.whl $(PYTHON)
 
+reference: $(STAMPS)/core ## write the generated pages of docs/reference anew: keys, commands, measures, codes
+	PYTHONPATH=python $(BIN)/python -m documentation
+
 # Without a network: nothing in the pages leads to a server of others, and nothing is fetched to build them.
 docs: $(STAMPS)/core $(STAMPS)/test ## build the documentation into target/docs; open target/docs/index.html
 	@# The reference lists what this checkout's code says of itself.

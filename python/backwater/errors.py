@@ -48,7 +48,7 @@ def require_folder(folder: Path, option: str) -> None:
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line; docs/promises.md lists them, `backwater explain exit-codes` prints them."""
+    """Exit codes of the command line; docs/reference/codes.md and `backwater explain exit-codes` list them."""
 
     #: All is well.
     OK = 0

@@ -1,4 +1,4 @@
-"""The pages of the reference: commands, keys of scenarios, exit codes, algorithms, made from the code itself."""
+"""The pages of the reference, made from the code: those in docs/reference, and those that only `make docs` makes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from backwater.cli.explaining.entry import Entry
     from cyclopts import App
 
 _ROOMS = ("detector", "reaction", "reaction/pft", "flow_control", "isolation", "arbitration", "notify", "transport")
 
 
-def pages(root: Path) -> dict[str, str]:
-    """Every page by its place among the pages."""
-    return {
-        "reference/commands.md": commands(),
+#: What a generated page of the repository says of itself.
+_MADE = "<!-- Generated from the code: do not edit. `make reference` writes it anew. -->"
+
+
+def kept() -> dict[str, str]:
+    """The pages that are in the repository, by their place in docs/."""
+    made = {
         "reference/scenario.md": scenario(),
-        "reference/exit-codes.md": exit_codes(),
+        "reference/commands.md": commands(),
+        "reference/sweeps.md": sweeps(),
+        "reference/measures.md": measures(),
+        "reference/codes.md": codes(),
+    }
+    return {place: text.replace("\n", f"\n\n{_MADE}\n", 1) for place, text in made.items()}
+
+
+def pages(root: Path) -> dict[str, str]:
+    """The pages that are not in the repository, by their place among the pages."""
+    return {
         "reference/algorithms.md": algorithms(root / "crates" / "control" / "src"),
         "reference/python.md": python(),
     }
@@ -30,7 +44,7 @@ def pages(root: Path) -> dict[str, str]:
 
 def commands() -> str:
     """The help of every command."""
-    parts = ["# Commands", "What `--help` prints. Every table is JSON with `--json` where the command has it."]
+    parts = ["# Commands", "Each section shows what `--help` prints. [What you can do](../commands.md) shows examples."]
     for words in [(), *_words()]:
         parts += [f"## backwater {' '.join(words)}".rstrip(), f"```text\n{_help(words)}\n```"]
     return "\n\n".join(parts) + "\n"
@@ -67,81 +81,79 @@ def _help(words: tuple[str, ...]) -> str:
 def scenario() -> str:
     """Every key of a scenario, table by table."""
     from backwater import _core
+    from backwater.cli.explaining import keys
 
-    schema = json.loads(_core.schema())
+    profiles = {name: dict(_flat(table)) for name, table in json.loads(_core.profile_defaults()).items()}
+    every = [entry for entry in keys.by_kind() if not entry.word.startswith(_REPEATED)]
     parts = [
         "# Keys of a scenario",
-        "Made from the JSON Schema (`backwater schema`), with which editors complete keys. Where profiles differ the "
-        "text says so, with the source of each value; the column *default* has that of the profile `authors`.",
+        "`backwater explain KEY` prints one key; `backwater schema` prints the JSON Schema, with which an editor "
+        "completes keys. [Scenarios and results](../scenarios.md) is an introduction.",
+        'A size, a time and a rate are texts with their unit: `"320KB"`, `"4us"`, `"40Gbps"`.',
+        "The column *default* has the value of most profiles first, then each profile that has another one. The "
+        f"profiles are {', '.join(f'`{name}`' for name in profiles)}; the last column names the source of each value. "
+        "A key without a default is needed, or has no value until it is given.",
     ]
-    parts += [_keys("The file itself", schema)]
-    for name in sorted(schema["$defs"]):
-        kind = schema["$defs"][name]
-        parts.append(_keys(name, kind))
+    tables: dict[str, dict[str, list[Entry]]] = {}
+    for entry in every:
+        if entry.kind == "key":
+            table = entry.word.rpartition(".")[0]
+            tables.setdefault(table, {}).setdefault(entry.facts.get("kinds", ""), []).append(entry)
+    about = {entry.word: entry for entry in every}
+    for table, kinds in sorted(tables.items()):
+        title = f"`[{table}]`" if table else "The file itself"
+        parts += [f"## {title}", _line(about[table].summary) if table else ""]
+        for kind, entries in sorted(kinds.items()):
+            if kind:
+                parts += [f'### `{table}.kind = "{kind}"`', _line(about[f"{table}.kind={kind}"].summary)]
+            parts.append(_table({entry.word: entry for entry in entries}, every, profiles))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _keys(name: str, kind: dict[str, Any]) -> str:
-    parts = [f"## {name}", _prose(kind.get("description", ""))]
-    choices = kind.get("oneOf") or kind.get("anyOf") or []
-    plain = [choice for choice in choices if "properties" not in choice]
-    if "enum" in kind:
-        parts.append(", ".join(f"`{value!r}`".replace("'", '"') for value in kind["enum"]))
-    if plain:
-        parts.append(
-            "\n".join(f"- {_type(choice)}: {_line(choice.get('description', ''))}".rstrip(": ") for choice in plain)
-        )
-    if "properties" in kind:
-        parts.append(_table(kind))
-    for choice in choices:
-        if "properties" in choice:
-            tag = next(
-                (f'{key} = "{value["const"]}"' for key, value in choice["properties"].items() if "const" in value), ""
-            )
-            parts += [f"### {name}: `{tag}`" if tag else "", _prose(choice.get("description", "")), _table(choice)]
-    if not choices and "enum" not in kind and "properties" not in kind:
-        parts.append(_type(kind))
-    return "\n\n".join(part for part in parts if part)
+#: A traffic entry may have tables of its own with the keys of these tables.
+_REPEATED = ("traffic.cc.", "traffic.put.")
 
 
-def _table(kind: dict[str, Any]) -> str:
-    rows = [
-        f"| `{key}` | {_type(value)} | {_default(value)} | {_line(value.get('description', ''))}{_range(value)} |"
-        for key, value in sorted(kind["properties"].items())
-    ]
-    return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows])
+def _flat(table: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
-def _default(value: dict[str, Any]) -> str:
-    if "default" not in value or value["default"] is None:
-        return ""
-    return "`" + json.dumps(value["default"], ensure_ascii=False).replace("|", "\\|") + "`"
+def _table(entries: dict[str, Entry], every: list[Entry], profiles: dict[str, dict[str, Any]]) -> str:
+    rows = ["| key | takes | range | default | meaning and source |", "|---|---|---|---|---|"]
+    for word, entry in sorted(entries.items()):
+        key = word.rpartition(".")[2]
+        words = {other.word: other for other in every if other.kind == "value" and other.word.startswith(f"{word}=")}
+        meanings = [f"`{other.aliases[0]}`: {other.summary}" if other.summary else "" for other in words.values()]
+        takes = ", ".join(f"`{name}`" for name in entry.facts["values"].split(", ")) if "values" in entry.facts else ""
+        meaning = " ".join([entry.summary, *meanings] if key != "kind" else [entry.summary])
+        cells = [
+            f"`{key}`",
+            takes or re.sub(r"\ban? (\w+) such as \S+", r"\1", entry.facts.get("type", "")),
+            entry.facts.get("range", ""),
+            _default(entry, profiles),
+            _line(meaning),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
-def _range(value: dict[str, Any]) -> str:
-    low, high = (value.get(f"x-{end}", value.get(end)) for end in ("minimum", "maximum"))
-    if low is None and high is None:
-        return ""
-    return (
-        f" From {low} to {high}." if None not in (low, high) else f" From {low}." if high is None else f" Up to {high}."
-    )
+def _default(entry: Entry, profiles: dict[str, dict[str, Any]]) -> str:
+    """What a key is without being written: the value of most profiles, then those of the others."""
+    if not any(entry.word in profile for profile in profiles.values()):
+        told = entry.facts.get("default", "").removesuffix(" (profile authors)")
+        return f"`{told}`".replace("|", "\\|") if told else ""
+    values = {name: _toml(profile.get(entry.word)) for name, profile in profiles.items()}
+    first, *others = sorted(dict.fromkeys(values.values()), key=lambda value: -list(values.values()).count(value))
+    names = {value: ", ".join(name for name, own in values.items() if own == value) for value in others}
+    return "; ".join([first, *(f"{names[value]}: {value}" for value in sorted(others, key=names.__getitem__))])
 
 
-def _type(value: dict[str, Any]) -> str:
-    if "$ref" in value:
-        name = value["$ref"].rsplit("/", 1)[1]
-        return f"[{name}](#{name.lower()})"
-    if "const" in value:
-        return f'`"{value["const"]}"`'
-    if "enum" in value:
-        return ", ".join(f'`"{entry}"`' for entry in value["enum"])
-    inner = value.get("oneOf") or value.get("anyOf")
-    if inner:
-        return " or ".join(_type(entry) for entry in inner if entry.get("type") != "null")
-    kind = value.get("type", "any")
-    if isinstance(kind, list):
-        kind = " or ".join(entry for entry in kind if entry != "null")
-    return f"list of {_type(value['items'])}" if kind == "array" and "items" in value else str(kind)
+def _toml(value: object) -> str:
+    return "none" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`".replace("|", "\\|")
 
 
 def _prose(text: str) -> str:
@@ -152,16 +164,54 @@ def _line(text: str) -> str:
     return _prose(" ".join(text.split())).replace("|", "\\|")
 
 
-def exit_codes() -> str:
-    """Exit codes and exceptions."""
+def sweeps() -> str:
+    """Keys of sweep files and of tuning files."""
+    from backwater.experiments.reference import keys
+
+    parts = ["# Keys of sweep and tuning files", "[Sweeps and tuning](../sweeps.md) shows how they are used."]
+    return "\n\n".join([*parts, *(f"## {title}\n\n{text}" for title, text in keys().items())]) + "\n"
+
+
+def measures() -> str:
+    """Every measure of tables, sweeps and comparisons."""
+    from backwater.experiments.reference import measures as table
+
+    parts = [
+        "# Measures",
+        "`backwater sweep`, `tune`, `compare` and `run --seeds` compute these numbers from the [tables](columns.md) of "
+        "a run. The end of a name is the unit: `_ps`, `_bps`, `_bytes`. *Better* says which way `tune` looks.",
+        table(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def codes() -> str:
+    """Exit codes, exceptions, codes of messages."""
     from backwater import InvariantError, ScenarioError, UserCodeError
     from backwater.errors import MEANS, Exit, UsageError
 
     rows = [f"| {code.value} | `{code.name}` | {MEANS[code]} |" for code in Exit]
     errors = (ScenarioError, UsageError, UserCodeError, InvariantError)
     kinds = [f"| `backwater.{error.__name__}` | {_line((error.__doc__ or '').split('.')[0])} |" for error in errors]
-    codes = ["# Exit codes and errors", "", "| code | name | means |", "|---|---|---|", *rows]
-    return "\n".join([*codes, "", "In Python:", "", "| exception | means |", "|---|---|", *kinds, ""])
+    parts = [
+        "# Codes",
+        "\n".join(["## Exit codes", "", "| code | name | means |", "|---|---|---|", *rows]),
+        "\n".join(["## Exceptions of Python", "", "| exception | means |", "|---|---|", *kinds]),
+        "## Codes of messages",
+        "A message has its code in brackets: `caveat[budget]: …`. `backwater explain CODE` prints the row of a code.",
+        "\n".join(["| code | kind | exit code | means | what to do |", "|---|---|---|---|---|", *_messages()]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _messages() -> Iterator[str]:
+    from backwater.cli.explaining import codes as messages
+
+    for entry in messages.entries():
+        if entry.kind != "exit code":
+            means, _, todo = entry.text.partition("\nWhat to do: ")
+            cells = [f"`{entry.word}`", entry.kind, entry.facts["exit code"], _line(f"{entry.summary} {means}")]
+            yield f"| {' | '.join([*cells, _line(todo)])} |"
 
 
 def algorithms(source: Path) -> str:

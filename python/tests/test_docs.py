@@ -18,7 +18,7 @@ from backwater import cli
 from backwater.errors import Exit
 from backwater.scenario.scenario import Scenario
 from documentation import links
-from documentation.reference import command_line, pages
+from documentation.reference import command_line, kept, pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,16 +142,34 @@ def test_links_out_of_docs_are_led_to_copies() -> None:
         links.resolved(ROOT, ROOT / "docs" / "index.md", "../nothing.toml")
 
 
+@pytest.mark.parametrize("place", kept())
+def test_the_generated_pages_are_those_of_the_code(place: str) -> None:
+    file = ROOT / "docs" / place
+    assert file.is_file(), "run: make reference"
+    assert file.read_text(encoding="utf-8") == kept()[place], (
+        f"docs/{place} is not what the code says; run: make reference"
+    )
+
+
 def test_the_reference_has_every_command_key_and_code() -> None:
-    made = pages(ROOT)
+    made = kept() | pages(ROOT)
     for command in ("run", "init", "export pcapng", "pfc headroom"):
         assert f"\n## backwater {command}\n" in made["reference/commands.md"]
     assert "--topology" in made["reference/commands.md"]
     for key in ("flow-control", "kmin", "time-origin", "sample"):
         assert f"| `{key}` |" in made["reference/scenario.md"]
-    assert "| 3 | `INVARIANT_BROKEN` |" in made["reference/exit-codes.md"]
+    assert "| 3 | `INVARIANT_BROKEN` |" in made["reference/codes.md"]
     assert "### `detector/tcd.rs`" in made["reference/algorithms.md"]
     assert "::: backwater.api.experiment.Experiment" in made["reference/python.md"]
+
+
+def test_the_default_of_a_key_is_that_of_every_profile() -> None:
+    # DCQCN's g is 1/256 in its paper, and in every profile; Kmin of HPCC's run.py at 100 Gbps is 400 KB.
+    page = kept()["reference/scenario.md"]
+    assert re.search(r"## `\[cc\]`\n[^#]*\n\| `g` \| number \| 0.0 to 1.0 \| `0.00390625` \|", page)
+    kmin = re.search(r"\n\| `kmin` \| size \| up to 1TB \| (.*?) \|", page)
+    assert kmin is not None
+    assert 'hpcc-ns3: `"400KB"`' in kmin[1]
 
 
 def test_the_site_is_built_and_fetches_nothing(tmp_path: Path) -> None:

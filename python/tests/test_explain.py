@@ -171,7 +171,7 @@ def test_every_key_at_which_a_scenario_is_refused_is_known() -> None:
 
 
 def test_every_column_is_explained_as_the_page_of_columns_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "docs" / "columns.md").read_text("utf-8")
+    text = (ROOT / "docs" / "reference" / "columns.md").read_text("utf-8")
     count = 0
     for part in text.split("\n## `")[1:]:
         table = part.partition(".parquet")[0]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from backwater import Results
 from backwater.cli import main
-from backwater.errors import MEANS, Exit
-from documentation import reference
+from backwater.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,13 +65,6 @@ def test_every_row_is_run() -> None:
         re.findall(r"^\| .*`backwater .* \| \d \| ", PAGE, re.MULTILINE)
     )
     assert sum(len(rows) for _, rows in _sections()) >= 28
-
-
-def test_the_table_of_exit_codes_is_that_of_the_code() -> None:
-    rows = [f"| {code.value} | `{code.name}` | {MEANS[code]} |" for code in Exit]
-    for text in (PAGE, reference.exit_codes()):
-        table = text[text.index("| code | name | means |") :]
-        assert table.splitlines()[2 : 2 + len(rows)] == rows
 
 
 def test_what_a_promise_rests_on_is_there() -> None:

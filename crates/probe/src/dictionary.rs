@@ -1,4 +1,4 @@
-//! The column dictionary: `backwater describe` and `docs/columns.md`, both derived from [`crate::columns`].
+//! The column dictionary: `backwater describe` and `docs/reference/columns.md`, both derived from [`crate::columns`].
 use crate::columns::{Table, TableId, with_record};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ pub fn dictionary_json() -> String {
     serde_json::to_string(&dictionary()).expect("plain strings always serialise")
 }
 
-/// The text of `docs/columns.md`.
+/// The text of `docs/reference/columns.md`.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Result tables\n\n\

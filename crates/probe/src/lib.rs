@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`columns`] declares every column once: name with its unit, type, meaning and how it is taken from the
-//! record. The Parquet schema, the writer, [`dictionary()`] and `docs/columns.md` are derived from it.
+//! record. The Parquet schema, the writer, [`dictionary()`] and `docs/reference/columns.md` are derived from it.
 //!
 //! A probe sees records only after the fact and returns nothing to the model: with or without it the
 //! trajectory is the same.

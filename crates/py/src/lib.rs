@@ -77,6 +77,12 @@ fn schema() -> String {
     backwater_scenario::schema()
 }
 
+/// What every profile gives to every key, as JSON: a table by the name of each profile.
+#[pyfunction]
+fn profile_defaults() -> String {
+    backwater_scenario::profile_defaults()
+}
+
 /// The columns of every table, as JSON: a list of `table`, `column`, `type`, `unit`, `doc`.
 #[pyfunction]
 fn dictionary() -> String {
@@ -117,6 +123,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(user_functions, module)?)?;
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(profile_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(least_values, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;

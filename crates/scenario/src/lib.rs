@@ -17,6 +17,7 @@ mod valid;
 pub(crate) use backwater_document as document;
 pub use backwater_document::{DocumentError as ScenarioError, Problem};
 pub use backwater_document::{input, quantity};
+pub use profiles::profile_defaults;
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use valid::{Function, Functions, LongQueues, ValidScenario};

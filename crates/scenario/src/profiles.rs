@@ -17,3 +17,11 @@ pub(crate) fn defaults(profile: Profile, sources: &mut Vec<Source>) -> Result<No
     layers::fill(&mut defaults, &base, "");
     Ok(defaults)
 }
+
+/// What every profile gives to every key, as JSON: a table by the name of each profile.
+pub fn profile_defaults() -> String {
+    let of = |profile: Profile| defaults(profile, &mut Vec::new()).expect("a profile is TOML").json();
+    let every: serde_json::Map<_, _> =
+        Profile::ALL.into_iter().map(|profile| (profile.name().to_owned(), of(profile))).collect();
+    serde_json::Value::from(every).to_string()
+}

@@ -1,4 +1,4 @@
-//! `docs/testbed-reference.md` says what the types say. `BLESS=1 cargo test -p backwater-testbed --test reference` writes it anew.
+//! `docs/reference/testbed.md` says what the types say. `BLESS=1 cargo test -p backwater-testbed --test reference` writes it anew.
 
 const HEAD: &str = "# The file of a testbed: every key
 
@@ -9,7 +9,7 @@ Generated from `crates/testbed/src/settings`; what it is for: [testbed.md](testb
 
 #[test]
 fn the_committed_reference_is_the_one_that_the_types_give() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/testbed-reference.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/testbed.md");
     let text = format!("{HEAD}{}\n", backwater_testbed::reference().trim_end());
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &text).expect("the reference can be written");

@@ -1,4 +1,4 @@
-"""The tables of docs/sweeps.md that are made from the code: keys and measures."""
+"""Tables of the reference (docs/reference): keys of sweep and tuning files, measures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,11 @@ if TYPE_CHECKING:
     from backwater.experiments.toml_document import Key
 
 
-def sections() -> dict[str, str]:
-    """What stands below each heading."""
+def keys() -> dict[str, str]:
+    """The keys of a sweep file and of a tuning file, by a heading."""
     return {
-        "Keys of a sweep": _keys(sweep_file.KEYS)
-        + "\n\nA range, in `[axes]` and `[[zip]]`:\n\n"
-        + _keys(axis_values.KEYS),
-        "Keys of a tuning": _keys(tuning_file.KEYS)
-        + "\n\nA range, in `[parameters]`:\n\n"
-        + _keys(tuning_file.RANGE_KEYS),
-        "Measures": _measures(),
+        "A sweep": f"{_keys(sweep_file.KEYS)}\n\nA range, in `[axes]` and `[[zip]]`:\n\n{_keys(axis_values.KEYS)}",
+        "A tuning": f"{_keys(tuning_file.KEYS)}\n\nA range, in `[parameters]`:\n\n{_keys(tuning_file.RANGE_KEYS)}",
     }
 
 
@@ -31,7 +26,9 @@ def _keys(keys: Sequence[Key]) -> str:
     return "\n".join(["| key | takes | default | meaning | example |", "|---|---|---|---|---|", *rows])
 
 
-def _measures() -> str:
+def measures() -> str:
+    """Every measure that tables of sweeps have."""
     of = {"traffic": "traffic entry", "run": "run"}
-    rows = [f"| `{name}` | {of[one.scope]} | {one.meaning} |" for name, one in MEASURES.items()]
-    return "\n".join(["| measure | of each | what |", "|---|---|---|", *rows])
+    better = {"minimize": "less", "maximize": "more", None: ""}
+    rows = [f"| `{name}` | {of[one.scope]} | {better[one.better]} | {one.meaning} |" for name, one in MEASURES.items()]
+    return "\n".join(["| measure | of each | better | what |", "|---|---|---|---|", *rows])

@@ -1,4 +1,4 @@
-//! The tables: every column declared once. Schema, writer, dictionary and `docs/columns.md` follow from here.
+//! The tables: every column declared once. Schema, writer, dictionary and `docs/reference/columns.md` follow from here.
 //!
 //! To add a column, add its line to the table and regenerate the page (the drift test says how).
 mod blame;

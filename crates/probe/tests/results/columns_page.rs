@@ -1,9 +1,9 @@
-//! `docs/columns.md` says what the code writes.
+//! `docs/reference/columns.md` says what the code writes.
 use std::path::Path;
 
 #[test]
 fn the_columns_page_is_what_the_declarations_generate() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/columns.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/columns.md");
     let expected = backwater_probe::markdown();
     if std::env::var_os("BACKWATER_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -12,7 +12,7 @@ fn the_columns_page_is_what_the_declarations_generate() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "docs/columns.md is out of date; run: BACKWATER_BLESS=1 cargo test -p backwater-probe --test results"
+        "docs/reference/columns.md is out of date; run: BACKWATER_BLESS=1 cargo test -p backwater-probe --test results"
     );
 }
 

@@ -1,4 +1,4 @@
-"""Tables of results and their columns, from the dictionary of the core (docs/columns.md is made of the same)."""
+"""Tables of results and their columns, from the dictionary of the core, as docs/reference/columns.md."""
 
 from __future__ import annotations
 

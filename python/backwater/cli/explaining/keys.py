@@ -23,11 +23,16 @@ def entries() -> list[Entry]:
 
     A key that several kinds of a table have is one entry, which says what it is with each of them.
     """
-    schema: Schema = json.loads(_core.schema())
     found: dict[str, list[Entry]] = {}
-    for entry in _table(schema, schema["$defs"], "", ""):
+    for entry in by_kind():
         found.setdefault(entry.word, []).append(entry)
     return [_merged(same) for same in found.values()]
+
+
+def by_kind() -> Iterator[Entry]:
+    """Every key, table and word as `entries` has them, but each of them once for each kind of its table."""
+    schema: Schema = json.loads(_core.schema())
+    yield from _table(schema, schema["$defs"], "", "")
 
 
 def _merged(same: list[Entry]) -> Entry:

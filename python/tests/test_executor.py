@@ -21,7 +21,7 @@ _WHERE = ("experiments/executor.py", "concurrent/futures/_base.py", "concurrent/
 
 
 class Strike:
-    """Sends this process a signal at the `at`-th line of _WHERE from the first job's submission to the executor's end."""
+    """Sends this process a signal at a line of _WHERE, counted from the first submission to the executor's end."""
 
     def __init__(self, at: int, how: signal.Signals) -> None:
         self._left = at

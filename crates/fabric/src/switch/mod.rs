@@ -1,5 +1,5 @@
 //! A switch: routing, admission, flow control, detection, scheduling. Here is the plain way through it, with output queues in
-//! a shared packet memory under PFC; the others are in `crossbar.rs` and `combined/`.
+//! a shared packet memory under PFC; [`voq`] and [`cioq`] are the other two.
 mod admission;
 pub(crate) mod batch;
 pub(crate) mod chassis;

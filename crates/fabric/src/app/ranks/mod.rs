@@ -6,6 +6,16 @@
 //!         progress.rs                outgoing.rs              arriving.rs   matching.rs          progress.rs
 //! ```
 //! A rank that waits goes on in the event that ends its wait; its costs are timers.
+//! A rank is a process of an application in a closed loop: what it does next depends on what the network has done for it. Nobody lists the
+//! messages before the run. A flow between two ranks is a queue pair (a channel), and it never ends.
+//!
+//! 1. A host executes the programs of its ranks. An op that costs time sets a timer; an op that waits is woken by what it waits for.
+//! 2. A message that a rank has paid for goes to its channel. From there on its packets are data, under every congestion control.
+//! 3. The last packet of a message says what it is (eager data, RTS, CTS, data, put, get, answers) and which op it belongs to
+//!    (`frame.rs`). Tag and size are in the programs, which every host knows as it knows the routes.
+//! 4. The last packet finds its receive by MPI's rules (`matching.rs`). Answers to RTS, puts and gets are the NIC's and take no rank's time.
+//! 5. Between ranks of one host a message takes a fixed time and no network.
+//! 6. If all ranks wait and nothing is under way, the run ends with their names and what each waits for (`waiting.rs`).
 mod arriving;
 pub(crate) mod frame;
 mod matching;

@@ -7,6 +7,10 @@
 //! ```
 //! c is what the registers of CBFC say ([`crate::link::credits`]): sent, and not yet told to be free. Nothing here costs an event of its
 //! own: states are brought up to now when something happens, and when a packet is held the port wakes at the time the gate opens.
+//! Credits come first: a packet without credits waits behind the gate of its class. A packet with credits that the throttle holds wakes
+//! the port when the throttle opens, or when an update changes c; it never polls. Updates themselves are not held. To a flow, time held is
+//! time behind the gate (`nic_held`); `sums.rs` tells the two apart. A throttled NIC is no deadlock, unless nothing moves and only credits
+//! could let it go (`check/stall.rs`).
 mod nic;
 mod sums;
 

@@ -9,6 +9,14 @@
 //! A packet holds its place in the ingress region until it has moved completely, and a place in the egress region from when it
 //! begins to move until it starts to leave. The first packet of an ingress queue holds up those behind it when its egress region,
 //! or the share of its class in it, is full: this is the head-of-line blocking that congestion isolation is about.
+//! The way of a packet:
+//!
+//! 1. `ingress.rs`: the packet stands in the queue of its class at the ingress port. PFC counts bytes of that queue and of the port:
+//!    at the stop of the queue it pauses the class, at the stop of the port every class.
+//! 2. `crossing.rs`: the first packet of a queue moves to the egress region faster than links are (speedup), if that region and the
+//!    part of its class have room. Until then it holds up all behind it. Its place at the ingress is free when it has moved.
+//! 3. `egress.rs`: detectors judge the packet as it joins the egress queue or as it leaves it. The arbiter chooses a class by weights.
+//! 4. `audit.rs` adds up regions, tables and counters at the end of a run. A difference is a broken invariant (exit code 3).
 //!
 //! Source: ICI paper, sections 3 and 4.1 (a shared memory with 256 KB for each egress port, as much for ingress and margin, PFC
 //! per ingress port, a fabric of twice the speed of the links). Control frames (CNP) go straight to their egress port.

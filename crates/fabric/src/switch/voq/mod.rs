@@ -11,6 +11,21 @@
 //!
 //! A gate under credits closes when the arbiter finds packets of a class and credits for none of them, and opens when there are
 //! credits for one.
+//! The way of a packet under credits:
+//!
+//! 1. Where the next switch cuts through, a packet arrives when its header is in, and leaves at the earliest then (`link/egress.rs`).
+//! 2. `link/credits.rs` counts the packet into its lane (port and virtual lane) of the ingress buffer. If the egress port is idle,
+//!    nothing waits there and its credits suffice, the packet passes at once.
+//! 3. Else the packet waits at its ingress port in a queue for its egress port (`queues.rs`). FECN may make it a candidate here.
+//! 4. An idle egress port chooses a class: in turn, strictly or by weights. Then it takes the next ingress port whose first packet
+//!    fits the credits. If none fits, the gate of the class closes. To records and detectors this is OFF, as by a PAUSE.
+//! 5. The packet takes credit when it starts, and holds its place in the ingress buffer until its last byte has left. That starts the
+//!    timer of the next credit update of its lane. A lane in which nothing changes costs no event.
+//! 6. The update is composed when its frame starts to leave. Where it arrives, a closed gate opens if a packet fits. With
+//!    `probe.blame` an update is a hold if it leaves less than line rate takes until the next one acts.
+//! 7. A host takes what arrives out of its buffer at once, and sends under the credits of its link like any port.
+//! 8. Where the routing has lanes (torus, dragonfly), a packet leaves on another lane than it came by. Switch and destination give
+//!    the lane (`switch/lanes.rs`), so that a packet carries nothing for it.
 pub(crate) mod queues;
 
 use backwater_control::CodePoint;

@@ -8,6 +8,18 @@
 //! ```
 //! What is decided stands in `control`: [`backwater_control::transport`] which packet is next and which is accepted,
 //! [`backwater_control::reaction::Controller`] when one may leave, [`backwater_control::notify`] what is acknowledged when.
+//! The way of a PUT:
+//!
+//! 1. The flows between two hosts are messages of one stream, which numbers its packets, sends again what is lost and delivers in order. A
+//!    stream gets in line when its policy, its window and its application let it send. Replays go before new packets.
+//! 2. A lossy switch (`switch.overflow = "drop"`) drops what does not fit its port or its memory, and counts it.
+//! 3. A packet that is expected and fits is accepted. It stands in the receive queue of a slow host; other hosts process it at once.
+//! 4. Accepted packets wait to be acknowledged. Under DACK the target releases ACKs at its threshold, so that they pace the initiator. An ACK
+//!    leaves in a frame of its own, or in the sequence word of any packet that goes there (`frame.rs`).
+//! 5. An ACK takes effect at the initiator when it has been processed: it frees the window, moves the policy, and may end a replay. One
+//!    timer per stream looks for expired packets and for what the policy waits for.
+//! 6. A lossless fabric drops nothing: the receive queue sends PAUSE to its switch, or gives its credits back late. `blame` shows its drain
+//!    as a root.
 pub(crate) mod frame;
 mod incoming;
 mod initiator;

@@ -9,6 +9,16 @@
 //! So a flow keeps its order: in a stage its packets are in the CFQ only if none that came before is in the NFQ, and an entry
 //! ends only when none of its packets is in a CFQ. Which flow is congesting, when to tell the upstream, when to mark: that is
 //! decided in `control/isolation`.
+//! The way of a packet:
+//!
+//! 1. Every packet is looked up in the table of its switch (`control/isolation/cft.rs`). A packet of a listed flow joins the
+//!    congested-flow queue (CFQ), unless older packets of its flow are in the normal-flow queue (NFQ) beside it (`queues.rs`). PFC counts
+//!    a packet in the queue in which it stands.
+//! 2. A packet that joins a long NFQ at an egress port may make an entry (`entries.rs`). The rule `ci` takes any packet. The rule
+//!    `ici` asks for a port that nobody holds back and a destination that fills the queue.
+//! 3. A CFQ that grows at an ingress port sends a CIM upstream (`messages.rs`), a frame like any other. The switch there makes an
+//!    entry, too. A NIC sends the flow in the class of the CFQ until no CIM has come for a while.
+//! 4. ICI+ marks where isolation does not suffice: flows that a full table refused, and flows that stay isolated for long.
 //!
 //! Sources: ICI paper, section 2; order and the moves between queues are reconstructed after FBICM and IEEE 802.1Qcz.
 mod audit;

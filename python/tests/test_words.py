@@ -85,3 +85,29 @@ def test_the_first_pages_are_short(name: str, most: int) -> None:
 def test_words_that_are_gone_name_nothing(word: str) -> None:
     found = [name for name in declared() if name.lower().replace("_", "") == word]
     assert found == [], f"{found}: GLOSSARY.md has the word to write instead"
+
+
+#: What a user reads first.
+FIRST = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "GLOSSARY.md",
+    *(f"docs/{name}.md" for name in ("index", "commands", "scenarios", "promises", "page", "infiniband", "isolation")),
+    "docs/slow-hosts.md",
+    "docs/reference/index.md",
+    "dataplane/README.md",
+)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a page, without blocks of code and tables; a colon or semicolon ends one, too."""
+    text = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\|.*$", "", text, flags=re.MULTILINE)
+    parts = re.split(r"\n\s*\n|\n(?=[-#*\d])", text)
+    return [one for part in parts for one in re.split(r"(?<=[.!?:;])\s+", " ".join(part.split()))]
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_sentence_of_the_first_pages_has_at_most_25_words(name: str) -> None:
+    long = [one for one in sentences((ROOT / name).read_text(encoding="utf-8")) if len(one.split()) > 25]
+    assert long == []

@@ -67,7 +67,7 @@ class Exit(IntEnum):
 MEANS = {
     Exit.OK: "all is well; a `note:` (flows that the end of the run cut off) changes nothing",
     Exit.DIFFERS: "two runs that `backwater diff` compared are not the same",
-    Exit.BAD_INPUT: "bad input: file, line, value, allowed range and a fix are told, and nothing is half-written",
+    Exit.BAD_INPUT: "bad input: the message has file, line, value, allowed range and a fix; no file is half-written",
     Exit.INVARIANT_BROKEN: "an invariant of the model broke, such as a loss in a lossless network",
     Exit.CAVEATS: "interrupted, or finished with something to know before the results are used (`caveat:`)",
 }

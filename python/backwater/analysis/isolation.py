@@ -195,9 +195,9 @@ def _words(runs: Mapping[str, Sequence[Results]]) -> str:
         lines.append(f"victims: packets to other hosts than {names}, which several hosts send to ({entries})")
     if any(_isolates(run) for run in every):
         lines += [
-            "of the CFQs: PAUSEs of the priority of isolated flows; CIMs: told upstream, which flow to isolate",
+            "of the CFQs: PAUSEs of the priority of isolated flows; CIMs: messages upstream about a flow",
             "entries: made in the tables of isolated flows of all switches; elsewhere: for other hosts than those",
-            "refused: for want of a slot; most slots: in use at a time at any one switch",
+            "refused: no slot was free; most slots: in use at a time at any one switch",
         ]
     return "\n".join(lines)
 

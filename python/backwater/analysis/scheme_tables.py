@@ -145,7 +145,7 @@ _ACKS = (
 #: What columns of the other tables mean.
 _NOTES = {
     "paused_ps": "PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together",
-    "allocations": "isolated: entries of congested-flow tables; refused: for want of a slot; CIMs: told upstream",
+    "allocations": "isolated: entries of congested-flow tables; refused: no slot was free; CIMs: messages upstream",
     "throttled_ps": (
         "throttled: time of NICs in the state Congested; held by throttles: time that packets waited for that alone; "
         "all NICs together"

@@ -107,7 +107,7 @@ def _p99(row: Mapping[str, Any]) -> str:
 
 
 def _too_few(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A footnote if a percentile of the slowdowns was not told."""
+    """A footnote if a percentile of the slowdowns has too few values."""
     some = any(row["p99_slowdown"] is None and row["slowdowns"] for row in rows)
     return percentiles.note(99) if some else ""
 

@@ -55,6 +55,6 @@ def cell(
 
 
 def note(*percents: int) -> str:
-    """What stands below a table in which a percentile was not told."""
+    """What stands below a table in which a percentile has too few values."""
     needs = ", ".join(f"p{percent} needs {least(percent)}" for percent in percents)
     return f"max of n: too few values in each run for a percentile ({needs})"

@@ -109,7 +109,7 @@ def _roots(roots: pl.DataFrame, limit: int) -> Table:
         table.add_row(
             f"{rest.height} more", _time(sums["crowd_ps"]), "", quantities.count(sums["packets"]), "", "", held, "", ""
         )
-    table.caption = "queue > K: while the port was not held; held back: OFF time for its sake, summed over its branches"
+    table.caption = "queue > K: while the port was not held; held back: OFF time of its branches because of it"
     table.caption_justify = "left"
     return table
 

@@ -135,6 +135,6 @@ def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
     ]
     if tuning.importance:
         shares = ", ".join(f"{key} {100 * share:.0f} %" for key, share in tuning.importance.items())
-        lines.append(f"what tells the best tenth of the trials from all of them (PED-ANOVA): {shares}")
+        lines.append(f"parameters that set the best tenth of the trials apart (PED-ANOVA): {shares}")
     for line in [*lines, f"written: {', '.join(map(str, files))}"]:
         console.print(line, highlight=False, markup=False, soft_wrap=True)

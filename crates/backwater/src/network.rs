@@ -1,6 +1,6 @@
 //! A scenario's network as JSON: for `run.json`, and for whoever asks about the network alone.
 use backwater_scenario::ValidScenario;
-use backwater_topology::facts::{self, Halves};
+use backwater_topology::facts::{self, Partition};
 use backwater_topology::{Network, Role, RouteError, Routes, Routing, deadlock, summary};
 use serde_json::{Value, json};
 
@@ -36,8 +36,8 @@ pub fn network_facts(scenario: &ValidScenario) -> Value {
     let ports: Vec<usize> = switches.map(|switch| net.ports(switch).len()).collect();
     let over = facts::oversubscription(net);
     let halves = match bisection.by {
-        Halves::Order => "hosts in their order".to_owned(),
-        Halves::Dimension(axis) => format!("along dimension {axis}"),
+        Partition::Order => "hosts in their order".to_owned(),
+        Partition::Dimension(axis) => format!("along dimension {axis}"),
     };
     json!({
         "kind": scenario.resolved()["topology"]["kind"],

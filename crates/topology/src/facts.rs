@@ -73,12 +73,12 @@ pub struct Bisection {
     /// What the hosts of the half can send at most.
     pub hosts: Rate,
     /// The halves: by the numbers of the hosts, or by a dimension of a grid.
-    pub by: Halves,
+    pub by: Partition,
 }
 
 /// Two halves of the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halves {
+pub enum Partition {
     /// The first ⌊n / 2⌋ hosts, and the others.
     Order,
     /// Along this dimension of a grid, which has an even size.
@@ -90,11 +90,11 @@ pub enum Halves {
 /// network (Garey, Johnson and Stockmeyer, 1976); for the symmetric networks of the generators these are the known ones.
 pub fn bisection(net: &Network) -> Bisection {
     let hosts = net.hosts().len();
-    let mut ways = vec![(Halves::Order, (0..hosts).map(|host| host < hosts / 2).collect::<Vec<bool>>())];
+    let mut ways = vec![(Partition::Order, (0..hosts).map(|host| host < hosts / 2).collect::<Vec<bool>>())];
     if let Structure::Grid { sizes, .. } = net.structure() {
         for (axis, &size) in sizes.iter().enumerate().filter(|(_, size)| size.is_multiple_of(2)) {
             let low = |host: &u32| net.place(*host).at[axis] < size / 2;
-            ways.push((Halves::Dimension(axis as u8), net.hosts().iter().map(low).collect()));
+            ways.push((Partition::Dimension(axis as u8), net.hosts().iter().map(low).collect()));
         }
     }
     let each = ways.into_iter().map(|(by, first)| {
@@ -105,7 +105,7 @@ pub fn bisection(net: &Network) -> Bisection {
     each.min_by_key(|bisection| bisection.rate).unwrap_or(Bisection {
         rate: Rate::ZERO,
         hosts: Rate::ZERO,
-        by: Halves::Order,
+        by: Partition::Order,
     })
 }
 

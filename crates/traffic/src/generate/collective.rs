@@ -3,7 +3,7 @@ use backwater_engine::{stream, uniform};
 use backwater_units::{Bytes, Span};
 
 use crate::stream::{COLLECTIVE, choose, entity};
-use crate::trace::{After, Algorithm, Collective, MAX_FLOWS, Op, Program, Ranks, Ready, Trace};
+use crate::trace::{Algorithm, Collective, Dependency, MAX_FLOWS, Op, Program, Ranks, Ready, Trace};
 
 /// Iterations of a collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,8 +60,8 @@ impl Iterations {
         let shares = self.experts.map(|experts| self.shares(experts.gini, group, seed));
         let collective = |number: u32| {
             let (after, delay) = match number.checked_sub(1) {
-                None => (After::Start, Span::ZERO),
-                Some(before) => (After::Done(before), self.latency + self.compute),
+                None => (Dependency::Start, Span::ZERO),
+                Some(before) => (Dependency::Done(before), self.latency + self.compute),
             };
             let uneven = match (self.experts, &shares) {
                 (Some(experts), Some(shares)) => self.draw(experts.token, shares, number, group, seed),

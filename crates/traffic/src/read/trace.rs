@@ -22,7 +22,7 @@ use super::LineError;
 use super::line::{Line, lines, shown};
 use crate::flow::MAX_SIZE;
 use crate::trace::{
-    After, Algorithm, Collective, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Task, Trace,
+    Algorithm, Collective, Dependency, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Task, Trace,
 };
 
 /// A record's place in a list by its name.
@@ -279,14 +279,14 @@ impl Reader {
     fn ready(&self, line: &Line<'_>, rank: u32) -> Result<Ready, LineError> {
         let delay: Span = line.value("delay", "a time such as 500ns")?.unwrap_or(Span::ZERO);
         let Some(at) = line.words.iter().position(|word| *word == "after") else {
-            return Ok(Ready { after: After::Start, delay, line: line.number });
+            return Ok(Ready { after: Dependency::Start, delay, line: line.number });
         };
         let end = line.words.len().min(at + 3);
         Ok(Ready { after: self.after(line, &line.words[at + 1..end], rank)?, delay, line: line.number })
     }
 
     /// One thing that a record at `rank` waits for, in two words.
-    fn after(&self, line: &Line<'_>, words: &[&str], rank: u32) -> Result<After, LineError> {
+    fn after(&self, line: &Line<'_>, words: &[&str], rank: u32) -> Result<Dependency, LineError> {
         let what = || line.error(AFTER.to_owned());
         let &[kind, id] = words else { return Err(what()) };
         let id: u64 = id.parse().map_err(|_| what())?;
@@ -299,12 +299,12 @@ impl Reader {
             "sent" | "acked" => {
                 let (number, message) = message(&self.messages)?;
                 local(line, message.src, rank, &format!("message {id} is sent by"))?;
-                if kind == "sent" { After::Sent(number) } else { After::Acked(number) }
+                if kind == "sent" { Dependency::Sent(number) } else { Dependency::Acked(number) }
             }
             "received" => {
                 let (number, message) = message(&self.messages)?;
                 local(line, message.dst, rank, &format!("message {id} is received by"))?;
-                After::Received(number)
+                Dependency::Received(number)
             }
             "done" => {
                 let unknown = || line.error(format!("there is no collective {id}"));
@@ -313,13 +313,13 @@ impl Reader {
                 if !self.trace.groups[group].members.contains(&rank) {
                     return Err(line.error(format!("rank {rank} has no part in collective {id}")));
                 }
-                After::Done(number)
+                Dependency::Done(number)
             }
             "task" => {
                 let unknown = || line.error(format!("there is no task {id}"));
                 let number = *self.tasks.get(&id).ok_or_else(unknown)?;
                 local(line, self.trace.tasks[number as usize].rank, rank, &format!("task {id} is one of"))?;
-                After::Task(number)
+                Dependency::Task(number)
             }
             _ => return Err(what()),
         };

@@ -15,7 +15,7 @@ use backwater_units::{Bytes, Span};
 
 use super::LineError;
 use crate::flow::MAX_SIZE;
-use crate::trace::{After, Collective, MAX_RANKS, Message, Op, Ranks, Ready, Trace};
+use crate::trace::{Collective, Dependency, MAX_RANKS, Message, Op, Ranks, Ready, Trace};
 
 /// What the tables below are worth; for whoever imports a trace.
 pub const VEF_CAVEAT: &str = "the numeric codes of dependencies (0 none, 1 sent, 2 received, 3 collective) and of \
@@ -263,16 +263,16 @@ impl Reader {
                 (other == rank).then_some(number).ok_or_else(foreign)
             };
             let after = match wait {
-                Wait::Nothing => After::Start,
-                Wait::Sent => After::Sent(message(|message| message.src, "sent")?),
-                Wait::Received => After::Received(message(|message| message.dst, "received")?),
+                Wait::Nothing => Dependency::Start,
+                Wait::Sent => Dependency::Sent(message(|message| message.src, "sent")?),
+                Wait::Received => Dependency::Received(message(|message| message.dst, "received")?),
                 Wait::Done => {
                     let number =
                         collectives.get(&id).ok_or_else(|| error(format!("there is no collective {id}")))?;
                     if !self.parts[&id].iter().any(|part| part.rank == rank) {
                         return Err(error(format!("rank {rank} has no part in collective {id}")));
                     }
-                    After::Done(*number)
+                    Dependency::Done(*number)
                 }
             };
             Ok(Ready { after, delay, line })

@@ -5,7 +5,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use super::collective::Taken;
 use super::steps::{Event, Step};
-use super::{After, Collective, Trace};
+use super::{Collective, Dependency, Trace};
 use crate::flow::{Flow, Group};
 use crate::read::LineError;
 
@@ -124,19 +124,19 @@ impl Trace {
         // The flow of message m is flow m; what collectives send comes after.
         for message in &self.messages {
             let (src, dst, bytes) = (message.src, message.dst, Bytes::new(message.bytes.get().max(1)));
-            let start = (message.ready.after == After::Start).then_some(message.ready.delay);
+            let start = (message.ready.after == Dependency::Start).then_some(message.ready.delay);
             build.program.flows.push(Planned { src, dst, bytes, start });
         }
-        let ends = Ends::new(self, &mut build);
+        let steps = Steps::new(self, &mut build);
         for (number, task) in self.tasks.iter().enumerate() {
-            let events = task.after.iter().filter_map(|after| ends.event(self, *after, task.rank));
-            build.program.steps[ends.tasks as usize + number].after = events.collect();
+            let events = task.after.iter().filter_map(|after| steps.event(self, *after, task.rank));
+            build.program.steps[steps.tasks as usize + number].after = events.collect();
         }
         for (number, collective) in self.collectives.iter().enumerate() {
-            self.take_apart(number, collective, &ends, &mut build);
+            self.take_apart(number, collective, &steps, &mut build);
         }
         for (number, message) in (0..).zip(&self.messages) {
-            let Some(event) = ends.event(self, message.ready.after, message.src) else { continue };
+            let Some(event) = steps.event(self, message.ready.after, message.src) else { continue };
             build.line = message.ready.line;
             let step = match event {
                 // The task starts it by itself.
@@ -150,11 +150,11 @@ impl Trace {
         Ok(build.program)
     }
 
-    fn take_apart(&self, number: usize, collective: &Collective, ends: &Ends, build: &mut Build) {
+    fn take_apart(&self, number: usize, collective: &Collective, steps: &Steps, build: &mut Build) {
         let members = &self.groups[collective.group as usize].members;
-        let joins = (0..members.len()).map(|member| ends.join(number, member));
+        let joins = (0..members.len()).map(|member| steps.join(number, member));
         for (member, (join, ready)) in joins.clone().zip(&collective.joins).enumerate() {
-            let after = ends.event(self, ready.after, members[member]);
+            let after = steps.event(self, ready.after, members[member]);
             build.program.steps[join as usize].after = after.into_iter().collect();
         }
         build.line = collective.line;
@@ -163,13 +163,13 @@ impl Trace {
         let mut taken = Taken { build, members, at, bytes, uneven: &collective.uneven, root };
         taken.run(collective.op, collective.algorithm);
         for (member, after) in std::mem::take(&mut taken.at).into_iter().enumerate() {
-            build.program.steps[ends.end(number, member) as usize].after = after;
+            build.program.steps[steps.end(number, member) as usize].after = after;
         }
     }
 }
 
 /// Two steps for each member of each collective: when it joins, and when it has done its part; then one for each task.
-struct Ends {
+struct Steps {
     /// Step of the first task.
     tasks: u32,
     /// First step of each collective.
@@ -178,7 +178,7 @@ struct Ends {
     member: Vec<BTreeMap<u32, usize>>,
 }
 
-impl Ends {
+impl Steps {
     fn new(trace: &Trace, build: &mut Build) -> Self {
         let member =
             |group: &super::Ranks| group.members.iter().zip(0..).map(|(rank, at)| (*rank, at)).collect();
@@ -209,14 +209,14 @@ impl Ends {
     }
 
     /// What a record at `rank` waits for.
-    fn event(&self, trace: &Trace, after: After, rank: u32) -> Option<Event> {
+    fn event(&self, trace: &Trace, after: Dependency, rank: u32) -> Option<Event> {
         match after {
-            After::Start => None,
-            After::Sent(message) => Some(Event::Sent(message)),
-            After::Acked(message) => Some(Event::Acked(message)),
-            After::Received(message) => Some(Event::Received(message)),
-            After::Task(task) => Some(Event::Done(self.tasks + task)),
-            After::Done(number) => {
+            Dependency::Start => None,
+            Dependency::Sent(message) => Some(Event::Sent(message)),
+            Dependency::Acked(message) => Some(Event::Acked(message)),
+            Dependency::Received(message) => Some(Event::Received(message)),
+            Dependency::Task(task) => Some(Event::Done(self.tasks + task)),
+            Dependency::Done(number) => {
                 let group = trace.collectives[number as usize].group as usize;
                 Some(Event::Done(self.end(number as usize, self.member[group][&rank])))
             }

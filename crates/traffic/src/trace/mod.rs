@@ -28,7 +28,7 @@ pub const MAX_FLOWS: u64 = 20_000_000;
 
 /// What must have happened at a rank before a record of it. Numbers are indices into the trace's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum Dependency {
     /// Nothing.
     Start,
     /// The last bit of this message, which the rank sends, has left.
@@ -47,7 +47,7 @@ pub enum After {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// What must have happened.
-    pub after: After,
+    pub after: Dependency,
     /// How long the rank computes after that.
     pub delay: Span,
     /// Line of the file; 0: none.
@@ -56,7 +56,7 @@ pub struct Ready {
 
 impl Ready {
     /// At the start.
-    pub const AT_ONCE: Self = Self { after: After::Start, delay: Span::ZERO, line: 0 };
+    pub const AT_ONCE: Self = Self { after: Dependency::Start, delay: Span::ZERO, line: 0 };
 }
 
 /// Work of a rank: it begins when all of several things have happened there, and takes a time.
@@ -67,7 +67,7 @@ pub struct Task {
     /// Whose it is.
     pub rank: u32,
     /// What must have happened; nothing: it begins at the start.
-    pub after: Vec<After>,
+    pub after: Vec<Dependency>,
     /// How long it takes.
     pub delay: Span,
     /// Line of the file; 0: none.

@@ -3,7 +3,7 @@ use std::fmt::{self, Display, Formatter};
 
 use backwater_units::Span;
 
-use super::{Act, After, Call, Collective, Peer, Ready, Trace};
+use super::{Act, Call, Collective, Dependency, Peer, Ready, Trace};
 
 /// The first line of a file.
 pub(crate) const HEADER: &str = "backwater-trace 1";
@@ -49,7 +49,7 @@ impl Trace {
         }
         writeln!(out)?;
         for (rank, ready) in group.members.iter().zip(&collective.joins) {
-            if ready.after != After::Start || ready.delay > Span::ZERO {
+            if ready.after != Dependency::Start || ready.delay > Span::ZERO {
                 write!(out, "join {id} rank {rank}")?;
                 self.write_ready(ready, out)?;
             }
@@ -58,21 +58,21 @@ impl Trace {
     }
 
     fn write_ready(&self, ready: &Ready, out: &mut Formatter<'_>) -> fmt::Result {
-        if ready.after != After::Start {
+        if ready.after != Dependency::Start {
             write!(out, " after")?;
         }
         self.write_after(ready.after, out)?;
         write_delay(ready.delay, out)
     }
 
-    fn write_after(&self, after: After, out: &mut Formatter<'_>) -> fmt::Result {
+    fn write_after(&self, after: Dependency, out: &mut Formatter<'_>) -> fmt::Result {
         match after {
-            After::Start => Ok(()),
-            After::Sent(message) => write!(out, " sent {}", self.messages[message as usize].id),
-            After::Acked(message) => write!(out, " acked {}", self.messages[message as usize].id),
-            After::Received(message) => write!(out, " received {}", self.messages[message as usize].id),
-            After::Done(number) => write!(out, " done {}", self.collectives[number as usize].id),
-            After::Task(task) => write!(out, " task {}", self.tasks[task as usize].id),
+            Dependency::Start => Ok(()),
+            Dependency::Sent(message) => write!(out, " sent {}", self.messages[message as usize].id),
+            Dependency::Acked(message) => write!(out, " acked {}", self.messages[message as usize].id),
+            Dependency::Received(message) => write!(out, " received {}", self.messages[message as usize].id),
+            Dependency::Done(number) => write!(out, " done {}", self.collectives[number as usize].id),
+            Dependency::Task(task) => write!(out, " task {}", self.tasks[task as usize].id),
         }
     }
 }

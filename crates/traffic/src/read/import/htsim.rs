@@ -19,7 +19,7 @@ use backwater_units::Span;
 use super::{ImportError, Imported};
 use crate::read::LineError;
 use crate::read::line::{Line, lines, shown};
-use crate::trace::{After, MAX_RANKS, Message, Ranks, Ready, Task, Trace};
+use crate::trace::{Dependency, MAX_RANKS, Message, Ranks, Ready, Task, Trace};
 
 impl From<LineError> for ImportError {
     fn from(error: LineError) -> Self {
@@ -130,7 +130,7 @@ impl Reader {
             return Err(line.error(format!("there are two of flow {id}")).into());
         }
         let delay = Span::from_ps(start.unwrap_or(0));
-        let ready = Ready { after: After::Start, delay, line: line.number };
+        let ready = Ready { after: Dependency::Start, delay, line: line.number };
         self.flows.push(Flow {
             message: Message { id, src, dst, bytes, ready },
             trigger,
@@ -183,7 +183,7 @@ impl Reader {
                     tasks.push(Task { id: u64::from(id), rank, after: activated, delay: Span::ZERO, line });
                     id
                 });
-                After::Task(task)
+                Dependency::Task(task)
             };
             messages[number].ready.after = after;
         }
@@ -208,7 +208,7 @@ impl Reader {
     }
 
     /// What has to happen before a trigger lets this flow go.
-    fn activated(&self, trigger: u64, flow: &Flow) -> Result<Vec<After>, ImportError> {
+    fn activated(&self, trigger: u64, flow: &Flow) -> Result<Vec<Dependency>, ImportError> {
         let line = flow.message.ready.line;
         let Some((kind, told)) = self.triggers.get(&trigger) else {
             return Err(ImportError::at_line(line, format!("no line says `trigger id {trigger} ...`")));
@@ -216,8 +216,8 @@ impl Reader {
         let mut after = Vec::new();
         for (number, other) in (0..).zip(&self.flows) {
             let ends = [
-                (other.send_done, other.message.src, After::Acked(number)),
-                (other.receive_done, other.message.dst, After::Received(number)),
+                (other.send_done, other.message.src, Dependency::Acked(number)),
+                (other.receive_done, other.message.dst, Dependency::Received(number)),
             ];
             for (named, at, event) in ends {
                 if named != Some(trigger) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use backwater_units::{Bytes, Span};
 
 use super::ImportError;
-use crate::trace::{After, Collective, MAX_FLOWS, MAX_RANKS, Message, Ranks, Ready, Task, Trace};
+use crate::trace::{Collective, Dependency, MAX_FLOWS, MAX_RANKS, Message, Ranks, Ready, Task, Trace};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,18 +219,18 @@ impl Schedule {
             for (number, operation) in operations.iter().enumerate() {
                 let requires = operation.requires.iter().map(|other| self.done(rank, *other as usize, parts));
                 let follows = operation.follows.iter().filter_map(|other| begun(*other as usize, parts));
-                let mut gate: Vec<After> = requires.chain(follows).collect();
+                let mut gate: Vec<Dependency> = requires.chain(follows).collect();
                 if parts.start[number] != NONE {
-                    let start = std::mem::replace(&mut gate, vec![After::Task(parts.start[number])]);
+                    let start = std::mem::replace(&mut gate, vec![Dependency::Task(parts.start[number])]);
                     trace.tasks[parts.start[number] as usize].after = start;
                 }
-                let first = gate.first().copied().unwrap_or(After::Start);
+                let first = gate.first().copied().unwrap_or(Dependency::Start);
                 match operation.what {
                     What::Send { .. } => {
                         trace.messages[parts.message[number] as usize].ready.after = first;
                     }
                     What::Receive { .. } if parts.end[number] != NONE => {
-                        gate.push(After::Received(parts.message[number]));
+                        gate.push(Dependency::Received(parts.message[number]));
                         trace.tasks[parts.end[number] as usize].after = gate;
                     }
                     What::Receive { .. } => {}
@@ -248,17 +248,17 @@ impl Schedule {
         }
     }
 
-    fn done(&self, rank: usize, number: usize, parts: &Parts) -> After {
+    fn done(&self, rank: usize, number: usize, parts: &Parts) -> Dependency {
         match self.ranks[rank][number].what {
-            _ if parts.end[number] != NONE => After::Task(parts.end[number]),
-            What::Send { .. } => After::Sent(parts.message[number]),
-            What::Collective(collective) => After::Done(collective),
-            What::Receive { .. } | What::Compute(_) => After::Received(parts.message[number]),
+            _ if parts.end[number] != NONE => Dependency::Task(parts.end[number]),
+            What::Send { .. } => Dependency::Sent(parts.message[number]),
+            What::Collective(collective) => Dependency::Done(collective),
+            What::Receive { .. } | What::Compute(_) => Dependency::Received(parts.message[number]),
         }
     }
 }
 
 /// When an operation that others follow begins; `None`: at the start.
-fn begun(number: usize, parts: &Parts) -> Option<After> {
-    (parts.start[number] != NONE).then(|| After::Task(parts.start[number]))
+fn begun(number: usize, parts: &Parts) -> Option<Dependency> {
+    (parts.start[number] != NONE).then(|| Dependency::Task(parts.start[number]))
 }

@@ -27,11 +27,11 @@ fn a_trace_says_who_sends_what_after_what() {
     assert_eq!((read.ranks, read.messages.len(), read.flows()), (4, 5, 6 + 12 + 2 + 8));
     assert_eq!(read.messages[0].bytes, Bytes::new(4096));
     let Ready { after, delay, line } = read.messages[1].ready;
-    assert_eq!((after, delay, line), (After::Received(0), Span::from_ns(500), 6));
-    assert_eq!(read.messages[2].ready.after, After::Done(0));
+    assert_eq!((after, delay, line), (Dependency::Received(0), Span::from_ns(500), 6));
+    assert_eq!(read.messages[2].ready.after, Dependency::Done(0));
     let collective = &read.collectives[0];
     assert_eq!((collective.group, collective.root), (1, 1), "rank 2 is the second of its group");
-    assert_eq!(collective.joins[1].after, After::Received(1));
+    assert_eq!(collective.joins[1].after, Dependency::Received(1));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_trace_that_is_written_is_read_back_the_same() {
 #[test]
 fn a_task_waits_for_all_that_it_names_and_then_takes_its_time() {
     let read = trace(SMALL).expect("a good trace");
-    assert_eq!(read.tasks[0].after, [After::Received(1), After::Received(3), After::Done(0)]);
+    assert_eq!(read.tasks[0].after, [Dependency::Received(1), Dependency::Received(3), Dependency::Done(0)]);
     let program = read.expand().expect("no circle");
     // The last message starts with the task that it waits for, which waits for the other task.
     let starting = program.steps.iter().position(|step| step.starts.contains(&4)).expect("it starts");

@@ -39,7 +39,7 @@ impl Results {
 }
 
 /// What a run leaves of its parts when it is over.
-pub(crate) struct Ends {
+pub(crate) struct FinalRecords {
     pub(crate) ports: Vec<PortRecord>,
     pub(crate) switches: Vec<SwitchRecord>,
     pub(crate) ranks: Vec<RankRecord>,
@@ -96,7 +96,7 @@ pub(crate) fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String,
 /// What it sums up to, and the names that its tables use.
 pub(crate) fn sums(
     summary: &Summary,
-    ends: &Ends,
+    ends: &FinalRecords,
     names: &Names,
     network: &Network,
 ) -> Result<Map<String, Value>, Error> {
@@ -119,7 +119,7 @@ pub(crate) fn sums(
 pub(crate) fn finish(
     folder: Option<&Path>,
     sink: Option<Sink>,
-    ends: &Ends,
+    ends: &FinalRecords,
     facts: Map<String, Value>,
 ) -> Result<Results, Error> {
     let facts = Value::Object(facts);

@@ -3,7 +3,7 @@ use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::functions::{self, UserFunctions};
-use crate::results::{self, Ends, Results};
+use crate::results::{self, FinalRecords, Results};
 use crate::{estimate, tables};
 use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
 use backwater_probe::{NameError, Names, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
@@ -143,7 +143,7 @@ impl Run {
         let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
         let mut throttles = ThrottleSums::default();
         let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
-        let ends = Ends {
+        let ends = FinalRecords {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
             ranks: simulation.ranks(),
@@ -262,7 +262,7 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
 /// Writes the flows and sums them up, in one pass.
 fn flows(
     simulation: &Simulation,
-    ends: &Ends,
+    ends: &FinalRecords,
     names: &Names,
     end: Time,
     mut sink: Option<&mut Sink>,

@@ -13,7 +13,7 @@ from backwater.experiments.executor import Job
 from backwater.papers import paper_figure
 from backwater.scenario.scenario import Scenario
 
-from papers.tcd import one_hash, slowdowns
+from papers.tcd import slowdowns
 
 US = synthetic.US
 #: In synthetic.py every flow takes 100 µs alone; the authors' base is taken as half of that here.
@@ -133,15 +133,3 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
     found = {figure.name: keys(figure) for figure in paper_figure.discover("tcd", ["fig16", "fig19", "headline"])}
     assert found["headline"] <= found["fig16"] | found["fig19"]
     assert len(found["headline"]) == 8
-
-
-def test_with_one_hash_for_all_switches_a_fat_tree_uses_one_core_link_of_each_aggregation_switch() -> None:
-    nodes, switches, links = map(int, one_hash.topology(10).split("\n", 1)[0].split())
-    # 250 hosts; 50 edge and 50 aggregation switches and the 5 of 25 cores that are used.
-    assert (nodes, switches) == (250 + 105, 105)
-    # Host links, five ways up from each edge switch, one from each aggregation switch.
-    assert links == 250 + 5 * 50 + 50
-
-
-def test_the_file_of_that_network_is_what_its_script_writes() -> None:
-    assert one_hash.FILE.read_text(encoding="utf-8") == one_hash.topology(10)

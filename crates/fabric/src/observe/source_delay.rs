@@ -4,7 +4,7 @@
 /// The times of one flow, in picoseconds. From its start to the start of its last packet they add up, together with the
 /// time on the wire of all packets but the last.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lateness {
+pub(crate) struct SourceDelay {
     /// When the wire was done with the flow's latest packet; its start before the first one.
     free_at: u64,
     /// What the NIC's gate had been closed in all when that packet left.
@@ -19,7 +19,7 @@ pub(crate) struct Lateness {
     pub(crate) queued: u64,
 }
 
-impl Lateness {
+impl SourceDelay {
     /// The flow starts `now`; the gate has been closed for `closed` in all.
     pub(crate) fn start(&mut self, now: u64, closed: u64) {
         self.free_at = now;
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_parts_add_up_to_the_start_of_the_last_packet() {
-        let mut flow = Lateness::default();
+        let mut flow = SourceDelay::default();
         flow.start(100, 7);
         flow.sent(100, 100, 10, 7); // at once
         flow.sent(150, 150, 10, 7); // 40 paced
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn time_behind_one_gate_and_then_another_adds_up() {
-        let mut flow = Lateness::default();
+        let mut flow = SourceDelay::default();
         flow.start(100, 1000);
         flow.change_gates(1030, 7); // 30 behind a gate that had been closed often; the other has been for 7 only
         flow.sent(100, 160, 10, 19); // 12 behind that one, and 18 behind other flows
@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn the_wait_for_the_message_before_it_is_a_part_of_its_own() {
-        let mut flow = Lateness::default();
+        let mut flow = SourceDelay::default();
         flow.start(100, 0);
         flow.follow(130, 5); // the wire was busy with the message before until 130
         flow.sent(150, 160, 10, 5); // 20 paced, 10 behind another flow
         assert_eq!((flow.behind, flow.paced, flow.held, flow.queued), (30, 20, 0, 10));
-        let mut later = Lateness::default();
+        let mut later = SourceDelay::default();
         later.start(200, 0);
         later.follow(130, 5);
         assert_eq!(later.behind, 0, "it came when the connection was idle");

@@ -7,7 +7,7 @@ use backwater_units::Span;
 use crate::app::ranks::frame::{self, Message};
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
-use crate::observe::source_delay::Lateness;
+use crate::observe::source_delay::SourceDelay;
 use crate::packet::LAST;
 use crate::transport::roce::pacer::Spacing;
 use crate::transport::roce::segments::Next;
@@ -50,7 +50,7 @@ pub(crate) struct Sender {
     pub(crate) acked_at: u64,
     pub(crate) cnps_ce: u32,
     pub(crate) cnps_ue: u32,
-    pub(crate) lateness: Lateness,
+    pub(crate) lateness: SourceDelay,
     special: Option<Box<Special>>,
 }
 
@@ -73,7 +73,7 @@ impl Sender {
             acked_at: u64::MAX,
             cnps_ce: 0,
             cnps_ue: 0,
-            lateness: Lateness::default(),
+            lateness: SourceDelay::default(),
             special: Special::new(index, flow, &world.pairs[usize::from(kind)], world),
         }
     }

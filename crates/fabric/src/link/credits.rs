@@ -87,7 +87,7 @@ pub(crate) struct Earned {
 
 /// What an update told, for those who watch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct UpdateSent {
     pub(crate) class: u8,
     /// The other end had used up what it knew it might send.
     pub(crate) held_back: bool,
@@ -323,7 +323,7 @@ impl Ports {
     }
 
     /// Sends an update that is due on an idle port.
-    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> Told {
+    pub(crate) fn transmit_credit<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> UpdateSent {
         let egress = &mut self.egress[port as usize];
         let class = egress.credit_due.trailing_zeros() as u8;
         egress.credit_due &= !(1 << class);
@@ -340,7 +340,7 @@ impl Ports {
             held_back = lane.used_up(cx.now.saturating_sub(round), credits.packet);
             lane.issued.push_back((cx.now, fccl));
         }
-        let told = Told { class, held_back, short: fccl.wrapping_sub(abr) < ample };
+        let told = UpdateSent { class, held_back, short: fccl.wrapping_sub(abr) < ample };
         let lost = credits.settings.loss_ppm > 0
             && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
         let frame = update(fctbs, fccl, class, credits.settings.frame);

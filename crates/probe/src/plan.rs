@@ -108,7 +108,7 @@ impl Plan {
     }
 }
 
-/// One line such as `at most 2GB (before compression: flows 32.7KB, samples 48MB; marks, pauses as they come)`.
+/// One line such as `at most 2GB (before compression: flows 32.7KB, samples 48MB; marks, pauses: not known beforehand)`.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = self.tables.iter().filter_map(|t| Some(format!("{} {}", t.table.name(), t.bytes?)));
@@ -118,9 +118,14 @@ impl fmt::Display for Plan {
         match (known.is_empty(), open.is_empty()) {
             (true, true) => Ok(()),
             (false, true) => write!(f, " (before compression: {})", known.join(", ")),
-            (true, false) => write!(f, " ({} as they come)", open.join(", ")),
+            (true, false) => write!(f, " ({}: not known beforehand)", open.join(", ")),
             (false, false) => {
-                write!(f, " (before compression: {}; {} as they come)", known.join(", "), open.join(", "))
+                write!(
+                    f,
+                    " (before compression: {}; {}: not known beforehand)",
+                    known.join(", "),
+                    open.join(", ")
+                )
             }
         }
     }
@@ -222,7 +227,7 @@ mod tests {
     fn the_plan_says_what_is_known_and_what_is_not() {
         let demands = [demand(TableId::Rates, Some(1000)), demand(TableId::Marks, None)];
         let plan = Plan::new(&demands, Bytes::from_mb(2)).unwrap();
-        let said = "at most 2MB (before compression: rates 54.768KB; marks as they come)";
+        let said = "at most 2MB (before compression: rates 54.768KB; marks: not known beforehand)";
         assert_eq!(plan.to_string(), said);
     }
 

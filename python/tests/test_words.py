@@ -111,3 +111,14 @@ def sentences(text: str) -> list[str]:
 def test_a_sentence_of_the_first_pages_has_at_most_25_words(name: str) -> None:
     long = [one for one in sentences((ROOT / name).read_text(encoding="utf-8")) if len(one.split()) > 25]
     assert long == []
+
+
+def test_keys_and_columns_use_no_word_that_is_gone() -> None:
+    from backwater import _core
+
+    keys = re.findall(r'"([\w-]+)": \{', _core.schema())
+    columns = re.findall(r'"(?:table|column)":"(\w+)"', _core.dictionary())
+    assert len(keys) > 300
+    assert len(columns) > 300
+    parts = {part for name in (*keys, *columns) for part in re.split(r"[-_]", name.lower())}
+    assert parts & set(GONE) == set()

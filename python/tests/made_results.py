@@ -23,7 +23,7 @@ def write(
         table.write_parquet(file)
         listed[name] = {"file": file.name, "rows": table.height, "bytes": file.stat().st_size}
     meta = {
-        "format": 1,
+        "format": 2,
         "scenario": scenario,
         "seed": 1,
         "digest": "0",

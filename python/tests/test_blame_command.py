@@ -112,7 +112,8 @@ def test_a_damaged_table_is_an_error_that_names_the_file(tmp_path: Path, capsys:
 
 def test_a_run_that_is_partial_or_cut_by_its_budget_says_so(isolated: Blame) -> None:
     partial = Results(isolated.results.folder)
-    partial.meta |= {"status": "partial", "caveats": ["holds: only the first 9 rows fit the budget"]}
+    cut = {"code": "budget", "place": "holds", "message": "holds: only the first 9 rows fit the budget"}
+    partial.meta |= {"status": "partial", "caveats": [cut]}
     said = Blame(partial).notes
     assert said[0] == "the run was interrupted: this is blame until then"
     assert said[1].startswith("holds: only the first 9 rows fit the budget; blame is wrong from there on")

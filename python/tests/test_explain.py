@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import ScenarioError, _core
+from backwater import InvariantError, ScenarioError, _core
 from backwater.cli import explaining, main
 from backwater.common import codes
 from backwater.errors import MEANS, Exit, UsageError
@@ -53,42 +53,23 @@ def test_every_code_says_what_happened_and_what_to_do() -> None:
         assert code.short.endswith(".")
         assert len(code.means) > 20
         assert len(code.todo) > 10
-        assert (code.match is None) == (code.kind == "error")
+        assert code.kind in {"error", "invariant", "caveat", "note"}
 
 
-#: What stands where a template leaves room for a list.
-_FILLED = {"NoProgress": "host h0 has 3 packets", "RanksWait": "3 ranks have not ended"}
-#: Codes that are not called as their variant is.
-_NAMED = {"User": "user-function", "Sink": "results"}
+def test_every_code_of_commands_is_told_of_somewhere() -> None:
+    core = {known["id"] for known in json.loads(_core.codes())}
+    sources = "".join(file.read_text("utf-8") for file in (ROOT / "python" / "backwater").rglob("*.py"))
+    for code in codes.codes():
+        if code.id not in core:
+            assert sources.count(f'"{code.id}"') > 1, code.id
 
 
-def _violations() -> Iterator[tuple[str, str]]:
-    """Each variant of `Violation` with its message, as its source has it."""
-    text = (ROOT / "crates" / "fabric" / "src" / "check" / "violation.rs").read_text("utf-8")
-    body = text[text.index("pub enum Violation") :]
-    for found in re.finditer(r'#\[error\(\s*"((?:[^"\\]|\\.|\\\n)*)".*?\)\]\s*(\w+)', body, re.DOTALL):
-        message = re.sub(r"\\\n\s*", "", found[1])
-        yield found[2], re.sub(r"\{[^}]*\}", _FILLED.get(found[2], "x"), message)
-
-
-def test_every_broken_invariant_has_its_code() -> None:
-    found = dict(_violations())
-    assert len(found) >= 17
-    for variant, message in found.items():
-        kebab = re.sub(r"(?<!^)(?=[A-Z])", "-", variant).lower()
-        assert codes.of_message(message) == _NAMED.get(variant, kebab), message
-    named = {code.id for code in codes.codes() if code.kind == "invariant"}
-    assert named == {codes.of_message(message) for message in found.values()}
-
-
-def test_every_file_that_writes_caveats_has_codes_for_them() -> None:
-    pushing = re.compile(r"caveats\.push\(")
-    writing = {
-        f"valid/{file.relative_to(VALID).as_posix()}"
-        for file in VALID.rglob("*.rs")
-        if pushing.search(file.read_text("utf-8"))
-    }
-    assert writing == {place for code in codes.codes() for place in code.source}
+def test_a_broken_invariant_comes_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    overrides = ["switch.flow-control=none", "switch.buffer=20KB", "traffic.bg.from=*", "traffic.bg.kind=incast"]
+    with pytest.raises(InvariantError) as broken:
+        _core.run(STAR, "star.toml", ".", overrides, None, None, None, None)
+    assert broken.value.code == "buffer-overflow"
+    assert explain(broken.value.code, capsys)[0]["kind"] == "invariant"
 
 
 _CAVEATS = [
@@ -120,13 +101,12 @@ _CAVEATS = [
 def test_caveats_of_scenarios_are_known_by_their_codes(
     code: str, overrides: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = json.loads(_core.outlook(STAR, "star.toml", ".", overrides))["caveats"]
-    assert code in [codes.of_message(text) for text in told], told
-    text = next(text for text in told if codes.of_message(text) == code)
-    assert codes.marked("caveat", text).startswith(f"caveat[{code}]: ")
-    # The whole line can be pasted, with and without its code.
-    for line in (text, f"caveat: {text}", codes.marked("caveat", text), code):
-        assert explain(line, capsys)[0]["word"] == code
+    told = codes.told(json.loads(_core.outlook(STAR, "star.toml", ".", overrides)))
+    line = next((str(remark) for remark in told if remark.code == code), f"not in {told}")
+    assert line.startswith(f"caveat[{code}]: ")
+    # The whole line can be pasted.
+    for word in (line, code):
+        assert explain(word, capsys)[0]["word"] == code
 
 
 _MALFORMED = [

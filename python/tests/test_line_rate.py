@@ -120,11 +120,16 @@ def test_where_ports_have_several_rates_a_threshold_that_is_given_holds_for_all_
     ]
 
 
+def _only(remarks: list[dict[str, str]]) -> str:
+    (remark,) = remarks
+    return remark["message"]
+
+
 def test_with_the_rule_off_a_caveat_names_the_values_that_stayed_and_the_key_that_makes_them_follow(
     scene: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown, meta = ran(scene, capsys, "line-rate.scale=false", code=Exit.CAVEATS)
-    (caveat,) = meta["caveats"]
+    caveat = _only(meta["caveats"])
     stayed = OF_100G | INCREMENTS_100G
     for key in ("switch.detector.kmin", "switch.detector.kmax", "cc.rate-ai", "cc.rate-hai"):
         assert f"{key} = {stayed[key]}" in caveat
@@ -138,5 +143,5 @@ def test_with_the_rule_off_and_all_else_given_the_memory_of_a_switch_alone_is_na
 ) -> None:
     given = ["switch.detector.kmin=1.6MB", "switch.detector.kmax=6.4MB", "cc.rate-ai=80Mbps", "cc.rate-hai=800Mbps"]
     _, meta = ran(scene, capsys, "line-rate.scale=false", *given, code=Exit.CAVEATS)
-    (caveat,) = meta["caveats"]
+    caveat = _only(meta["caveats"])
     assert f"100Gbps: switch.buffer = {OF_100G['switch.buffer']}B are its values" in caveat

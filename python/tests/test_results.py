@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from backwater import Results, run
+from backwater.analysis import run_notes
 from backwater.errors import UsageError
 
 
@@ -101,8 +102,25 @@ def test_results_of_another_format_are_refused_by_whoever_reads_them(tmp_path: P
     shutil.copytree(tcd_run.folder, folder)
     meta = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(meta | {"format": 99, "version": "9.9.0"}))
-    with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 1: run the scenario again"):
+    with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 2: run the scenario again"):
         Results(folder)
+
+
+def test_an_older_run_is_read_with_its_caveats_and_notes_as_sentences(tmp_path: Path, tcd_run: Results) -> None:
+    folder = tmp_path / "older"
+    shutil.copytree(tcd_run.folder, folder)
+    meta = json.loads((folder / "run.json").read_text())
+    said = {
+        "format": 1,
+        "caveats": ["without effect with x: cc.{g}", "holds: the results budget was used up"],
+        "notes": ["by the rate"],
+    }
+    (folder / "run.json").write_text(json.dumps(meta | said))
+    lines = run_notes.of(Results(folder))
+    for line in ("caveat: without effect with x: cc.{g}", "caveat: holds: the results budget", "note: by the rate"):
+        assert any(known.startswith(line) for known in lines)
+    # Blame knows by the place which tables were cut.
+    assert [one["place"] for one in Results(folder).meta["caveats"]] == ["", "holds"]
 
 
 def test_queues_are_plotted_the_longest_first_whatever_their_order_in_the_file(tmp_path: Path) -> None:

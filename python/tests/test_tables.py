@@ -54,7 +54,8 @@ def test_a_run_that_never_lacked_credits_says_how_full_its_buffers_were(tcd_run:
 
 
 def test_caveats_come_with_the_run(tcd_run: Results) -> None:
-    tcd_run.meta["caveats"].append("marks: only the first 9 rows fit the budget")
+    cut = {"code": "budget", "place": "marks", "message": "marks: only the first 9 rows fit the budget"}
+    tcd_run.meta["caveats"].append(cut)
     assert "caveat[budget]: marks: only the first 9 rows fit the budget" in run_notes.of(tcd_run)
 
 
@@ -84,7 +85,7 @@ def test_a_table_says_how_many_flows_its_completion_times_are_of(tcd_run: Result
     cut_run = Results(tcd_run.folder)
     for table in (tables.traffic_table({"": cut_run}), tables.seeds_table([cut_run])):
         assert "FCT and slowdown of the 1 of 2 flows that finished" in str(table.caption)
-    assert "note: 1 of 2 finite flows had not finished when the run ended" in run_notes.of(cut_run)
+    assert "note[unfinished]: 1 of 2 finite flows had not finished when the run ended" in run_notes.of(cut_run)
 
 
 def test_the_port_with_the_largest_queue_is_shown_though_it_was_never_paused(tcd_run: Results) -> None:

@@ -214,8 +214,8 @@ def test_a_partial_run_is_said_to_be_one(isolated: Blame, tmp_path: Path) -> Non
 def test_results_of_another_version_are_refused_with_what_to_do(
     isolated: Blame, tcd_run: Results, tmp_path: Path
 ) -> None:
-    _copy(isolated.results, tmp_path, format=2, version="9.0.0")
-    with pytest.raises(UsageError, match=r"is of format 2 \(Backwater 9\.0\.0\), not 1: run the scenario again"):
+    _copy(isolated.results, tmp_path, format=9, version="9.0.0")
+    with pytest.raises(UsageError, match=r"is of format 9 \(Backwater 9\.0\.0\), not 2: run the scenario again"):
         packed(Results(tmp_path))
     with pytest.raises(UsageError, match="has no column peer_index: it is of another version of Backwater"):
         packed(tcd_run)

@@ -10,6 +10,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let results = Run::new(scenario)?.in_folder(&folder).start()?;
 
     println!("{} flows, digest {}", results.json()["totals"]["flows"], results.digest());
-    results.caveats().for_each(|caveat| println!("caveat: {caveat}"));
+    results.caveats().for_each(|caveat| println!("{caveat}"));
     Ok(())
 }

@@ -1,4 +1,6 @@
 //! Why there are no results.
+use backwater_codes::Code;
+use backwater_fabric::Violation;
 use backwater_probe::SinkError;
 use backwater_scenario::ScenarioError;
 use serde_json::Value;
@@ -11,8 +13,13 @@ pub enum Error {
     #[error("{0}")]
     Input(String),
     /// The model broke a promise, such as losslessness; results up to then are lost.
-    #[error("{0}")]
-    Invariant(String),
+    #[error("{message}")]
+    Invariant {
+        /// Which promise.
+        code: Code,
+        /// When, where and by how much; mostly what to change, too.
+        message: String,
+    },
     /// The results cannot be written.
     #[error("{0}")]
     Output(String),
@@ -24,6 +31,32 @@ pub enum Error {
 impl From<ScenarioError> for Error {
     fn from(error: ScenarioError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<Violation> for Error {
+    fn from(violation: Violation) -> Self {
+        match violation {
+            Violation::Sink(message) => Self::Output(message),
+            broken => Self::Invariant { code: broken.code(), message: broken.to_string() },
+        }
+    }
+}
+
+impl Error {
+    /// What no scenario can bring about: a bug of Backwater.
+    pub fn bug(message: impl fmt::Display) -> Self {
+        Self::Invariant { code: Code::Audit, message: message.to_string() }
+    }
+
+    /// The code that `backwater explain` knows it by; bad input carries its own, one for each problem.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Self::Input(_) => None,
+            Self::Invariant { code, .. } => Some(*code),
+            Self::Output(_) => Some(Code::Results),
+            Self::User(_) => Some(Code::UserFunction),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod results;
 mod run;
 mod tables;
 
+pub use backwater_codes::{Code, Explained, Kind, Remark};
 pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 pub use error::Error;
 pub use estimate::estimate;

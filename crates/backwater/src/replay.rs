@@ -3,7 +3,7 @@ use crate::error::Error;
 use crate::functions::UserFunctions;
 use crate::run::UNLOADED;
 use backwater_fabric::retrace::Arrival;
-use backwater_fabric::{Kind, ProbeSpec, Simulation, Violation};
+use backwater_fabric::{Kind, ProbeSpec, Simulation};
 use backwater_scenario::{Scenario, ValidScenario};
 use backwater_units::Time;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl Replay {
     /// # Errors
     /// A model that breaks a promise.
     pub fn prefixes(&mut self, times: &[Time], stop: &AtomicBool) -> Result<Value, Error> {
-        let found = self.simulation.prefixes(times, Some(stop)).map_err(|error| broken(&error))?;
+        let found = self.simulation.prefixes(times, Some(stop)).map_err(Error::from)?;
         let found: Vec<Value> = found
             .iter()
             .map(|prefix| {
@@ -60,13 +60,9 @@ impl Replay {
     /// # Errors
     /// A model that breaks a promise.
     pub fn arrivals(&mut self, from: Time, to: Time, stop: &AtomicBool) -> Result<Value, Error> {
-        let found = self.simulation.arrivals(from, to, Some(stop)).map_err(|error| broken(&error))?;
+        let found = self.simulation.arrivals(from, to, Some(stop)).map_err(Error::from)?;
         Ok(found.iter().map(|arrival| told(arrival, &self.simulation, &self.traffic)).collect())
     }
-}
-
-fn broken(violation: &Violation) -> Error {
-    Error::Invariant(violation.to_string())
 }
 
 /// A frame with names instead of numbers.

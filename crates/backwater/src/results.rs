@@ -17,7 +17,7 @@ use std::path::Path;
 pub struct Results(Value);
 
 impl Results {
-    /// Everything that `run.json` has; `docs/run-json.md` says what that is.
+    /// Everything that `run.json` has.
     pub fn json(&self) -> &Value {
         &self.0
     }
@@ -32,9 +32,13 @@ impl Results {
         self.0["status"] == "complete"
     }
 
-    /// What a reader of the results should know.
-    pub fn caveats(&self) -> impl Iterator<Item = &str> {
-        self.0["caveats"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    /// What a reader of the results should know, each with its code in brackets.
+    pub fn caveats(&self) -> impl Iterator<Item = String> {
+        let caveats = self.0["caveats"].as_array().into_iter().flatten();
+        caveats.map(|caveat| {
+            let [code, message] = ["code", "message"].map(|key| caveat[key].as_str().unwrap_or_default());
+            format!("caveat[{code}]: {message}")
+        })
     }
 }
 
@@ -54,7 +58,7 @@ pub(crate) fn beginning(
     // What paths in the scenario count from, for who runs it again.
     let base = std::path::absolute(scenario.base()).unwrap_or_else(|_| scenario.base().to_owned());
     let mut facts = object(json!({
-        "format": 1,
+        "format": 2,
         "version": env!("CARGO_PKG_VERSION"),
         "command": command,
         "scenario": scenario.resolved(),
@@ -110,7 +114,7 @@ pub(crate) fn sums(
     }
     if !ends.ranks.is_empty() {
         let sums = RankSummary::of(&ends.ranks, names);
-        facts.insert("ranks".into(), to_json(sums.map_err(|error| Error::Invariant(error.to_string()))?)?);
+        facts.insert("ranks".into(), to_json(sums.map_err(Error::bug)?)?);
     }
     Ok(facts)
 }
@@ -136,14 +140,14 @@ pub(crate) fn finish(
 /// The topology's own names of ports, such as `P2`, with the labels that the tables use, such as `L0->T2`.
 fn aliases(network: &Network, names: &Names) -> Result<Value, Error> {
     let label = |(alias, (node, port)): (&str, (u32, u16))| {
-        let label = names.port(node, port).map_err(|error| Error::Invariant(error.to_string()))?;
+        let label = names.port(node, port).map_err(Error::bug)?;
         Ok((alias.to_owned(), Value::from(label)))
     };
     network.aliases().map(label).collect::<Result<Map<_, _>, Error>>().map(Value::Object)
 }
 
 pub(crate) fn to_json(value: impl Serialize) -> Result<Value, Error> {
-    serde_json::to_value(value).map_err(|error| Error::Invariant(error.to_string()))
+    serde_json::to_value(value).map_err(Error::bug)
 }
 
 fn object(value: Value) -> Map<String, Value> {

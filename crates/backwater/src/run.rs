@@ -210,12 +210,11 @@ fn simulate(
     match (ended, refused) {
         (Ok(totals), _) => Ok(totals),
         (Err(_), Some(error)) => Err(error.into()),
-        (Err(Violation::Sink(message)), None) => Err(Error::Output(message)),
         (Err(Violation::User(fault)), None) => {
             let name = |node: u32| simulation.network().nodes()[node as usize].name.clone();
             Err(Error::User(functions::told(&fault, name)))
         }
-        (Err(violation), None) => Err(Error::Invariant(violation.to_string())),
+        (Err(violation), None) => Err(violation.into()),
     }
 }
 
@@ -256,7 +255,7 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
     Names::new(nodes, &peers, traffic, of_flows)
         .and_then(|names| names.with_drains(&slow))
         .and_then(|names| names.with_programs(programs.roles.clone(), programs.series.clone(), ranks))
-        .map_err(|error| Error::Invariant(error.to_string()))
+        .map_err(Error::bug)
 }
 
 /// Writes the flows and sums them up, in one pass.
@@ -268,7 +267,7 @@ fn flows(
     mut sink: Option<&mut Sink>,
     collectives: &mut Collectives,
 ) -> Result<Summary, Error> {
-    let broken = |error: NameError| Error::Invariant(error.to_string());
+    let broken = |error: NameError| Error::bug(error);
     let mut summing = Summing::new(names, end);
     simulation.each_flow(|records| {
         summing.add(records).map_err(broken)?;

@@ -2,6 +2,7 @@
 //! that is wrong is reported at once.
 use std::fmt::Write as _;
 
+use backwater_codes::Code;
 use backwater_units::{Bytes, Rate, Span};
 use serde_json::Value as Json;
 
@@ -40,7 +41,7 @@ impl Check<'_> {
     fn report(
         &mut self,
         node: &Node,
-        code: &'static str,
+        code: Code,
         message: String,
         (label, help): (impl Into<String>, String),
     ) {
@@ -73,7 +74,7 @@ impl Check<'_> {
                     let message = format!("{name} is empty");
                     self.report(
                         node,
-                        "out-of-range",
+                        Code::OutOfRange,
                         message,
                         ("give at least one character", help_of(view)),
                     );
@@ -89,7 +90,7 @@ impl Check<'_> {
             [] => format!("write {name} as {wanted}"),
             kinds => format!("write {name} = {{ kind = \"…\" }} with one of {}", kinds.join(", ")),
         };
-        self.report(node, "wrong-type", message, (format!("expected {wanted}"), help));
+        self.report(node, Code::WrongType, message, (format!("expected {wanted}"), help));
     }
 
     /// One of several forms is enough; otherwise the complaint is that of the last form of the same type.
@@ -128,7 +129,7 @@ impl Check<'_> {
         };
         if let Err((label, range)) = outcome {
             let message = format!("{name} = {text:?} is not allowed");
-            self.report(node, "out-of-range", message, (label, range));
+            self.report(node, Code::OutOfRange, message, (label, range));
         }
     }
 
@@ -138,7 +139,12 @@ impl Check<'_> {
         };
         let message = format!("{name} = {text:?} is not known");
         if let Some(new) = hints::retired(&self.rules.words, name, text) {
-            return self.report(node, "unknown-word", message, ("no longer a value", format!("write {new}")));
+            return self.report(
+                node,
+                Code::UnknownWord,
+                message,
+                ("no longer a value", format!("write {new}")),
+            );
         }
         let label = match hints::synonym(&self.rules.words, name, text)
             .or_else(|| nearest(text, words.iter().copied()))
@@ -146,7 +152,7 @@ impl Check<'_> {
             Some(word) => format!("did you mean {word:?}?"),
             None => "unknown".to_owned(),
         };
-        self.report(node, "unknown-word", message, (label, format!("choose one of {}", words.join(", "))));
+        self.report(node, Code::UnknownWord, message, (label, format!("choose one of {}", words.join(", "))));
     }
 
     fn integer(&mut self, node: &Node, view: &View<'_>, name: &str, number: i128) {
@@ -165,7 +171,7 @@ impl Check<'_> {
             let message = format!("{name} = {number} is out of range");
             self.report(
                 node,
-                "out-of-range",
+                Code::OutOfRange,
                 message,
                 (format!("allowed: {least} to {most}"), help_of(view)),
             );
@@ -179,7 +185,7 @@ impl Check<'_> {
             let message = format!("{name} = {number} is out of range");
             self.report(
                 node,
-                "out-of-range",
+                Code::OutOfRange,
                 message,
                 (format!("allowed: {least} to {most}"), help_of(view)),
             );
@@ -217,7 +223,12 @@ impl Check<'_> {
                 Some(_) => {}
                 None => {
                     let help = format!("add kind = \"…\", one of {}", kinds.join(", "));
-                    self.report(node, "missing-key", format!("{title} has no kind"), ("which kind?", help));
+                    self.report(
+                        node,
+                        Code::MissingKey,
+                        format!("{title} has no kind"),
+                        ("which kind?", help),
+                    );
                     return;
                 }
             }
@@ -240,7 +251,7 @@ impl Check<'_> {
                     keys.iter().find(|(known, _)| *known == key).and_then(|(_, v)| v.text("description"));
                 let help = format!("add {key}: {}", description.unwrap_or("see the schema"));
                 let message = format!("{title} has no {key}");
-                self.report(node, "missing-key", message, (format!("{key} is missing"), help));
+                self.report(node, Code::MissingKey, message, (format!("{key} is missing"), help));
             }
         }
     }
@@ -264,7 +275,7 @@ impl Check<'_> {
             format!("the keys here are {}", names.join(", "))
         });
         let problem = Problem::new(entry.place.clone(), message, label);
-        self.problems.push(problem.code("unknown-key").help(help));
+        self.problems.push(problem.code(Code::UnknownKey).help(help));
     }
 }
 

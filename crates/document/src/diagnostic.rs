@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use backwater_codes::Code;
 
 use crate::node::Place;
 
@@ -22,23 +23,29 @@ pub struct Problem {
     message: String,
     label: String,
     help: Option<String>,
-    code: Option<Cow<'static, str>>,
+    /// What stands in brackets.
+    word: Option<Cow<'static, str>>,
 }
 
 impl Problem {
     /// `message` says what is wrong with which value, `label` stands under the place.
     pub fn new(place: Place, message: String, label: impl Into<String>) -> Self {
-        Self { place, message, label: label.into(), help: None, code: None }
+        Self { place, message, label: label.into(), help: None, word: None }
     }
 
-    /// The word that `backwater explain` knows it by, which is shown in brackets: `unknown-key`, or the key that is wrong.
-    pub fn code(self, code: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: Some(code.into()), ..self }
+    /// What kind of problem it is; shown in brackets.
+    pub fn code(self, code: Code) -> Self {
+        Self { word: Some(code.id().into()), ..self }
     }
 
-    /// The word that `backwater explain` knows it by.
+    /// The key that is wrong by more than its own value; shown in brackets.
+    pub fn key(self, key: impl Into<Cow<'static, str>>) -> Self {
+        Self { word: Some(key.into()), ..self }
+    }
+
+    /// The word that `backwater explain` knows it by: the id of a code, or a key.
     pub fn word(&self) -> Option<&str> {
-        self.code.as_deref()
+        self.word.as_deref()
     }
 
     /// What to do about it.
@@ -107,8 +114,8 @@ impl DocumentError {
         let label = AnnotationKind::Primary.span(span).label(problem.label.as_str());
         let snippet = Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(label);
         let title = Level::ERROR.primary_title(problem.message.as_str());
-        let title = match &problem.code {
-            Some(code) => title.id(code.as_ref()),
+        let title = match &problem.word {
+            Some(word) => title.id(word.as_ref()),
             None => title,
         };
         let group = title.element(snippet);

@@ -2,6 +2,7 @@
 //! wrong later can be shown in its place.
 use std::ops::Range;
 
+use backwater_codes::Code;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -104,7 +105,7 @@ impl Node {
         let problem = |error: &toml::de::Error| {
             let span = error.span().unwrap_or(0..text.len());
             Problem::new(Place { source, span }, format!("this is not TOML: {}", error.message()), "here")
-                .code("syntax")
+                .code(Code::Syntax)
                 .help("text stands in quotes, lists in [ ], tables under [name]; see https://toml.io")
         };
         Err(errors.iter().map(problem).collect())
@@ -218,7 +219,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: usize) -> Result<Node, Problem>
     let place = Place { source, span: value.span() };
     let too_large = || {
         Problem::new(place.clone(), "this number is too large".to_owned(), "does not fit into 64 bits")
-            .code("out-of-range")
+            .code(Code::OutOfRange)
             .help("write a number below 2^63")
     };
     let value = match value.get_ref() {

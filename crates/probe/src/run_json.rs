@@ -43,7 +43,7 @@ pub fn complete(run: Value, written: &Written) -> Result<Value, SinkError> {
     run.insert("tables".to_owned(), Value::Object(written.tables.iter().map(table).collect::<Map<_, _>>()));
     let caveats = run.entry("caveats").or_insert_with(|| json!([]));
     if let Value::Array(list) = caveats {
-        list.extend(written.caveats.iter().cloned().map(Value::String));
+        list.extend(written.caveats.iter().map(|caveat| json!(caveat)));
     }
     Ok(Value::Object(run))
 }
@@ -52,22 +52,24 @@ pub fn complete(run: Value, written: &Written) -> Result<Value, SinkError> {
 mod tests {
     use super::*;
     use crate::TableInfo;
+    use backwater_codes::{Code, Remark};
 
     fn written() -> Written {
         Written {
             tables: vec![TableInfo { name: "flows", file: "flows.parquet".to_owned(), rows: 2, bytes: 900 }],
-            caveats: vec!["marks: cut".to_owned()],
+            caveats: vec![Remark::new(Code::Budget, "marks", "marks: cut")],
         }
     }
 
     #[test]
     fn run_json_lists_the_tables_and_keeps_the_runs_own_caveats_first() {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), json!({"seed": 7, "caveats": ["partial"]}), &written()).unwrap();
+        write(dir.path(), json!({"seed": 7, "caveats": ["own"]}), &written()).unwrap();
         let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
         let read: Value = serde_json::from_str(&text).unwrap();
         let tables = json!({"flows": {"file": "flows.parquet", "rows": 2, "bytes": 900}});
-        assert_eq!(read, json!({"seed": 7, "caveats": ["partial", "marks: cut"], "tables": tables}));
+        let cut = json!({"code": "budget", "place": "marks", "message": "marks: cut"});
+        assert_eq!(read, json!({"seed": 7, "caveats": ["own", cut], "tables": tables}));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::names::Names;
 use crate::plan::{Plan, TablePlan};
 use crate::run_json;
 use crate::table_writer::{AnyWriter, Finished, Part, TableWriter};
+use backwater_codes::Remark;
 use serde::Serialize;
 use std::any::Any;
 use std::fs::{self, File};
@@ -30,8 +31,8 @@ pub struct TableInfo {
 pub struct Written {
     /// The finished tables, in table order.
     pub tables: Vec<TableInfo>,
-    /// Sentences for the user about rows that the budget left out.
-    pub caveats: Vec<String>,
+    /// What the user should know about rows that the budget left out.
+    pub caveats: Vec<Remark>,
 }
 
 /// Writes the tables of one run.

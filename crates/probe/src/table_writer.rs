@@ -5,6 +5,7 @@ use crate::names::Names;
 use crate::plan::{TablePlan, bytes_per_row};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use backwater_codes::{Code, Remark};
 use backwater_units::{Bytes, Time};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -40,8 +41,8 @@ pub(crate) trait AnyWriter: Any + Send {
 pub(crate) struct Finished {
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
-    /// The sentence about rows that the budget left out.
-    pub(crate) caveat: Option<String>,
+    /// What to say about rows that the budget left out.
+    pub(crate) caveat: Option<Remark>,
 }
 
 /// Writes one table to `<file>.part`.
@@ -126,16 +127,17 @@ impl<R: Table> TableWriter<R> {
         self.share.saturating_sub(encoded).saturating_sub(end)
     }
 
-    fn caveat(&self) -> Option<String> {
+    fn caveat(&self) -> Option<Remark> {
         let Lost { rows, since } = self.lost?;
         let table = R::ID.name();
         let from = since.map_or(String::new(), |time| format!(" from {time} on"));
         let share = Bytes::new(self.share);
-        Some(format!(
+        let message = format!(
             "{table}: the results budget was used up after {} rows; the {rows} rows{from} are missing \
              (share of this table: {share}). Raise probe.budget, or select fewer tables, ports or samples.",
             self.rows
-        ))
+        );
+        Some(Remark::new(Code::Budget, table, message))
     }
 }
 

@@ -8,10 +8,11 @@ mod run;
 mod trace;
 mod watching;
 
-use backwater::{Scenario, ValidScenario};
+use backwater::{Code, Scenario, ValidScenario};
 use errors::bad_input;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// What is asked of a checked scenario, as JSON.
@@ -83,6 +84,13 @@ fn profile_defaults() -> String {
     backwater_scenario::profile_defaults()
 }
 
+/// The codes of errors, caveats and notes, as JSON: a list of `id`, `kind`, `short`, `means`, `todo`.
+#[pyfunction]
+fn codes() -> String {
+    let all = Code::ALL.iter().map(|code| json!(code.explained()));
+    Value::from_iter(all).to_string()
+}
+
 /// The columns of every table, as JSON: a list of `table`, `column`, `type`, `unit`, `doc`.
 #[pyfunction]
 fn dictionary() -> String {
@@ -124,6 +132,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(profile_defaults, module)?)?;
+    module.add_function(wrap_pyfunction!(codes, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(least_values, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;

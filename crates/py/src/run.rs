@@ -54,7 +54,7 @@ pub(crate) fn run(
     };
     let (run, raised) = watched(py, &watch.interrupt, calls_python, work, tick);
     // What could not be written comes first: who interrupted would believe that partial results are there.
-    let run = run.map_err(raise)?;
+    let run = run.map_err(|error| raise(py, error))?;
     raised.map_or(Ok(run), Err)
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn prefixes(
         let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
         Replay::new(scenario, &functions, heap)?.prefixes(&times, &stop).map(|found| found.to_string())
     };
-    replayed(watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
+    replayed(py, watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
 }
 
 /// Every frame that arrived anywhere from `from_ps` on and before `to_ps`, as a JSON list in order of time, node and port.
@@ -124,12 +124,12 @@ pub(crate) fn arrivals(
         let found = replay.arrivals(Time::from_ps(from_ps), Time::from_ps(to_ps), &stop);
         found.map(|found| found.to_string())
     };
-    replayed(watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
+    replayed(py, watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
 }
 
 /// Of a run that only tells of itself, what was raised comes first: it is why there is no answer.
-fn replayed((found, raised): (Result<String, Error>, Option<PyErr>)) -> PyResult<String> {
-    raised.map_or_else(|| found.map_err(raise), Err)
+fn replayed(py: Python<'_>, (found, raised): (Result<String, Error>, Option<PyErr>)) -> PyResult<String> {
+    raised.map_or_else(|| found.map_err(|error| raise(py, error)), Err)
 }
 
 /// The command as the user typed it, as far as Python knows, so that a shell takes it again.
@@ -160,5 +160,5 @@ pub(crate) fn outlook(
         let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
         backwater::estimate(scenario.outline()?).map(|found| found.to_string())
     });
-    estimate.map_err(raise)
+    estimate.map_err(|error| raise(py, error))
 }

@@ -36,7 +36,7 @@ pub(crate) fn watched<T: Send>(
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            (worker.join().unwrap_or_else(|panic| Err(Error::Invariant(panicked(panic.as_ref())))), raised)
+            (worker.join().unwrap_or_else(|panic| Err(Error::bug(panicked(panic.as_ref())))), raised)
         })
     })
 }

@@ -9,6 +9,7 @@ use crate::profiles;
 use crate::schema;
 use crate::schemes;
 use crate::settings::{Profile, Settings};
+use backwater_codes::Code;
 
 /// A scenario as it was read, complete with the defaults of its profile.
 #[derive(Clone, Debug)]
@@ -57,15 +58,16 @@ impl Scenario {
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let place = Place { source: 0, span: valid..valid + 1 };
                 let message = format!("the file is not UTF-8: byte {} begins no character", valid + 1);
-                let problem =
-                    Problem::new(place, message, "not UTF-8").code("syntax").help("save the file as UTF-8");
+                let problem = Problem::new(place, message, "not UTF-8")
+                    .code(Code::Syntax)
+                    .help("save the file as UTF-8");
                 Err(ScenarioError::new(vec![Source { name: origin, text }], vec![problem]))
             }
             Err(error) => {
                 let message = format!("the scenario file cannot be read: {error}");
                 let place = Place { source: 0, span: 0..0 };
                 let problem = Problem::new(place, message, "")
-                    .code("file")
+                    .code(Code::File)
                     .help(format!("looked for {}", path.display()));
                 Err(ScenarioError::new(vec![Source { name: origin, text: String::new() }], vec![problem]))
             }
@@ -102,13 +104,14 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let mut root = Node::parse(text, 0)?;
     if text.trim().is_empty() {
         let place = Place { source: 0, span: 0..0 };
-        let problem = Problem::new(place, "the scenario is empty".to_owned(), "nothing here").code("syntax");
+        let problem =
+            Problem::new(place, "the scenario is empty".to_owned(), "nothing here").code(Code::Syntax);
         return Err(vec![problem.help("write at least [topology] and one [[traffic]] entry")]);
     }
     let (file, mut problems) = (root.clone(), Vec::new());
     for (index, text) in overrides.iter().enumerate() {
         let refused = overrides::apply(&mut root, text, (index + 1, 0), rules).err();
-        problems.extend(refused.map(|problem| problem.code("override")));
+        problems.extend(refused.map(|problem| problem.code(Code::Override)));
     }
     let written = root.clone();
     let named = root.get("profile").and_then(Node::text);
@@ -127,8 +130,8 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     }
     match serde_json::from_value(root.json()) {
         Ok(settings) => Ok(Read { settings, root, written, defaults }),
-        Err(error) => {
-            Err(vec![Problem::new(root.place.clone(), error.to_string(), "in this scenario").code("file")])
-        }
+        Err(error) => Err(vec![
+            Problem::new(root.place.clone(), error.to_string(), "in this scenario").code(Code::File),
+        ]),
     }
 }

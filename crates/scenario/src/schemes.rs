@@ -1,4 +1,6 @@
 //! Checks `[[scheme]]`: every scheme has its own name, and the scenario with its overrides is one, too.
+use backwater_codes::Code;
+
 use crate::document::{Node, Problem, Source, Value, check as check_tree};
 use crate::layers;
 use crate::overrides;
@@ -20,7 +22,7 @@ pub(crate) fn check(root: &Node, file: &Node, given: &[String], sources: &mut Ve
             && earlier.filter_map(|other| other.get("name")?.text()).any(|other| Some(other) == name.text())
         {
             let message = format!("two schemes are called {}", name.shown());
-            let problem = Problem::new(name.place.clone(), message, "the name is taken").code("scheme.name");
+            let problem = Problem::new(name.place.clone(), message, "the name is taken").key("scheme.name");
             problems.push(problem.help("give every scheme a name of its own"));
         }
         problems.extend(with(scheme, file, given, sources));
@@ -40,11 +42,11 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
         let at = place(node, text, sources);
         if text.split(['.', '=']).next().is_some_and(|key| key.trim() == "scheme") {
             let message = format!("the scheme changes schemes: {text:?}");
-            let problem = Problem::new(node.place.clone(), message, "changes schemes").code("scheme.set");
+            let problem = Problem::new(node.place.clone(), message, "changes schemes").key("scheme.set");
             problems.push(problem.help("set any other key"));
         } else {
             let refused = overrides::apply(&mut root, text, at, rules).err();
-            problems.extend(refused.map(|problem| problem.code("override")));
+            problems.extend(refused.map(|problem| problem.code(Code::Override)));
         }
     }
     for (index, text) in given.iter().enumerate() {

@@ -3,7 +3,7 @@ mod common;
 
 use backwater_fabric::Balancing;
 use backwater_units::Span;
-use common::{report, says, validate};
+use common::{Said, report, says, validate};
 
 const CLOS: &str = r#"
 profile = "ideal"
@@ -69,7 +69,7 @@ fn what_needs_one_way_or_order_is_refused() {
 
 #[test]
 fn what_has_no_effect_is_said() {
-    let caveats = |overrides: &[&str]| validate(CLOS, overrides).unwrap().caveats().join("\n");
+    let caveats = |overrides: &[&str]| validate(CLOS, overrides).unwrap().caveats().said();
     let idle = "without effect with switch.load-balancing = \"spray\": switch.{flowlet-gap}";
     says(&caveats(&[SPRAY, "switch.flowlet-gap=20us"]), &[idle]);
     let idle = "without effect with one way from each switch to each host: switch.{load-balancing}";

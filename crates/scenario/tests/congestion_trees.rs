@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use backwater_scenario::ValidScenario;
 use backwater_traffic::{Flow, Full, Gaps, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use common::{report, says, validate};
+use common::{Said, report, says, validate};
 
 const NETWORK: &str = r#"
 profile = "isolation"
@@ -290,7 +290,7 @@ fn short_messages_in_padded_packets_that_overload_the_links_are_told_of() {
             "{NETWORK}[[traffic]]\nname = \"google\"\nkind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\ncdf = \"google-all\"\nload = 0.5\n\
              load-counts = \"{counts}\"\nflows = 100\n"
         );
-        validate(&google, &[]).unwrap().caveats().join("\n")
+        validate(&google, &[]).unwrap().caveats().said()
     };
     assert!(said("payload").contains("google: load = 0.5 is 2.4"), "{}", said("payload"));
     assert!(!said("wire").contains("load = "), "{}", said("wire"));

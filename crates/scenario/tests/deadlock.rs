@@ -1,7 +1,7 @@
 //! Under credits, traffic whose frames can wait for each other in a circle is refused; virtual lanes break circles.
 mod common;
 
-use common::{report, says, validate};
+use common::{Said, report, says, validate};
 
 /// Five switches in a ring, a host at each, and every host sends to the one two switches on; `lanes` are the virtual lanes
 /// of the five flows.
@@ -65,14 +65,14 @@ fn acks_travel_the_other_way_round_and_can_close_a_circle_of_their_own() {
 #[test]
 fn a_deadlock_to_be_studied_is_allowed_and_said() {
     let scenario = validate(&ring([2; 5]), &["topology.allow-cycles=true"]).unwrap();
-    says(&scenario.caveats().join("\n"), &["virtual lane 2 can deadlock: the routes form", "s4->s0"]);
+    says(&scenario.caveats().said(), &["virtual lane 2 can deadlock: the routes form", "s4->s0"]);
 }
 
 #[test]
 fn a_circle_of_pauses_is_a_caveat_and_without_flow_control_there_is_none() {
-    let caveats = |overrides: &[&str]| validate(&ring([2; 5]), overrides).unwrap().caveats().join("\n");
+    let caveats = |overrides: &[&str]| validate(&ring([2; 5]), overrides).unwrap().caveats().said();
     says(&caveats(&["switch.flow-control=pfc"]), &["priority 2 can deadlock: the routes form"]);
     assert!(!caveats(&["switch.flow-control=none"]).contains("deadlock"));
     let split = validate(&ring([2, 2, 2, 4, 4]), &["switch.flow-control=pfc"]).unwrap();
-    assert!(!split.caveats().join("\n").contains("deadlock"), "each priority is paused for itself");
+    assert!(!split.caveats().said().contains("deadlock"), "each priority is paused for itself");
 }

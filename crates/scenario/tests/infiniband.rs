@@ -9,7 +9,7 @@ use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::{Arbiter, Queueing, Spec, Switching};
 use backwater_scenario::ValidScenario;
 use backwater_units::{Bytes, Rate, Span};
-use common::{report, says, validate};
+use common::{Said, report, says, validate};
 
 /// Figure 2 of the TCD paper over InfiniBand: 40 Gbps of signalling, which carry 32 Gbps.
 const FIGURE_2: &str = r#"
@@ -95,7 +95,7 @@ fn what_a_profile_says_about_the_on_time_under_pfc_does_not_hold_under_credits()
         let tcd = tcd(&credits);
         assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(50), Span::from_us(200)), "{profile}");
     }
-    let caveats = figure_2(&["switch.detector.epsilon=0.1"]).caveats().join("\n");
+    let caveats = figure_2(&["switch.detector.epsilon=0.1"]).caveats().said();
     says(&caveats, &["without effect with credits that come back every switch.credits.period", "{epsilon}"]);
 }
 
@@ -207,7 +207,7 @@ fn the_updates_of_all_virtual_lanes_may_leave_together() {
 #[test]
 fn a_buffer_too_small_for_line_rate_is_a_caveat_when_credits_come_back_at_once() {
     let at_once = "switch.credits.returned=at-once";
-    let caveats = |buffer: &str| figure_2(&[at_once, buffer]).caveats().join("\n");
+    let caveats = |buffer: &str| figure_2(&[at_once, buffer]).caveats().said();
     assert_eq!(caveats("switch.credits.buffer=39KB"), "");
     let slow = caveats("switch.credits.buffer=20KB");
     // 32 Gbps · 2 · 4 us = 32 000 B; with 3 packets and 3 updates 38 168 B: 18.6 packets and the one that starts
@@ -220,7 +220,7 @@ fn a_period_beyond_the_standard_s_65_536_symbol_times_is_a_caveat() {
     // 65 536 ns at 40 Gbps of signalling
     let period = |us: &str| {
         let us = format!("switch.credits.period={us}");
-        figure_2(&[&us, "switch.credits.buffer=400KB"]).caveats().join("\n")
+        figure_2(&[&us, "switch.credits.buffer=400KB"]).caveats().said()
     };
     assert_eq!(period("65.536us"), "");
     says(&period("65.537us"), &["more than 65 536 symbol times of a 32Gbps link (65.536us"]);
@@ -264,7 +264,7 @@ fn lost_updates_need_updates_that_go_on() {
 
 #[test]
 fn lanes_that_are_not_under_flow_control_are_a_caveat_and_the_control_priority_never_is() {
-    let caveats = figure_2(&["switch.credits.priorities=[0,1]"]).caveats().join("\n");
+    let caveats = figure_2(&["switch.credits.priorities=[0,1]"]).caveats().said();
     says(
         &caveats,
         &["priority 3 carries traffic but is not in switch.credits.priorities: it is not lossless"],
@@ -313,7 +313,7 @@ fn weights_that_are_no_whole_packets_act_as_other_weights() {
     let caveats = |[a, b]: [u8; 2], more: &str| {
         let table = format!("switch.vl-arbitration.low=[{{vl=1,weight={a}}},{{vl=3,weight={b}}}]");
         let overrides = ["switch.credits.buffer=600KB", "switch.arbiter=weighted", &table, more];
-        validate(&text, &overrides).unwrap().caveats().join("\n")
+        validate(&text, &overrides).unwrap().caveats().said()
     };
     let plain = "run.seed=1";
     let short = caveats([1, 3], plain);
@@ -343,14 +343,14 @@ fn the_acks_that_timely_asks_for_are_traffic_of_their_virtual_lane() {
         &["virtual lane 5 carries ack.priority but is in no table of switch.vl-arbitration"],
     );
     let open = validate(FIGURE_2, &with(&["switch.credits.priorities=[3]"])).unwrap();
-    says(&open.caveats().join("\n"), &["priority 5 carries traffic but is not in switch.credits.priorities"]);
+    says(&open.caveats().said(), &["priority 5 carries traffic but is not in switch.credits.priorities"]);
     let no_acks = validate(FIGURE_2, &with(&["cc.kind=ib-cc"])).unwrap().build();
     assert_eq!(no_acks.switch.credits.unwrap().buffer, Bytes::from_kb(480));
 }
 
 #[test]
 fn keys_of_another_flow_control_switching_arbiter_or_detector_are_said_in_a_caveat() {
-    let caveats = |overrides: &[&str]| figure_2(overrides).caveats().join("\n");
+    let caveats = |overrides: &[&str]| figure_2(overrides).caveats().said();
     says(&caveats(&["switch.pfc.xoff=1MB"]), &["with switch.flow-control = \"credits\": switch.pfc.{xoff}"]);
     let pfc = "switch.flow-control=pfc";
     says(&caveats(&[pfc, "switch.credits.period=9us"]), &["= \"pfc\": switch.credits.{period}"]);

@@ -7,7 +7,7 @@ use backwater_control::isolation::{CiConfig, IciConfig, Isolation as Rules};
 use backwater_fabric::{Arbiter, Combined, Crossings, KeyKind, MarkAt, MarkBasis, MarkSpec, Queueing, Spec};
 use backwater_scenario::settings::Isolation;
 use backwater_units::{Bytes, Rate, Span};
-use common::{PAPER, paper, valid};
+use common::{PAPER, Said, paper, valid};
 
 fn isolation(overrides: &[&str]) -> Isolation {
     paper(overrides).settings().switch.isolation.clone()
@@ -183,7 +183,7 @@ fn a_table_of_any_size_is_allowed_and_one_that_holds_nothing_is_said() {
     let slots = |set: &str, kind: &str| {
         let kind = format!("switch.isolation.kind={kind}");
         let scenario = paper(&[&kind, "switch.detector.kind=none", &format!("switch.isolation.slots={set}")]);
-        let said = scenario.caveats().join("\n");
+        let said = scenario.caveats().said();
         (scenario.build().switch.isolation.unwrap().slots, said)
     };
     assert_eq!(slots("unlimited", "ci"), (None, String::new()));
@@ -196,7 +196,7 @@ fn a_table_of_any_size_is_allowed_and_one_that_holds_nothing_is_said() {
 fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them() {
     let caveats = |overrides: &[&str]| {
         let all: Vec<&str> = ["probe.blame=false"].iter().chain(overrides).copied().collect();
-        paper(&all).caveats().join("\n")
+        paper(&all).caveats().said()
     };
     assert_eq!(
         caveats(&["switch.isolation.slots=16", "switch.isolation.ici.history=500us"]),
@@ -224,7 +224,7 @@ fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them
     let xoff = caveats(&["switch.pfc.xoff=100KB", "switch.buffer=1MB"]);
     assert!(xoff.contains("whose threshold is switch.combined.stop: switch.pfc.{xoff}"), "{xoff}");
     assert!(xoff.contains("switch.queueing = \"combined\": switch.{buffer}"), "{xoff}");
-    let small = common::small(&["switch.combined.speedup=1.5"]).unwrap().caveats().join("\n");
+    let small = common::small(&["switch.combined.speedup=1.5"]).unwrap().caveats().said();
     assert_eq!(small, "without effect with switch.queueing = \"output\": switch.combined.{speedup}");
 }
 
@@ -232,7 +232,7 @@ fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them
 fn ici_plus_beside_a_detector_or_without_a_listener_is_a_caveat() {
     let caveats = |overrides: &[&str]| {
         let all: Vec<&str> = ["switch.isolation.kind=ici+"].iter().chain(overrides).copied().collect();
-        paper(&all).caveats().join("\n")
+        paper(&all).caveats().said()
     };
     assert!(caveats(&[]).contains("switch.detector.kind = \"red\" marks beside ICI+"));
     assert_eq!(caveats(&["switch.detector.kind=none"]), "");

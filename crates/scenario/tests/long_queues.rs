@@ -4,13 +4,13 @@ mod common;
 
 use backwater_scenario::ValidScenario;
 use backwater_units::Rate;
-use common::{paper, valid};
+use common::{Said, paper, valid};
 
 const KIB: u64 = 1024;
 
 /// The thresholds K of the ports of switch `name`, each once, and what the results say.
 fn long_at(name: &str, scenario: ValidScenario) -> (Vec<u64>, String) {
-    let said = scenario.caveats().join("\n");
+    let said = scenario.caveats().said();
     let spec = scenario.build();
     let switch = spec.network.find(name).unwrap() as usize;
     let mut all: Vec<u64> = spec.probe.blame.unwrap()[switch].iter().map(|own| own.get()).collect();

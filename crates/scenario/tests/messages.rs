@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_scenario::ValidScenario;
 use backwater_traffic::OWN_CONNECTION;
-use common::{report, says, validate};
+use common::{Said, report, says, validate};
 
 const BURSTS: &str = r#"
 [topology]
@@ -122,7 +122,7 @@ fn a_load_of_the_host_links_sets_the_duration() {
 #[test]
 fn a_span_that_a_load_makes_is_shown_in_a_unit_for_people() {
     let text = TREE.replace("duration = \"100ms\"", "load = 0.9");
-    let caveats = valid(&text, &[]).caveats().join("\n");
+    let caveats = valid(&text, &[]).caveats().said();
     says(&caveats, &["us the 32 I/O servers are offered"]);
     assert!(!caveats.contains("ps the"), "{caveats}");
 }
@@ -132,7 +132,7 @@ fn io_servers_that_are_offered_more_than_their_links_carry_are_a_caveat() {
     // 200 · 1 966 080 B to 32 links of 4 GB/s need 3.07 ms
     let said = |duration: &str| {
         let scenario = valid(TREE, &[&format!("traffic.duration={duration}")]);
-        scenario.caveats().iter().any(|text| text.contains("32 I/O servers are offered"))
+        scenario.caveats().said().contains("32 I/O servers are offered")
     };
     assert!(said("3ms") && !said("3100us"));
 }

@@ -1,7 +1,7 @@
 //! Overrides change one value of a scenario, wherever it stands.
 mod common;
 
-use common::{SMALL, report, root, says, small, validate};
+use common::{SMALL, Said, report, root, says, small, validate};
 use serde_json::json;
 
 #[test]
@@ -97,7 +97,7 @@ fn a_threshold_that_is_set_holds_for_every_rate_that_a_file_lists() {
         rows(&["switch.detector.kmin=20KB"]),
         json!([{"rate": "100Gbps", "kmin": "20KB", "kmax": "70KB", "pmax": 0.5}])
     );
-    let notes = |overrides: &[&str]| validate(&text, overrides).unwrap().notes().join("\n");
+    let notes = |overrides: &[&str]| validate(&text, overrides).unwrap().notes().said();
     let said = "as given, at every rate: kmin, also in the rows of switch.detector.by-rate (100Gbps)";
     says(&notes(&["switch.detector.kmin=20KB"]), &[said]);
     assert!(!notes(&[]).contains("as given"));

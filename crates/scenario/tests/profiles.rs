@@ -7,7 +7,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::Spec;
 use backwater_units::{Bytes, Rate, Span};
-use common::{small, validate};
+use common::{Said, small, validate};
 
 const FIGURE_2: &str = r#"
 [run]
@@ -146,7 +146,7 @@ fn one_slow_management_host_does_not_change_what_follows_the_rate() {
 #[test]
 fn what_is_given_does_not_follow_the_rate_and_is_said() {
     let set = ["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.buffer=32MiB", "cc.rate-ai=20Mbps"];
-    let notes = small(&set).unwrap().notes().join("\n");
+    let notes = small(&set).unwrap().notes().said();
     assert!(
         notes.contains("switch.detector.kmin = 1.6MB, switch.detector.kmax = 6.4MB, cc.rate-hai = 800Mbps"),
         "{notes}"
@@ -162,7 +162,7 @@ fn what_is_given_does_not_follow_the_rate_and_is_said() {
         scenario
             .caveats()
             .iter()
-            .any(|caveat| caveat.starts_with("most links have 400Gbps, and profile hpcc-ns3"))
+            .any(|caveat| caveat.message.starts_with("most links have 400Gbps, and profile hpcc-ns3"))
     );
 }
 
@@ -178,15 +178,15 @@ fn every_mechanism_can_be_switched_off() {
 fn what_was_written_without_effect_is_a_caveat() {
     let scenario = small(&["switch.detector.kind=red", "switch.detector.epsilon=0.1"]).unwrap();
     assert_eq!(
-        scenario.caveats(),
-        ["without effect with switch.detector.kind = \"red\": switch.detector.{epsilon}"]
+        scenario.caveats().said(),
+        "without effect with switch.detector.kind = \"red\": switch.detector.{epsilon}"
     );
     assert!(small(&[]).unwrap().caveats().is_empty());
 }
 
 #[test]
 fn ground_truth_without_the_pauses_is_a_caveat() {
-    let caveats = |overrides: &[&str]| small(overrides).unwrap().caveats().join("\n");
+    let caveats = |overrides: &[&str]| small(overrides).unwrap().caveats().said();
     assert!(caveats(&["probe.pauses=false"]).starts_with("probe.blame = true without probe.pauses"));
     assert_eq!(caveats(&["probe.pauses=false", "probe.blame=false"]), "");
 }

@@ -8,7 +8,7 @@ use backwater_control::reaction::{AimdConfig, DackConfig, OptConfig, PolicyConfi
 use backwater_control::transport::ReplayMoves;
 use backwater_fabric::{Overflow, Queueing, Spec, Switching};
 use backwater_units::{Bytes, Span};
-use common::{report, says, valid};
+use common::{Said, report, says, valid};
 
 /// The network of the EC paper in small.
 const INCAST: &str = r#"
@@ -36,7 +36,7 @@ fn incast(overrides: &[&str]) -> Spec {
 }
 
 fn caveats(overrides: &[&str]) -> String {
-    valid(INCAST, overrides).caveats().join("\n")
+    valid(INCAST, overrides).caveats().said()
 }
 
 #[test]

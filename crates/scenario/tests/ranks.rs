@@ -5,7 +5,7 @@ use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_traffic::Pacing;
 use backwater_traffic::program::{Channel, Rank};
 use backwater_units::{Bytes, Span, Time};
-use common::{report, root, says, valid, validate};
+use common::{Said, report, root, says, valid, validate};
 
 /// Twelve hosts of a star, GPCNeT on them.
 const GPCNET: &str = r#"
@@ -186,7 +186,7 @@ fn packets_of_ranks_are_not_spread() {
 
 #[test]
 fn keys_of_tests_that_there_are_not_are_caveats() {
-    let told = |overrides: &[&str]| valid(GPCNET, overrides).caveats().join("\n");
+    let told = |overrides: &[&str]| valid(GPCNET, overrides).caveats().said();
     assert_eq!(told(&[]), "");
     let only = "traffic.load.tests=[\"allreduce\"]";
     says(&told(&[only]), &["tests without latency and bandwidth: traffic.load.{rings}"]);

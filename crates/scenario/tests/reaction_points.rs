@@ -3,7 +3,7 @@ mod common;
 
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_units::{Rate, Span};
-use common::{SMALL, report, says, validate};
+use common::{SMALL, Said, report, says, validate};
 
 /// [`SMALL`] with a second entry that has a reaction point of its own.
 fn two(cc: &str) -> String {
@@ -76,7 +76,7 @@ fn a_wrong_value_of_an_entry_s_own_cc_is_shown_there() {
 
 #[test]
 fn keys_without_effect_are_said_in_a_caveat() {
-    let caveats = |text: &str, overrides: &[&str]| validate(text, overrides).unwrap().caveats().join("\n");
+    let caveats = |text: &str, overrides: &[&str]| validate(text, overrides).unwrap().caveats().said();
     says(&caveats(SMALL, &["cc.timely.beta=1.6"]), &["without effect with cc.kind = \"dcqcn\": cc.{timely}"]);
     says(
         &caveats(SMALL, &["cc.decrease-interval=9us"]),
@@ -113,7 +113,7 @@ fn a_key_of_the_common_cc_counts_if_one_entry_inherits_it() {
     let caveats = |cc: &str, overrides: &[&str]| {
         // The first entry has no congestion control, so that only the second may read [cc].
         let text = two(cc).replace("name = \"one\"", "name = \"one\"\ncontrol = \"line-rate\"");
-        validate(&text, overrides).unwrap().caveats().join("\n")
+        validate(&text, overrides).unwrap().caveats().said()
     };
     assert_eq!(caveats("", &["cc.alpha-initial=1.2"]), "");
     assert_eq!(caveats("cc = { g = 0.5 }", &["cc.alpha-initial=1.2"]), "");

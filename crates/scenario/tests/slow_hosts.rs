@@ -7,7 +7,7 @@ use backwater_control::flow_control::Threshold;
 use backwater_fabric::{DrainSpec, EndpointSpec};
 use backwater_scenario::Scenario;
 use backwater_units::{Bytes, Rate, Span, Time};
-use common::{SMALL, report, says, small, valid};
+use common::{SMALL, Said, report, says, small, valid};
 
 /// The receive queue of h1, the destination of [`SMALL`].
 fn endpoint(overrides: &[&str]) -> Option<EndpointSpec> {
@@ -124,15 +124,14 @@ fn a_receive_queue_without_headroom_is_refused_where_something_lossless_arrives(
 
 #[test]
 fn a_receive_queue_that_nothing_guards_is_a_caveat() {
-    let caveats = small(&["switch.flow-control=none", "host.drain=50Gbps"]).unwrap().caveats().join("\n");
+    let caveats = small(&["switch.flow-control=none", "host.drain=50Gbps"]).unwrap().caveats().said();
     says(&caveats, &["nothing keeps the receive queue of h1 from overflowing", "a full queue stops the run"]);
 }
 
 #[test]
 fn a_host_that_drains_more_than_its_link_brings_is_not_slow_which_is_a_caveat() {
-    let caveats = |drain: &str| {
-        small(&[&format!("host.drain={drain}"), "host.queue=1MB"]).unwrap().caveats().join("\n")
-    };
+    let caveats =
+        |drain: &str| small(&[&format!("host.drain={drain}"), "host.queue=1MB"]).unwrap().caveats().said();
     says(&caveats("200Gbps"), &["host.drain = 200Gbps is more than the link", "100Gbps", "unlimited"]);
     assert_eq!(caveats("100Gbps"), "");
 }

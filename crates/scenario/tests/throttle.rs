@@ -2,7 +2,7 @@
 mod common;
 
 use backwater_scenario::settings::Throttle;
-use common::{report, says, valid, validate};
+use common::{Said, report, says, valid, validate};
 
 /// A star of the links of the PFT paper.
 const HPC: &str = r#"
@@ -27,8 +27,8 @@ fn wrong(overrides: &[&str]) -> String {
     report(HPC, &[&[PFT], overrides].concat())
 }
 
-fn caveats(overrides: &[&str]) -> Vec<String> {
-    valid(HPC, &[&[PFT], overrides].concat()).caveats().to_vec()
+fn caveats(overrides: &[&str]) -> String {
+    valid(HPC, &[&[PFT], overrides].concat()).caveats().said()
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_window_is_longer_than_what_ends_it() {
     assert!(validate(HPC, &[PFT, "pft.enter-hits=1023", "pft.rule=average"]).is_ok());
     assert_eq!(
         caveats(&["pft.rule=fixed", "pft.enter=700"]),
-        Vec::<String>::new(),
+        "",
         "the profile's windows are nobody's mistake"
     );
 }
@@ -131,7 +131,7 @@ fn a_law_that_never_lets_a_flit_go_is_refused() {
 fn a_law_that_holds_nothing_back_is_a_caveat() {
     // 4096 >> 13 = 0
     let told = caveats(&["pft.interval=fixed", "pft.m=0", "pft.n=13"]);
-    says(&told.join("\n"), &["host.throttle = \"pft\" has no effect", "any of the 4096 credits"]);
+    says(&told, &["host.throttle = \"pft\" has no effect", "any of the 4096 credits"]);
     assert!(caveats(&["pft.interval=fixed", "pft.m=0", "pft.n=12"]).is_empty(), "4096 >> 12 = 1");
 }
 
@@ -139,18 +139,18 @@ fn a_law_that_holds_nothing_back_is_a_caveat() {
 fn an_interval_that_stops_a_port_is_a_caveat() {
     // 592 << 18
     let told = caveats(&["pft.interval=fixed"]);
-    says(&told.join("\n"), &["f(592) = 155189248 idle cycles", "m = 0 and n from 8 to 12"]);
+    says(&told, &["f(592) = 155189248 idle cycles", "m = 0 and n from 8 to 12"]);
     // 592 left of 4096 are 3504 used: 3504 >> 2 = 876, 3504 >> 1 = 1752
     let left = ["pft.interval=fixed", "pft.m=0", "pft.credits=available"];
     assert!(caveats(&[&left[..], &["pft.n=2"]].concat()).is_empty());
-    says(&caveats(&[&left[..], &["pft.n=1"]].concat()).join("\n"), &["f(3504) = 1752"]);
+    says(&caveats(&[&left[..], &["pft.n=1"]].concat()), &["f(3504) = 1752"]);
 }
 
 #[test]
 fn a_threshold_that_line_rate_crosses_is_a_caveat() {
     // 2 tp = 200 ns are 2500 B; with the packet that delays an update four packets of 130 credits are under way.
     let told = caveats(&["pft.enter=519"]);
-    says(&told.join("\n"), &["may use 520 credits", "above pft.enter = 519"]);
+    says(&told, &["may use 520 credits", "above pft.enter = 519"]);
     assert!(caveats(&["pft.enter=520"]).is_empty());
 }
 
@@ -166,7 +166,7 @@ fn lanes_share_the_credits_that_a_port_counts() {
 
 #[test]
 fn what_no_throttle_reads_is_a_caveat() {
-    let told = |overrides: &[&str]| valid(HPC, overrides).caveats().join("\n");
+    let told = |overrides: &[&str]| valid(HPC, overrides).caveats().said();
     says(&told(&["pft.m=15"]), &["without effect with host.throttle = \"none\": pft.{m}"]);
     says(
         &told(&[PFT, "pft.rule=fixed", "pft.enter=700", "pft.enter-hits=5"]),

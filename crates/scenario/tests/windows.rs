@@ -3,7 +3,7 @@ mod common;
 
 use backwater_control::reaction::{DctcpConfig, HpccConfig, ReactionConfig, SwiftConfig};
 use backwater_units::{Rate, Span};
-use common::{SMALL, report, says, validate};
+use common::{SMALL, Said, report, says, validate};
 
 fn reaction(overrides: &[&str]) -> ReactionConfig {
     validate(SMALL, overrides).unwrap().build().pairs[0].reaction
@@ -85,7 +85,7 @@ fn wrong_values_are_shown_at_their_keys() {
 
 #[test]
 fn what_nobody_reads_or_marks_is_a_caveat() {
-    let caveats = |overrides: &[&str]| validate(SMALL, overrides).unwrap().caveats().join("\n");
+    let caveats = |overrides: &[&str]| validate(SMALL, overrides).unwrap().caveats().said();
     says(&caveats(&["cc.swift.beta=0.5"]), &["without effect with cc.kind = \"dcqcn\": cc.{swift}"]);
     says(&caveats(&["cc.kind=dctcp", "switch.detector.kind=none"]), &["gets no marks"]);
     let step =
@@ -116,7 +116,7 @@ fn star(from: &str, to: &str) -> String {
 }
 
 fn caveats(text: &str, overrides: &[&str]) -> String {
-    validate(text, overrides).unwrap_or_else(|error| panic!("{error}")).caveats().join("\n")
+    validate(text, overrides).unwrap_or_else(|error| panic!("{error}")).caveats().said()
 }
 
 /// Without what other caveats are about.

@@ -8,6 +8,7 @@ import polars as pl
 
 from backwater.analysis import collectives, gpcnet, put_notes, tables, throttle
 from backwater.common import codes, quantities
+from backwater.common.codes import Remark
 from backwater.errors import UsageError
 from backwater.results import measures
 from backwater.results.flow_expressions import nearest_rank
@@ -21,16 +22,27 @@ if TYPE_CHECKING:
 
 def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:
     """One line each; `alone` are runs in which one application sent alone."""
+    return [str(line) for line in _lines(results, alone or {})]
+
+
+def remarks(results: Results) -> list[Remark]:
+    """The caveats and notes among them, and whether the run was interrupted."""
+    return [line for line in _lines(results, {}) if isinstance(line, Remark)]
+
+
+def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]:
     meta = results.meta
     wall = meta["wall_s"]
     speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
     simulated = quantities.time(meta["sim_time_ps"])
-    lines = [f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"]
+    lines: list[str | Remark] = [
+        f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"
+    ]
     if not results.complete:
-        lines.append("partial: the run was interrupted; these are the results until then")
-    lines += [codes.marked("caveat", caveat) for caveat in meta["caveats"]]
-    lines += [f"note: {note}" for note in meta.get("notes", ())]
-    lines += _applications(results, alone or {})
+        lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))
+    lines += codes.told(meta)
+    lines += codes.told(meta, "note")
+    lines += _applications(results, alone)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
     lines += _series(results)
     lines += _unreceived(results)
@@ -39,7 +51,8 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str
     lines += put_notes.of(results)
     lines += _threads(meta)
     lines += _cut_short(results)
-    return lines + _never_off(results)
+    lines += _never_off(results)
+    return lines
 
 
 def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:
@@ -69,7 +82,7 @@ def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:
 _MANY_WINDOWS = 10_000
 
 
-def _threads(meta: Mapping[str, Any]) -> list[str]:
+def _threads(meta: Mapping[str, Any]) -> list[Remark]:
     """Threads that were asked for and had nothing to do; the trajectory is the same on any number."""
     asked, windows = meta["scenario"]["run"].get("threads", 1), meta.get("windows")
     if asked < 2 or windows is None or meta["engine"] != "windows":
@@ -77,16 +90,16 @@ def _threads(meta: Mapping[str, Any]) -> list[str]:
     used = meta["threads"]
     if used < asked:
         cores = f"{used} core{'s' if used > 1 else ''}"
-        return [
-            f"note: {used} of {asked} threads were used, as this process has {cores}: more would wait for each other"
-        ]
+        told = f"{used} of {asked} threads were used, as this process has {cores}: more would wait for each other"
+        return [Remark("note", "idle-threads", told)]
     if windows["run"] > _MANY_WINDOWS and windows["shared"] < windows["run"] / 2:
         part = f"{1 - windows['shared'] / windows['run']:.0%}"
-        return [f"note: one thread did {part} of the windows, which hold too little for {used}"]
+        told = f"one thread did {part} of the windows, which hold too little for {used}"
+        return [Remark("note", "idle-threads", told)]
     return []
 
 
-def _unreceived(results: Results) -> list[str]:
+def _unreceived(results: Results) -> list[Remark]:
     """Messages that had come in for ranks of programs and that none received; congestors always leave some."""
     names = measures.of_kind(results.meta["scenario"], "program")
     counts = {
@@ -94,7 +107,7 @@ def _unreceived(results: Results) -> list[str]:
         for name in names
     }
     return [
-        f"note: {name}: {quantities.count(left)} messages had come in that no rank received"
+        Remark("note", "unreceived", f"{name}: {quantities.count(left)} messages had come in that no rank received")
         for name, left in counts.items()
         if left
     ]
@@ -129,21 +142,21 @@ def _series(results: Results) -> list[str]:
 _TIMES = {"median": "median", "p99": "99 %", "most": "longest"}
 
 
-def _impacts(results: Results) -> list[str]:
+def _impacts(results: Results) -> list[str | Remark]:
     """The impact factors of GPCNeT, and who prints its tables."""
     if len(measures.of_kind(results.meta["scenario"], "gpcnet")) != 1 or not results.has("timings"):
         return []
     try:
         measured = gpcnet.of(results)
     except UsageError as error:
-        return [f"note: {error}"]
+        return [Remark("note", "no-tests", str(error))]
     words = [
         f"{test.name.partition(' (')[0]} {both[0]:.1f} and {both[1]:.1f}"
         for test in measured.tests
         if (both := measured.impacts(test.key)) is not None
     ]
     factors = [f"congestion impact factors of Avg and of 99 %: {', '.join(words)}"] if words else []
-    cut = [f"note: not over when the run ended: {name}" for name in measured.cut]
+    cut = [Remark("note", "not-over", f"not over when the run ended: {name}") for name in measured.cut]
     return [*factors, *cut, f"GPCNeT's tables: backwater gpcnet {results.folder}"]
 
 
@@ -176,15 +189,17 @@ def _messages(results: Results, traffic: str) -> int:
     return int(flows.select(pl.len()).collect().item())
 
 
-def _cut_short(results: Results) -> list[str]:
+def _cut_short(results: Results) -> list[Remark]:
     """What a run that ended before its flows did cannot tell."""
     rows = measures.by_traffic(results).to_dicts()
     if not any(row["packets"] for row in rows):
-        return ["note: no packet arrived before the end of the run: see run.until and the traffic's start"]
+        told = "no packet arrived before the end of the run: see run.until and the traffic's start"
+        return [Remark("note", "nothing-arrived", told)]
     done, finite = tables.finished(rows)
     if done == finite:
         return []
-    return [f"note: {finite - done} of {finite} finite flows had not finished when the run ended"]
+    told = f"{finite - done} of {finite} finite flows had not finished when the run ended"
+    return [Remark("note", "unfinished", told)]
 
 
 def _never_off(results: Results) -> list[str]:

@@ -159,10 +159,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         before = sys.stdout
         watch, sys.stdout = failures.watched(before)
 
-        def fail(message: str, code: Exit) -> int:
+        def fail(message: str, exits: Exit, code: str = "usage") -> int:
             if not watch.used:
-                print(failures.as_json(message, code))
-            return _fail(message, code)
+                print(failures.as_json(message, exits, code))
+            return _fail(message, exits)
 
         try:
             return _main(given, fail)
@@ -183,7 +183,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
+def _main(given: list[str], fail: Callable[..., int]) -> int:
     try:
         for word in given:
             require_text(word)
@@ -198,16 +198,21 @@ def _main(given: list[str], fail: Callable[[str, Exit], int]) -> int:
         _show_traceback(error)
         return fail(f"error: {error}", Exit.BAD_INPUT)
     except InvariantError as error:
-        from backwater.common import codes
-
-        return fail(codes.marked("error", str(error)), Exit.INVARIANT_BROKEN)
+        return fail(_marked(error), Exit.INVARIANT_BROKEN)
     except OSError as error:
-        return fail(f"error: {error}", Exit.BAD_INPUT)
+        return fail(_marked(error), Exit.BAD_INPUT)
     except KeyboardInterrupt:
-        return fail("interrupted", Exit.CAVEATS)
+        return fail("interrupted", Exit.CAVEATS, "interrupted")
     except Exception as error:  # noqa: BLE001  whatever else goes wrong is told without a traceback
         return _unexpected(error, fail)
     return result if isinstance(result, int) else Exit.OK
+
+
+def _marked(error: Exception) -> str:
+    """What the core said, with its code."""
+    from backwater.common.codes import Remark, of_error
+
+    return str(Remark("error", of_error(error), str(error)))
 
 
 #: What is answered without importing what parses commands, which takes longer than all else.
@@ -238,7 +243,7 @@ def _page(words: Sequence[str]) -> str | None:
     return None if path is None else command_help.of_command(" ".join(words), path, room)
 
 
-def _unexpected(error: Exception, fail: Callable[[str, Exit], int]) -> int:
+def _unexpected(error: Exception, fail: Callable[..., int]) -> int:
     """What else a command may raise: options that make no sense, tables that cannot be read, and bugs."""
     kinds = {"cyclopts": "CycloptsError", "polars": "exceptions.PolarsError"}
     found = {name for name, path in kinds.items() if _is(error, name, path)}
@@ -258,6 +263,7 @@ def _unexpected(error: Exception, fail: Callable[[str, Exit], int]) -> int:
         f"error: {told}\nThis is a bug of Backwater; please report it with the command. "
         "BACKWATER_TRACEBACK=1 shows where it happened.",
         Exit.INVARIANT_BROKEN,
+        "audit",
     )
 
 
@@ -277,9 +283,9 @@ def _show_traceback(error: UsageError) -> None:
         sys.stderr.write(user_traceback(error))
 
 
-def _fail(message: str, code: Exit) -> int:
+def _fail(message: str, exits: Exit, _code: str = "") -> int:
     print(message, file=sys.stderr)
-    return code
+    return exits
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from backwater.common import codes
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -56,12 +54,12 @@ def watched(stream: TextIO) -> tuple[Watched, TextIO]:
     return made, cast("TextIO", made)
 
 
-def as_json(message: str, code: Exit) -> str:
-    """What failed, from the message that a person reads."""
-    return json.dumps({"errors": list(problems(message)), "exit_code": code.value}, indent=2)
+def as_json(message: str, code: Exit, word: str = "usage") -> str:
+    """What failed, from the message that a person reads; `word` is the code of a message that does not carry one."""
+    return json.dumps({"errors": list(problems(message, word)), "exit_code": code.value}, indent=2)
 
 
-def problems(message: str) -> Iterator[dict[str, Any]]:
+def problems(message: str, word: str = "usage") -> Iterator[dict[str, Any]]:
     """Each problem of a message.
 
     >>> import os
@@ -79,15 +77,15 @@ def problems(message: str) -> Iterator[dict[str, Any]]:
             blocks.append([line])
         else:
             blocks[-1].append(line)
-    return (_problem(block) for block in blocks)
+    return (_problem(block, word) for block in blocks)
 
 
-def _problem(lines: list[str]) -> dict[str, Any]:
+def _problem(lines: list[str], word: str) -> dict[str, Any]:
     head = _HEAD.match(lines[0])
     marked = head is not None and head["kind"] == "error"
     message = head["message"] if head is not None and marked else lines[0]
-    code = (head["code"] if head is not None and marked else None) or codes.of_message("\n".join(lines)) or "usage"
-    known: dict[str, Any] = {"code": code, "message": message}
+    code = head["code"] if head is not None and marked else None
+    known: dict[str, Any] = {"code": code or word, "message": message}
     source, more = "", []
     for line in lines[1:]:
         if place := _PLACE.match(line):

@@ -1,70 +1,182 @@
 """Codes of errors, caveats and notes: what stands in brackets in a message.
 
-The texts are in ``failures.toml`` (what ends a run) and ``codes.toml`` (what is only told).
+Those of scenarios and runs come from the core; here are those of what only commands know.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from backwater import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+_Error = TypeVar("_Error", bound=BaseException)
 
 
 @dataclass(frozen=True)
 class Code:
-    """One code of the files."""
+    """What a code means."""
 
     id: str
     kind: str
     short: str
     means: str
     todo: str
-    #: Finds it in a message; None if the message carries its code.
-    match: re.Pattern[str] | None
-    #: Files of crates/scenario/src that write its message.
-    source: tuple[str, ...]
+
+
+#: Of commands, and of what they find in results.
+_OF_COMMANDS = (
+    Code(
+        "usage",
+        "error",
+        "What a command was given cannot be used: a path, a value of an option, options that exclude each other.",
+        "The message says which, and what would do.",
+        "Give what the message says; backwater COMMAND --help lists what a command takes.",
+    ),
+    Code(
+        "unknown-option",
+        "error",
+        "A command was given an option that it does not have.",
+        "The message names the nearest one that there is.",
+        "See backwater COMMAND --help.",
+    ),
+    Code(
+        "unknown-command",
+        "error",
+        "There is no such command.",
+        "The message names the nearest one that there is.",
+        "See backwater --help.",
+    ),
+    Code(
+        "missing-argument",
+        "error",
+        "A command was not given what it cannot do without, or an option has no value after it.",
+        "The message names it.",
+        "See backwater COMMAND --help.",
+    ),
+    Code(
+        "too-many-arguments",
+        "error",
+        "A command was given more words than it takes.",
+        "The message names them; a value with blanks in it needs quotes.",
+        "See backwater COMMAND --help.",
+    ),
+    Code(
+        "bad-argument",
+        "error",
+        "The value of an option is not one that it can have.",
+        "The message says what is allowed.",
+        "See backwater COMMAND --help.",
+    ),
+    Code(
+        "interrupted",
+        "caveat",
+        "Ctrl-C, or a signal of a batch system, ended a command before it was done.",
+        "What was finished until then is kept.",
+        "Give the command again; sweeps go on where they were.",
+    ),
+    Code(
+        "unfinished",
+        "note",
+        "The end of the run cut flows off; they have no completion time.",
+        "A percentile over those that finished is a lower bound.",
+        "Raise run.until, or leave it out: then the run ends with its last flow.",
+    ),
+    Code(
+        "nothing-arrived",
+        "note",
+        "The run ended before any packet arrived.",
+        "run.until comes before the first start, or before a packet can cross the network.",
+        "Raise run.until, or look at when the traffic starts.",
+    ),
+    Code(
+        "unreceived",
+        "note",
+        "Messages had come in for which no rank had posted a receive.",
+        "Congestors that are stopped always leave some; elsewhere it may be a receive that is missing.",
+        "Compare the sends and receives of the program.",
+    ),
+    Code(
+        "not-over",
+        "note",
+        "A test of GPCNeT was not over when the run ended.",
+        "Its numbers are of what was done until then.",
+        "Raise run.until.",
+    ),
+    Code(
+        "idle-threads",
+        "note",
+        "Threads that a run was given had nothing to do.",
+        "They wait for each other where there are fewer cores, or where windows hold little; the results are the same.",
+        "Lower run.threads; several runs at a time use the cores better.",
+    ),
+    Code(
+        "no-tests",
+        "note",
+        "GPCNeT's impact factors cannot be told of a run.",
+        "None of its tests came to its end, or what they are told from is missing; the message says which.",
+        "Raise run.until.",
+    ),
+)
 
 
 @cache
 def codes() -> tuple[Code, ...]:
-    """All codes, in the order of the files."""
-    files = [Path(__file__).parent / name for name in ("failures.toml", "codes.toml")]
-    read = [one for file in files for one in tomllib.loads(file.read_text(encoding="utf-8"))["code"]]
-    return tuple(
-        Code(
-            one["id"],
-            one["kind"],
-            one["short"],
-            one["means"],
-            one["todo"],
-            re.compile(one["match"]) if "match" in one else None,
-            tuple(one.get("source", ())),
-        )
-        for one in read
-    )
+    """All codes: those of the core, then those of commands."""
+    return (*(Code(**known) for known in json.loads(_core.codes())), *_OF_COMMANDS)
 
 
-def of_message(text: str) -> str | None:
-    """The code of a message, with or without its code or kind in front, if it has one.
+def in_front(text: str) -> str | None:
+    """The code that a printed message has in its brackets.
 
-    >>> of_message("error[unknown-key]: there is no such key in switch.detector")
+    >>> in_front("error[unknown-key]: there is no such key in switch.detector")
     'unknown-key'
-    >>> of_message("priority 3 carries traffic but is not in switch.pfc.priorities: it is not lossless")
-    'not-lossless'
     """
-    if found := re.match(r"\s*(?:\w+)\[([\w.-]+)\]", text):
-        return found[1]
-    plain = re.sub(r"^\s*(?:error|caveat|note): ", "", text)
-    return next((code.id for code in codes() if code.match is not None and code.match.search(plain)), None)
+    found = re.match(r"\s*\w+\[([\w.-]+)\]", text)
+    return None if found is None else found[1]
 
 
-def marked(kind: str, text: str) -> str:
-    """A message with its kind and, in brackets, its code.
+def of_error(error: BaseException) -> str | None:
+    """The code that the core gave an exception, if it did."""
+    found: str | None = getattr(error, "code", None)
+    return found
 
-    >>> marked("caveat", "without effect with cc.kind = none: cc.{alpha}")
+
+def as_coded(error: _Error, code: str | None) -> _Error:
+    """An exception of ours with the code of one of the core."""
+    if code is not None:
+        error.code = code  # type: ignore[attr-defined]
+    return error
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A caveat or a note; what an older version wrote has no code.
+
+    >>> str(Remark("caveat", "no-effect", "without effect with cc.kind = none: cc.{alpha}"))
     'caveat[no-effect]: without effect with cc.kind = none: cc.{alpha}'
     """
-    code = of_message(text)
-    return f"{kind}: {text}" if code is None else f"{kind}[{code}]: {text}"
+
+    kind: str
+    code: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.code is None else f"{self.kind}[{self.code}]: {self.message}"
+
+
+def told(meta: Mapping[str, Any], kind: str = "caveat") -> list[Remark]:
+    """What a run.json has under `caveats` or, for the kind `note`, under `notes`."""
+    return [Remark(kind, one["code"], one["message"]) for one in meta.get(f"{kind}s", ())]
+
+
+def once(remarks: Iterable[Remark]) -> list[str]:
+    """Remarks of several runs as they are printed, each once."""
+    return list(dict.fromkeys(map(str, remarks)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core, extras
+from backwater.common import codes
 from backwater.errors import UsageError
 from backwater.experiments.content_key import core_build
 from backwater.experiments.executor import Job, Outcome, run_jobs
@@ -131,7 +132,8 @@ def remotely(
         job = Job(origin, Scenario(text, origin, Path(base)), tuple(overrides), seed, out, 1)
         outcome = run_jobs([job], workers=1)[0]
         if outcome.error is not None:
-            return type(outcome.error).__name__, {"message": str(outcome.error).encode()}
+            code = codes.of_error(outcome.error) or ""
+            return type(outcome.error).__name__, {"message": str(outcome.error).encode(), "code": code.encode()}
         return "", {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
 
@@ -143,7 +145,8 @@ def _received(ray: Any, reference: Any, job: Job) -> Outcome:
         told = (str(error) or type(error).__name__).splitlines()[0]
         return Outcome(job, None, UsageError(f"{job.label}: the cluster lost it ({told}); give the command again"))
     if kind:
-        return Outcome(job, None, _KINDS.get(kind, OSError)(files["message"].decode()))
+        failed = _KINDS.get(kind, OSError)(files["message"].decode())
+        return Outcome(job, None, codes.as_coded(failed, files.get("code", b"").decode() or None))
     if job.out is None:
         raise UsageError(f"{job.label} has no place for its results")
     try:

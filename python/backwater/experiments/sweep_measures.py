@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.common import percentiles
+from backwater.common import codes, percentiles
 from backwater.results import catalogue
 from backwater.results.catalogue import CATALOGUE
 
@@ -44,7 +44,7 @@ def code() -> str:
 
 def facts(results: Results) -> dict[str, Any]:
     """What a sweep wants to know of a complete run, as plain values: `rows` of its tables, and its `caveats`."""
-    caveats = [str(caveat) for caveat in results.meta["caveats"]]
+    caveats = [str(caveat) for caveat in codes.told(results.meta)]
     known = {"status": "complete", "caveats": len(caveats), "digest": results.digest}
     return {"code": code(), "rows": [row | known for row in of(results)], "caveats": caveats}
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 #: The version of results folders that this code reads.
-FORMAT = 1
+FORMAT = 2
+#: An older one that it reads as well: there caveats and notes are sentences without codes.
+_SENTENCES = 1
 #: What every run.json says, and of which type it is.
 _NEEDED: dict[str, type | tuple[type, ...]] = {
     "scenario": dict,
@@ -138,7 +140,7 @@ def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
     missing = [key for key in _NEEDED if key not in meta] if isinstance(meta, dict) else [*_NEEDED]
     if missing:
         raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
-    if meta.get("format") != FORMAT:
+    if meta.get("format") not in (FORMAT, _SENTENCES):
         version = meta.get("version", "?")
         raise UsageError(
             f"{file.parent} is of format {meta.get('format')} (Backwater {version}), not {FORMAT}: run the "
@@ -146,7 +148,16 @@ def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
         )
     if wrong := _wrong(meta, raw):
         raise UsageError(f"{file} is damaged ({wrong}); run the scenario again")
+    if meta["format"] == _SENTENCES:
+        for kind in ("caveats", "notes"):
+            meta[kind] = [_remark(str(message)) for message in meta.get(kind, ())]
     return meta, identity
+
+
+def _remark(message: str) -> dict[str, str | None]:
+    """A sentence of an older run.json; the budget's begin with the table that they are about."""
+    table, colon, _ = message.partition(": ")
+    return {"code": None, "place": table if colon and table.isidentifier() else "", "message": message}
 
 
 def _wrong(meta: dict[str, Any], raw: bytes) -> str:

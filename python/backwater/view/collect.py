@@ -11,6 +11,7 @@ import polars as pl
 import backwater
 from backwater.analysis.blame import NEEDED, Blame
 from backwater.analysis.blame.tables import cut, read
+from backwater.common import codes
 from backwater.results.folder import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
@@ -102,7 +103,7 @@ def packed(results: Results, title: str = "") -> bytes:
         "opening": opening,
         "rest": run.rest,
         "missing": _missing(results),
-        "notes": [*run.notes, *(str(caveat) for caveat in results.meta["caveats"])],
+        "notes": [*run.notes, *(caveat.message for caveat in codes.told(results.meta))],
     }
     return pack(header, run.columns)
 

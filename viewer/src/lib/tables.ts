@@ -41,7 +41,8 @@ const MISSING: [string, string, string][] = [
 
 /** Puts a run together. Throws an Error for one of another version. */
 export function build(meta: Record<string, unknown>, tables: Record<string, Table>, notes: string[] = []): Packed {
-  if (meta.format !== 1) throw new Error(`run.json is of format ${meta.format}, this page reads format 1: run the scenario again`);
+  if (meta.format !== 1 && meta.format !== 2)
+    throw new Error(`run.json is of format ${meta.format}, this page reads formats 1 and 2: run the scenario again`);
   const end = Math.max(1, Number(meta.sim_time_ps));
   const tick = 1000 * (1 + Math.floor(end / (1000 * (2 ** 31 - 2))));
   const columns = new Map<string, Column>();
@@ -283,6 +284,11 @@ function header(
     flows: tables.flows.rows,
     opening: { root: -1, time_ps: -1, why: "pauses" },
     missing: MISSING.filter(([table]) => !tables[table]).map(([table, setting, lost]) => ({ table, setting, lost })),
-    notes: [`not in the page: ${told}`, ...notes, ...((meta.caveats as string[] | undefined) ?? [])],
+    notes: [`not in the page: ${told}`, ...notes, ...caveats(meta.caveats)],
   };
+}
+
+/** The sentences of a run's caveats; an older run.json has nothing but them. */
+function caveats(told: unknown): string[] {
+  return ((told as (string | { message: string })[] | undefined) ?? []).map((one) => (typeof one === "string" ? one : one.message));
 }

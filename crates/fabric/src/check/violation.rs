@@ -1,4 +1,5 @@
 //! Invariants that a run must not break, and how a broken one is explained.
+use backwater_codes::Code;
 use backwater_units::{Bytes, Time};
 use thiserror::Error;
 
@@ -276,6 +277,31 @@ pub enum Violation {
     /// The sink of the records failed.
     #[error("writing results failed: {0}")]
     Sink(String),
+}
+
+impl Violation {
+    /// The code that `backwater explain` knows it by.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::BufferOverflow { .. } => Code::BufferOverflow,
+            Self::HeadroomOverflow { .. } => Code::HeadroomOverflow,
+            Self::RegionOverflow { .. } => Code::RegionOverflow,
+            Self::CreditOverflow { .. } => Code::CreditOverflow,
+            Self::OutOfOrder { .. } => Code::OutOfOrder,
+            Self::ReceiveOverflow { .. } => Code::ReceiveOverflow,
+            Self::NoProgress { .. } => Code::NoProgress,
+            Self::NoAck { .. } => Code::NoAck,
+            Self::RanksWait { .. } => Code::RanksWait,
+            Self::TooMuchOpen { .. } => Code::TooMuchOpen,
+            Self::Truncated { .. } => Code::Truncated,
+            Self::Deadlock { .. } => Code::Deadlock,
+            Self::Throttled { .. } => Code::Throttled,
+            Self::TooLong { .. } => Code::TooLong,
+            Self::Audit { .. } => Code::Audit,
+            Self::User(_) => Code::UserFunction,
+            Self::Sink(_) => Code::Results,
+        }
+    }
 }
 
 /// A host that will never drain anything again.

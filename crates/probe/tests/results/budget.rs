@@ -1,5 +1,6 @@
 //! The budget bounds the files and never the run.
 use crate::common::{flow, names, numbers, plan, rate, read};
+use backwater_codes::Code;
 use backwater_fabric::record::{MarkRecord, RateRecord};
 use backwater_probe::{Demand, Plan, Sink, TableId};
 use backwater_units::{Bytes, Rate, Time};
@@ -26,6 +27,8 @@ fn a_table_over_its_share_keeps_its_first_rows_and_says_what_is_missing_since_wh
     let times: Vec<_> = rows[..kept].iter().map(|r| Some(r.time.as_ps())).collect();
     assert_eq!(numbers(&read(&dir.path().join("rates.parquet")), "time_ps"), times);
     let [caveat] = &written.caveats[..] else { panic!("one caveat, got {:?}", written.caveats) };
+    assert_eq!((caveat.code, caveat.place.as_str()), (Code::Budget, "rates"));
+    let caveat = &caveat.message;
     for part in ["rates:", &format!("after {kept} rows"), &format!("the {} rows", rows.len() - kept)] {
         assert!(caveat.contains(part), "{caveat}");
     }
@@ -44,7 +47,7 @@ fn one_table_over_its_share_takes_nothing_from_the_others() {
     sink.append(&vec![flow(); 500]).unwrap();
     let written = sink.finish().unwrap();
     assert_eq!(written.tables[0].rows, 500);
-    assert!(written.caveats.len() == 1 && written.caveats[0].starts_with("rates:"));
+    assert!(written.caveats.len() == 1 && written.caveats[0].place == "rates");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! The virtual-lane arbitration tables: every virtual lane (VL) with traffic has its turn.
+use backwater_codes::Code;
 use backwater_control::arbitration::VlEntry;
 use backwater_fabric::Arbiter;
 use backwater_units::Bytes;
@@ -138,7 +139,7 @@ fn whole_packets(context: &mut Context<'_>, lanes: &Lanes) {
         let off = |line| (share(&packets, line) / share(&weights, line) - 1.0).abs() > TOLERANCE;
         if (0..weights.len()).any(off) {
             let whole = (packet.get() / UNIT.get()).max(1);
-            context.caveats.push(format!(
+            context.caveat(Code::WeightsRounded, format!("switch.vl-arbitration.{table}"), format!(
                 "switch.vl-arbitration.{table}: a packet that begins within a weight is sent as a whole, so with packets of \
                  {packet} the weights {} act as {}; use multiples of {whole}",
                 ratio(&weights),

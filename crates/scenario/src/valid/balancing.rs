@@ -1,4 +1,5 @@
 //! How switches spread data over equally short ways, and what that cannot work with.
+use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_fabric::Balancing;
@@ -31,7 +32,7 @@ pub(super) fn balancing(
         && !has_choice(network, routes)
     {
         let caveat = "without effect with one way from each switch to each host: switch.{load-balancing}";
-        context.caveats.push(caveat.to_owned());
+        context.caveat(Code::NoEffect, "switch.load-balancing", caveat);
     }
     balancing
 }

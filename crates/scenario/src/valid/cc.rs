@@ -1,4 +1,5 @@
 //! The kinds of queue pairs: reaction point, notification point and acknowledgements of each traffic entry.
+use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_control::ConfigError;
@@ -205,7 +206,7 @@ fn forgets(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'
     if u128::from(back) > takes {
         let (name, back) = (name(place), Span::from_ps(back));
         let takes = Span::from_ps(u64::try_from(takes).unwrap_or(u64::MAX));
-        context.caveats.push(format!(
+        context.caveat(Code::TargetForgotten, format!("{name}.on-ue"), format!(
             "{name}.on-ue = \"reset-hold\": a flow that meets UE after a cut has nothing to recover to but what {name}.rate-ai = {}, \
              rate-hai = {} and rate-timer = {} add: from half of {line} back to it that takes {back}, and the largest flow lasts {takes} \
              at that half. The TCD paper (section 5.2) keeps the rate: {name}.on-ue = \"timer-hold\"",

@@ -1,4 +1,5 @@
 //! Credit-based flow control: buffers that hold what a link sends until its credits come back.
+use backwater_codes::Code;
 use backwater_control::flow_control::{CreditReturn, Feasibility, Unit, feasibility, longest_period};
 use backwater_fabric::{CreditSpec, Start};
 use backwater_topology::Network;
@@ -151,7 +152,7 @@ fn fits(context: &mut Context<'_>, network: &Network, share: Bytes, classes: u64
     let (rate, needed) = (need.rate, Quantity(need.needed));
     if credits.returned == Returned::AtOnce {
         let arithmetic = steps(need, credits, classes).join("; ");
-        context.caveats.push(format!(
+        context.caveat(Code::SlowCredits, "switch.credits.buffer", format!(
             "the link {name} cannot reach its {rate}: a virtual lane has a buffer of {has} and needs {needed} until credits \
              come back ({arithmetic}); raise switch.credits.buffer to at least {least}"
         ));
@@ -235,7 +236,7 @@ fn symbol_times(context: &mut Context<'_>, network: &Network) {
              the longest that the InfiniBand specification allows",
             credits.period
         );
-        context.caveats.push(caveat);
+        context.caveat(Code::LongCreditPeriod, "switch.credits.period", caveat);
     }
 }
 

@@ -1,4 +1,5 @@
 //! Whether the traffic of a priority can lock itself up: frames that wait for each other's buffers in a circle.
+use backwater_codes::Code;
 use backwater_topology::{Network, Routes, deadlock};
 use backwater_traffic::{Flow, OWN_CONNECTION};
 
@@ -29,7 +30,7 @@ pub(super) fn check(
             context.report(&at!["topology"], message, "each of these ports may wait for the next", help);
         } else {
             let lane = if credits { "virtual lane" } else { "priority" };
-            context.caveats.push(format!(
+            context.caveat(Code::DeadlockPossible, "topology.routing", format!(
                 "{lane} {priority} can deadlock: {cycle}; use a topology whose shortest paths go up and then down, or remove \
                  a link of the circle"
             ));

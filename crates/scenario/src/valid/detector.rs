@@ -1,4 +1,5 @@
 //! The detectors of the egress ports.
+use backwater_codes::{Code, Remark};
 use backwater_control::ConfigError;
 use backwater_control::detector::{self, Detector, Fecn, NpEcn, Red, Tcd, max_ton, max_ton_authors};
 use backwater_topology::{Network, Port};
@@ -35,7 +36,7 @@ pub(super) fn fill(settings: &mut Settings, written: &Node) {
 }
 
 /// What is said of a threshold that a higher layer gives: it took the place of the one that each row of `by-rate` had.
-pub(super) fn note(scenario: &Scenario) -> Option<String> {
+pub(super) fn note(scenario: &Scenario) -> Option<Remark> {
     let rows = &scenario.settings().switch.detector.by_rate;
     let source = |index: usize, key: &'static str| {
         scenario.root.place_of(&at!["switch", "detector", "by-rate", index, key]).source
@@ -46,7 +47,9 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
     let rates: Vec<String> = rows.iter().map(|row| row.rate.to_string()).collect();
     (!keys.is_empty()).then(|| {
         let (keys, rates) = (keys.join(", "), rates.join(", "));
-        format!("as given, at every rate: {keys}, also in the rows of switch.detector.by-rate ({rates})")
+        let message =
+            format!("as given, at every rate: {keys}, also in the rows of switch.detector.by-rate ({rates})");
+        Remark::new(Code::SameAtEveryRate, "switch.detector.by-rate", message)
     })
 }
 

@@ -1,4 +1,5 @@
 //! The flows of all traffic entries.
+use backwater_codes::Code;
 use backwater_fabric::LONGEST_RUN;
 use backwater_topology::Network;
 use backwater_traffic::program::Rank;
@@ -208,7 +209,11 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     if let (Some(until), Some(first)) = (until, own.or_else(|| starts(flows).min()))
         && first >= until
     {
-        context.caveats.push(format!("{} starts at {first}, when the run is over ({until})", entry.name));
+        context.caveat(
+            Code::StartsLate,
+            format!("traffic.{}.start", entry.name),
+            format!("{} starts at {first}, when the run is over ({until})", entry.name),
+        );
     }
 }
 

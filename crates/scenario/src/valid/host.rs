@@ -2,6 +2,7 @@
 mod pause;
 mod trace;
 
+use backwater_codes::Code;
 use backwater_fabric::{DrainSpec, EndpointSpec, NicScheduler, NicSpec};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
@@ -117,7 +118,7 @@ fn unguarded(context: &mut Context<'_>, network: &Network, busy: &[u32]) {
         return;
     };
     let name = network.name(network.hosts()[host as usize]);
-    context.caveats.push(format!(
+    context.caveat(Code::HostNotGuarded, "switch.flow-control", format!(
         "switch.flow-control = \"none\": nothing keeps the receive queue of {name} from overflowing, and what queue pairs send is not \
          sent again; a full queue stops the run"
     ));
@@ -133,7 +134,7 @@ fn faster_than_links(context: &mut Context<'_>, network: &Network, slow: &[u32])
     let rate = |host: u32| network.ports(network.hosts()[host as usize]).iter().map(|port| port.rate).max();
     let Some(fastest) = slow.iter().filter_map(|&host| rate(host)).max() else { return };
     if drain.0 > fastest {
-        context.caveats.push(format!(
+        context.caveat(Code::DrainTooFast, "host.drain", format!(
             "host.drain = {drain} is more than the link of any of these hosts brings, {}: no more than a packet ever waits there, as \
              with \"unlimited\"",
             Quantity(fastest)

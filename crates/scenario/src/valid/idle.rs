@@ -7,6 +7,8 @@ mod reactions;
 mod switch;
 mod throttle;
 
+use backwater_codes::{Code, Remark};
+
 use super::{Context, is_put, put};
 use crate::document::Node;
 use crate::settings::CcKind;
@@ -67,10 +69,11 @@ struct Written<'a> {
 }
 
 /// Notes those of `keys` that the user wrote, if they are idle.
-fn caveat(caveats: &mut Vec<String>, table: &Written<'_>, keys: &[&str], idle: bool, why: &str) {
+fn caveat(caveats: &mut Vec<Remark>, table: &Written<'_>, keys: &[&str], idle: bool, why: &str) {
     let said = |key: &&str| table.node.is_some_and(|node| node.get(key).is_some());
     let written: Vec<&str> = keys.iter().copied().filter(|key| idle && said(key)).collect();
     if !written.is_empty() {
-        caveats.push(format!("without effect with {why}: {}.{{{}}}", table.name, written.join(", ")));
+        let message = format!("without effect with {why}: {}.{{{}}}", table.name, written.join(", "));
+        caveats.push(Remark::new(Code::NoEffect, table.name.as_str(), message));
     }
 }

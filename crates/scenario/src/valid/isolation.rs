@@ -2,6 +2,7 @@
 mod config;
 mod thresholds;
 
+use backwater_codes::Code;
 use backwater_control::isolation::{Isolation, Slot, Surroundings};
 use backwater_fabric::IsolationSpec;
 use backwater_topology::{Network, Routes};
@@ -284,7 +285,7 @@ fn company(context: &mut Context<'_>) {
     let detector = settings.switch.detector.kind;
     if detector != DetectorKind::None {
         let detector = serde_json::to_value(detector).unwrap_or_default();
-        context.caveats.push(format!(
+        context.caveat(Code::TwoMarkers, "switch.detector.kind", format!(
             "switch.detector.kind = {detector} marks beside ICI+, which marks only what isolation cannot manage; ICI+ as the ICI \
              paper has it is with switch.detector.kind = \"none\""
         ));
@@ -292,7 +293,7 @@ fn company(context: &mut Context<'_>) {
     let mut kinds = settings.traffic.iter().map(|entry| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
     if kinds.all(|kind| matches!(kind, CcKind::None | CcKind::Timely)) {
         let caveat = "ICI+ marks packets, but no reaction point listens to marks: with cc.kind = \"none\" or timely it is ICI";
-        context.caveats.push(caveat.to_owned());
+        context.caveat(Code::NobodyListens, "cc.kind", caveat);
     }
 }
 
@@ -302,7 +303,7 @@ fn hosts(context: &mut Context<'_>) {
     if settings.switch.isolation.nic && put::any(settings) {
         let caveat = "switch.isolation.nic = true is for queue pairs: PUTs leave their hosts in the priority of their traffic, and are \
                       isolated from the first switch on";
-        context.caveats.push(caveat.to_owned());
+        context.caveat(Code::PutsNotIsolated, "switch.isolation.nic", caveat);
     }
 }
 

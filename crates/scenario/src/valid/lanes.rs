@@ -1,4 +1,5 @@
 //! Priorities, which are virtual lanes (VLs) under credits: which of them carry traffic, and which are under flow control.
+use backwater_codes::Code;
 use std::collections::BTreeMap;
 
 use backwater_traffic::Flow;
@@ -101,7 +102,7 @@ pub(super) fn guarded(context: &mut Context<'_>, listed: &[u8], table: &'static 
         let caveat = format!(
             "priority {priority} carries traffic but is not in switch.{table}.priorities: it is not lossless"
         );
-        context.caveats.push(caveat);
+        context.caveat(Code::NotLossless, format!("switch.{table}.priorities"), caveat);
     }
     guarded
 }

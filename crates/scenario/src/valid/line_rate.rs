@@ -1,4 +1,5 @@
 //! Values that follow the rate of the links: `[line-rate]`.
+use backwater_codes::{Code, Remark};
 use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_topology::Network;
@@ -21,9 +22,12 @@ const FAR: u64 = 4;
 /// What was said of values and rates.
 #[derive(Default)]
 pub(super) struct Said {
-    pub(super) notes: Vec<String>,
-    pub(super) caveats: Vec<String>,
+    pub(super) notes: Vec<Remark>,
+    pub(super) caveats: Vec<Remark>,
 }
+
+/// What the remarks are about.
+const PLACE: &str = "line-rate";
 
 /// Where values come from, and for which links they are meant.
 struct Rule<'a> {
@@ -105,8 +109,11 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     if !rule.scale {
         let mut said = Said::default();
         match unlike(&rule, settings, network, FAR) {
-            Some(caveat) => said.caveats.push(caveat),
-            None => said.notes.extend(unlike(&rule, settings, network, UNLIKE)),
+            Some(far) => said.caveats.push(Remark::new(Code::OtherLineRate, PLACE, far)),
+            None => {
+                let near = unlike(&rule, settings, network, UNLIKE);
+                said.notes.extend(near.map(|near| Remark::new(Code::UnlikeLineRate, PLACE, near)));
+            }
         }
         return said;
     }
@@ -121,11 +128,12 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     if line.as_bps() != rule.meant_for && !following.is_empty() {
         let list: Vec<String> =
             following.iter().map(|value| format!("{} = {}", value.key, value.by_rule)).collect();
-        notes.push(format!(
+        let message = format!(
             "by the rate of most hosts' links, {line}, as profile {profile} has it for {}: {}",
             settings.line_rate.meant_for,
             list.join(", ")
-        ));
+        );
+        notes.push(Remark::new(Code::FollowsLineRate, PLACE, message));
     }
     let other = |value: &&Value| value.given.as_ref().is_some_and(|given| *given != value.by_rule);
     let list: Vec<String> = given
@@ -136,10 +144,11 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
         })
         .collect();
     if !list.is_empty() {
-        notes.push(format!(
+        let message = format!(
             "given, not by the rate of most hosts' links, {line} (in brackets what profile {profile} has for it): {}",
             list.join(", ")
-        ));
+        );
+        notes.push(Remark::new(Code::OwnAtLineRate, PLACE, message));
     }
     Said { notes, caveats: Vec::new() }
 }

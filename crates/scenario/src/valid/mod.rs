@@ -31,6 +31,7 @@ mod workload;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use backwater_codes::{Code, Remark};
 use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Port, Routes};
@@ -58,9 +59,9 @@ pub struct ValidScenario {
     settings: Settings,
     spec: Spec,
     functions: Functions,
-    caveats: Vec<String>,
+    caveats: Vec<Remark>,
     long: Option<LongQueues>,
-    notes: Vec<String>,
+    notes: Vec<Remark>,
     files: Vec<PathBuf>,
     each_stands_for: Vec<f64>,
 }
@@ -70,7 +71,7 @@ struct Context<'a> {
     scenario: &'a Scenario,
     settings: &'a Settings,
     problems: Vec<Problem>,
-    caveats: Vec<String>,
+    caveats: Vec<Remark>,
     /// What the ground truth calls a long queue, if it is recorded.
     long: Option<LongQueues>,
     /// Files that were read, absolute.
@@ -111,8 +112,17 @@ impl Context<'_> {
     fn report(&mut self, path: &[Step], message: String, label: impl Into<String>, help: impl Into<String>) {
         let place = self.scenario.root.place_of(path);
         let keys: Vec<&str> = path.iter().filter_map(Step::key).collect();
-        let code = if keys.is_empty() { "file".to_owned() } else { keys.join(".") };
-        self.problems.push(Problem::new(place, message, label).code(code).help(help));
+        let problem = Problem::new(place, message, label).help(help);
+        self.problems.push(if keys.is_empty() {
+            problem.code(Code::File)
+        } else {
+            problem.key(keys.join("."))
+        });
+    }
+
+    /// Says what to know before results are used; `place` is the key that it is about.
+    fn caveat(&mut self, code: Code, place: impl Into<String>, message: impl Into<String>) {
+        self.caveats.push(Remark::new(code, place, message));
     }
 
     /// A table such as `switch.pfc` as the user wrote it, in the file or in an override.
@@ -380,7 +390,7 @@ impl ValidScenario {
     }
 
     /// What the user should know about the results.
-    pub fn caveats(&self) -> &[String] {
+    pub fn caveats(&self) -> &[Remark] {
         &self.caveats
     }
 
@@ -390,7 +400,7 @@ impl ValidScenario {
     }
 
     /// What follows from the rates of the links, and what was given instead.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Remark] {
         &self.notes
     }
 

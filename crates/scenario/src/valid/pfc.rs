@@ -1,4 +1,5 @@
 //! Priority flow control: thresholds that leave every port its headroom.
+use backwater_codes::Code;
 use backwater_control::flow_control::{Form, Threshold, headroom, headroom_hpcc};
 use backwater_fabric::PfcSpec;
 use backwater_topology::{Network, Port};
@@ -223,8 +224,8 @@ fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) 
                 "{message}: `auto` is the HPCC simulator's rule, which counts no packets; set switch.pfc.headroom = \"{needs}\", or \
                  an overflow stops the run"
             );
-            if !context.caveats.iter().any(|known| known.ends_with("an overflow stops the run")) {
-                context.caveats.push(caveat);
+            if context.caveats.iter().all(|known| known.code != Code::ShortHeadroom) {
+                context.caveat(Code::ShortHeadroom, "switch.pfc.headroom", caveat);
             }
         }
     }

@@ -2,6 +2,7 @@
 mod long;
 mod puts;
 
+use backwater_codes::Code;
 use backwater_fabric::ProbeSpec;
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
@@ -25,7 +26,7 @@ pub(super) fn probe(
     if probe.blame && !probe.pauses {
         let caveat = "probe.blame = true without probe.pauses: blame cannot be computed without the table of closed gates; set both \
                       or neither";
-        context.caveats.push(caveat.to_owned());
+        context.caveat(Code::BlameWithoutPauses, "probe.pauses", caveat);
     }
     let blame = probe.blame.then(|| long::thresholds(context, (network, routes), memory));
     ProbeSpec {

@@ -1,4 +1,5 @@
 //! Proactive flow throttling (PFT) at the hosts: it needs credits to count, and thresholds that they can reach.
+use backwater_codes::Code;
 use backwater_control::flow_control::feasibility;
 use backwater_control::reaction::{self, PftConfig};
 use backwater_fabric::{CreditSpec, ThrottleSpec};
@@ -268,7 +269,7 @@ fn reach(context: &mut Context<'_>, limits: &Credits) {
 fn idle(context: &mut Context<'_>, limits: &Credits) {
     let pft = context.settings.pft;
     if f(&pft, limits.capacity) <= 0 {
-        context.caveats.push(format!(
+        context.caveat(Code::ThrottleIdle, "host.throttle", format!(
             "host.throttle = \"pft\" has no effect: f(c) = ((c << {}) >> {}) + {} is not above 0 for any of the {} credits that a port \
              has; raise pft.m, lower pft.n or raise switch.credits.buffer",
             pft.m, pft.n, pft.k, limits.capacity
@@ -288,7 +289,7 @@ fn stops(context: &mut Context<'_>, limits: &Credits) {
     };
     let idle = f(&pft, c);
     if pft.interval == RateLaw::Fixed && idle >= STOP {
-        context.caveats.push(format!(
+        context.caveat(Code::ThrottleStops, "pft", format!(
             "pft.interval = \"fixed\" with pft.m = {}, pft.n = {}, pft.k = {}: f({c}) = {idle} idle cycles for each flit, so that a port \
              that has just become congested stops; the PFT paper has m = 0 and n from 8 to 12 here",
             pft.m, pft.n, pft.k
@@ -308,7 +309,7 @@ fn line_rate(context: &mut Context<'_>, limits: &Credits) {
         }
     };
     if crossed {
-        context.caveats.push(format!(
+        context.caveat(Code::ThrottleAlways, "pft.enter", format!(
             "without any congestion a host at line rate may use {used} credits until they come back, {shown}: PFT may take that \
              for congestion"
         ));

@@ -1,4 +1,5 @@
 //! Reaction points that limit what is under way: their values that follow from the network, and what they cannot work with.
+use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_control::reaction::{DctcpConfig, HpccConfig, MAX_HOPS, ReactionConfig, SwiftConfig};
@@ -163,7 +164,7 @@ pub(super) fn check(
         let caveat = format!(
             "{kind} = \"dctcp\" gets no marks with switch.detector.kind = \"none\": its windows only grow"
         );
-        context.caveats.push(caveat);
+        context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
     caveats::note(context, cc, reaction, place, fabric);
     if let ReactionConfig::Hpcc(config) = reaction {

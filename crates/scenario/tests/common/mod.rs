@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 use std::path::{Path, PathBuf};
 
+use backwater_codes::Remark;
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 
 /// Two hosts at a switch, one flow: what every test changes a little.
@@ -50,6 +51,18 @@ pub(crate) fn report(text: &str, overrides: &[&str]) -> String {
 pub(crate) fn says(report: &str, wanted: &[&str]) {
     for wanted in wanted {
         assert!(report.contains(wanted), "{wanted:?} is not in\n{report}");
+    }
+}
+
+/// What remarks say.
+pub(crate) trait Said {
+    /// The messages, one a line.
+    fn said(&self) -> String;
+}
+
+impl Said for [Remark] {
+    fn said(&self) -> String {
+        self.iter().map(|remark| remark.message.as_str()).collect::<Vec<_>>().join("\n")
     }
 }
 

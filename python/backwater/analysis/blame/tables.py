@@ -45,9 +45,9 @@ def cut(results: Results) -> list[str]:
     notes = [] if results.complete else ["the run was interrupted: this is blame until then"]
     for name in _READ:
         notes += [
-            f"{caveat}; blame is wrong from there on: raise probe.budget"
+            f"{caveat['message']}; blame is wrong from there on: raise probe.budget"
             for caveat in results.meta["caveats"]
-            if str(caveat).startswith(f"{name}:")
+            if caveat["place"] == name
         ]
     return notes
 

@@ -198,8 +198,8 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         return idle
     console = terminal.stdout()
     for name, of_scheme in made.runs.items():
-        for caveat in dict.fromkeys(caveat for run in of_scheme for caveat in run.meta["caveats"]):
-            console.print(f"{name}: {codes.marked('caveat', caveat)}", highlight=False, markup=False)
+        for caveat in codes.once(caveat for run in of_scheme for caveat in codes.told(run.meta)):
+            console.print(f"{name}: {caveat}", highlight=False, markup=False)
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:

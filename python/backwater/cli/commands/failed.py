@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from backwater._core import InvariantError, ScenarioError
+from backwater.common import codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ def raise_first(outcomes: Sequence[Outcome]) -> None:
         return
     error = failed[0].error
     if len(outcomes) > 1 and isinstance(error, (InvariantError, ScenarioError)):
-        raise type(error)(f"{failed[0].job.label}: {error}") from None
+        raise codes.as_coded(type(error)(f"{failed[0].job.label}: {error}"), codes.of_error(error)) from None
     raise error
 
 

@@ -11,7 +11,8 @@ from backwater.cli.commands import failed
 from backwater.cli.commands.blame import check_picture
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set
-from backwater.common import terminal
+from backwater.common import codes, terminal
+from backwater.common.codes import Remark
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.scenario import schemes as lists
 
@@ -163,7 +164,7 @@ def _show(
             console.print(f"\n{name}{over}", style="bold", highlight=False, markup=False)
             console.print(gpcnet_tables.text(seeds, verbose=verbose), highlight=False, markup=False, soft_wrap=True)
             for caveat in caveats[name]:
-                console.print(f"caveat: {caveat}", highlight=False, markup=False, soft_wrap=True)
+                console.print(caveat, highlight=False, markup=False, soft_wrap=True)
         console.print()
         for table in gpcnet_tables.ranking(measured, gpcnet_runs.baselines(runs)):
             console.print(table)
@@ -181,9 +182,13 @@ def _show(
 
 def _caveats(runs: Sequence[Results], measured: Sequence[Measured]) -> list[str]:
     """What to know before the numbers are used; each once."""
-    own = [caveat for run in runs for caveat in run.meta["caveats"]]
-    cut = [f"not over when the run ended, and left out: {name}; see run.until" for one in measured for name in one.cut]
-    return list(dict.fromkeys(own + cut))
+    own = [caveat for run in runs for caveat in codes.told(run.meta)]
+    cut = [
+        Remark("caveat", "not-over", f"not over when the run ended, and left out: {name}; see run.until")
+        for one in measured
+        for name in one.cut
+    ]
+    return codes.once(own + cut)
 
 
 def _finite(value: float) -> float | None:

@@ -207,9 +207,8 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
     for run in every:
-        for line in run_notes.of(run):
-            if line.startswith(("caveat", "note", "partial")):
-                console.print(f"{run.folder}: {line}", highlight=False, markup=False)
+        for remark in run_notes.remarks(run):
+            console.print(f"{run.folder}: {remark}", highlight=False, markup=False)
     console.print(quick_sweep.table(groups))
     _print_isolation(groups)
     for run in every:

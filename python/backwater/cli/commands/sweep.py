@@ -216,6 +216,6 @@ def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool,
         console.print(f"written: {', '.join(map(str, files))}", highlight=False, markup=False)
     caveats = found.caveats()
     for caveat in caveats:
-        print(f"caveat: {caveat}", file=sys.stderr)
+        print(caveat, file=sys.stderr)
     failed.raise_first(found.outcomes)
     return Exit.CAVEATS if caveats else Exit.OK

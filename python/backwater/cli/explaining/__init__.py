@@ -1,7 +1,7 @@
 """What words mean, offline: columns, keys of scenarios and their values, algorithms, claims, codes of messages.
 
-Everything is read from where it is written: the core's dictionary, schema and algorithms, ``papers``, `Exit`, and
-the TOML files beside this one.
+Everything is read from where it is written: the core's codes, dictionary, schema and algorithms, ``papers``, `Exit`,
+and the TOML files beside this one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _ending(wanted: str) -> list[Entry]:
 def _of_message(text: str) -> list[Entry]:
     from backwater.common import codes
 
-    code = codes.of_message(text)
+    code = codes.in_front(text)
     # What stands in brackets is a code, or the key that is wrong.
     return [entry for entry in entries() if entry.word == code] if code is not None else []
 

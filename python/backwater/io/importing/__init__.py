@@ -53,8 +53,8 @@ def read_text(file: Path, what: str) -> str:
 
 def caveats(text: str, base: Path) -> list[str]:
     """What a scenario's run will have to be read with, such as routes that can deadlock."""
-    told: list[str] = json.loads(_core.outlook(text, "scenario.toml", str(base), []))["caveats"]
-    return told
+    told = json.loads(_core.outlook(text, "scenario.toml", str(base), []))["caveats"]
+    return [caveat["message"] for caveat in told]
 
 
 def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:

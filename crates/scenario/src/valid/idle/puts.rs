@@ -1,4 +1,6 @@
 //! Keys of `[put]`, and of the entries' own, that no stream reads.
+use backwater_codes::{Code, Remark};
+
 use super::{Context, Written, caveat, is};
 use crate::document::{Node, Value};
 use crate::settings::{DetectorKind, Fairness, Put, PutPolicy, Reservation, Settings};
@@ -8,7 +10,7 @@ use crate::valid::{host, is_put, put};
 const TABLES: [&str; 3] = ["ack", "aimd", "dack"];
 
 /// What to say about PUTs.
-pub(super) fn report(context: &Context<'_>) -> Vec<String> {
+pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let settings = context.settings;
     let mut caveats = Vec::new();
     let mut users = Vec::new();
@@ -19,7 +21,9 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
             (None, true) => users.push((settings.put, None)),
             (None, false) => {}
             (Some(_), false) => {
-                caveats.push(format!("without effect with transport = \"roce\": traffic.{}.put", entry.name));
+                let name = format!("traffic.{}.put", entry.name);
+                let message = format!("without effect with transport = \"roce\": {name}");
+                caveats.push(Remark::new(Code::NoEffect, name, message));
             }
             (Some(own), true) => {
                 let name = format!("traffic.{}.put", entry.name);
@@ -47,7 +51,7 @@ type User<'a> = (Put, Option<&'a Node>);
 
 /// The keys of a table that none of its users reads, directly or where its own table does not say; table by table.
 fn unread(
-    caveats: &mut Vec<String>,
+    caveats: &mut Vec<Remark>,
     name: &str,
     node: Option<&Node>,
     users: &[User<'_>],
@@ -112,7 +116,7 @@ fn idle(put: &Put, table: Option<&str>, key: &str, settings: &Settings) -> Optio
 }
 
 /// PUTs cannot be marked.
-fn marks(context: &Context<'_>, caveats: &mut Vec<String>) {
+fn marks(context: &Context<'_>, caveats: &mut Vec<Remark>) {
     let settings = context.settings;
     let table = Written { name: "switch.detector".to_owned(), node: context.wrote(&["switch", "detector"]) };
     let judged = settings.switch.detector.kind != DetectorKind::None;

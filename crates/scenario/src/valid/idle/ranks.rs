@@ -1,9 +1,11 @@
 //! Keys of entries with ranks that none of their programs reads.
+use backwater_codes::Remark;
+
 use super::{Context, Written, caveat};
 use crate::settings::{NetworkTest, Workload};
 
 /// What to say about GPCNeT's tests and congestors that there are not.
-pub(super) fn report(context: &Context<'_>) -> Vec<String> {
+pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let mut caveats = Vec::new();
     for (index, entry) in context.settings.traffic.iter().enumerate() {
         let Workload::Gpcnet { tests, congested, .. } = &entry.workload else { continue };

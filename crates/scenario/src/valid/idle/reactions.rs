@@ -1,4 +1,6 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
+use backwater_codes::{Code, Remark};
+
 use super::{Context, Written, caveat, is, is_put, put};
 use crate::document::{Node, Value};
 use crate::settings::{
@@ -6,7 +8,7 @@ use crate::settings::{
 };
 
 /// What to say about the reaction points.
-pub(super) fn report(context: &Context<'_>) -> Vec<String> {
+pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let settings = context.settings;
     let mut caveats = Vec::new();
     let mut users = Vec::new();
@@ -17,7 +19,8 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
             (None, false) => {}
             (Some(_), false) => {
                 let name = table.name;
-                caveats.push(format!("without effect, as its flows have no congestion control: {name}"));
+                let message = format!("without effect, as its flows have no congestion control: {name}");
+                caveats.push(Remark::new(Code::NoEffect, name, message));
             }
             (Some(cc), true) => {
                 unread(&mut caveats, &table, cc, |_| true);
@@ -32,7 +35,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<String> {
 }
 
 /// The keys of the scenario's `[cc]`: one counts if an entry reads it, directly or where its own `cc` does not say.
-fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Option<&Node>)]) {
+fn common(context: &Context<'_>, caveats: &mut Vec<Remark>, users: &[(&Cc, Option<&Node>)]) {
     let cc = &context.settings.cc;
     let table = Written { name: "cc".to_owned(), node: context.wrote(&["cc"]) };
     let Some(Value::Table(entries)) = table.node.map(|node| &node.value) else { return };
@@ -56,7 +59,7 @@ fn common(context: &Context<'_>, caveats: &mut Vec<String>, users: &[(&Cc, Optio
 }
 
 /// TIMELY has keys that its form of the HPCC simulator does not read.
-fn per_round_trip(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc) {
+fn per_round_trip(caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc) {
     if cc.kind == CcKind::Timely && cc.timely.variant == TimelyVariant::RoundTrip {
         let inner = table.node.and_then(|node| node.get("timely"));
         let inner = Written { name: format!("{}.timely", table.name), node: inner };
@@ -66,7 +69,7 @@ fn per_round_trip(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc) {
 }
 
 /// UE comes from TCD only.
-fn deaf(context: &Context<'_>, caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc) {
+fn deaf(context: &Context<'_>, caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc) {
     let detector = context.settings.switch.detector.kind;
     if detector == DetectorKind::Tcd {
         return;
@@ -171,7 +174,7 @@ fn idle_by_np(cc: &Cc) -> &'static [&'static str] {
 }
 
 /// Notes those of the keys that were written in a `[cc]`, satisfy `only`, and are idle.
-fn unread(caveats: &mut Vec<String>, table: &Written<'_>, cc: &Cc, only: impl Fn(&str) -> bool) {
+fn unread(caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc, only: impl Fn(&str) -> bool) {
     let of = |keys: &[&'static str]| keys.iter().copied().filter(|key| only(key)).collect::<Vec<_>>();
     let (kind, variant) = (is("kind", cc.kind), is("variant", cc.variant));
     let np = is("np", cc.np);

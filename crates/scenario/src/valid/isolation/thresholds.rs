@@ -1,4 +1,5 @@
 //! Thresholds that work together: of each queue class, of both in their regions, of what is told upstream and when.
+use backwater_codes::Code;
 use backwater_units::Bytes;
 
 use super::{mtu, size, word};
@@ -168,7 +169,7 @@ fn slots(context: &mut Context<'_>, isolation: &Isolation) {
         _ => (1, "takes a slot"),
     };
     if slots < least {
-        context.caveats.push(format!(
+        context.caveat(Code::NoSlots, "switch.isolation.slots", format!(
             "switch.isolation.slots = {slots} holds no flow: with kind = {:?} an entry {takes}; none is isolated, every attempt is \
              refused",
             word(isolation.kind)

@@ -7,6 +7,7 @@
 //!                                n·P a packet from each port of the switch: they may come at once
 //!                                M   what may wait for the port of what came by one link, before that link is held back
 //! ```
+use backwater_codes::Code;
 use backwater_control::flow_control::Threshold;
 use backwater_fabric::{CreditSpec, PfcSpec};
 use backwater_topology::{Network, Routes, facts};
@@ -85,7 +86,8 @@ pub(super) fn thresholds(
     found.sort_unstable();
     context.long = Some(LongQueues { round_trip_ps: trip.as_ps(), thresholds: found });
     if let Some((node, port, long, most)) = unsound {
-        context.caveats.push(unreachable(settings, &network.port_name(node, port), long, most));
+        let message = unreachable(settings, &network.port_name(node, port), long, most);
+        context.caveat(Code::UnreachableThreshold, "probe.blame-threshold", message);
     }
     all
 }

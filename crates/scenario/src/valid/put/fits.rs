@@ -1,4 +1,5 @@
 //! Windows, thresholds and timers that let PUTs get through.
+use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_topology::{Network, Routes};
@@ -99,7 +100,7 @@ pub(super) fn retry<'a>(
         } else {
             String::new()
         };
-        context.caveats.push(format!(
+        context.caveat(Code::RetryTooShort, format!("{name}.retry"), format!(
             "{name}.retry = {retry} is too short: a round trip takes at least {}{stands}; what is not lost is sent again",
             shown(trip)
         ));

@@ -1,4 +1,5 @@
 //! What works with windows, but hardly as its paper meant it.
+use backwater_codes::Code;
 use backwater_control::reaction::ReactionConfig;
 use backwater_units::Span;
 
@@ -21,13 +22,15 @@ pub(super) fn note(
     let unloaded = Unloaded::new(fabric, context.settings);
     let name = name(place);
     let caveats = [
-        unlike(cc, &name, &unloaded),
-        ramp(context, cc, &name, &unloaded),
-        telemetry(context, cc, &name),
-        target(reaction, &name, &unloaded),
+        (Code::WindowsForOthers, unlike(cc, &name, &unloaded)),
+        (Code::RampForDctcp, ramp(context, cc, &name, &unloaded)),
+        (Code::FreeTelemetry, telemetry(context, cc, &name)),
+        (Code::TargetOff, target(reaction, &name, &unloaded)),
     ];
-    for caveat in caveats.into_iter().flatten() {
-        context.caveats.push(caveat);
+    for (code, message) in caveats {
+        if let Some(message) = message {
+            context.caveat(code, name.as_str(), message);
+        }
     }
 }
 

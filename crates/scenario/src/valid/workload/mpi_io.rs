@@ -1,4 +1,5 @@
 //! `kind = "mpi-io"`: racks of the topology, shares as numbers of hosts, load as a span.
+use backwater_codes::Code;
 use backwater_topology::generate;
 use backwater_traffic::generate::{Arrivals, MpiIo, Placement};
 use backwater_traffic::{Cdf, Flow, Group};
@@ -167,6 +168,6 @@ fn overload(entry: &mut Entry<'_, '_>, mix: &MpiIo, placement: &Placement) {
             span,
             placement.io_servers.len()
         );
-        entry.context.caveats.push(caveat);
+        entry.context.caveat(Code::Overload, format!("traffic.{name}"), caveat);
     }
 }

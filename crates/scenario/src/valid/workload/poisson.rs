@@ -1,4 +1,5 @@
 //! `kind = "poisson"`: what a load counts, and whether the arrivals are few enough.
+use backwater_codes::Code;
 use backwater_traffic::generate::{Poisson, Sizes, Stop};
 use backwater_traffic::{Cdf, Flow, Group};
 use backwater_units::Rate;
@@ -50,7 +51,7 @@ fn warn_of_overload(entry: &mut Entry<'_, '_>, load: f64, wire_per_counted: f64)
             "{name}: load = {load} is {on_wire:.2} times what the sources' links carry, with headers{padded}: messages wait at their \
              sources ever longer. load-counts = \"wire\" counts them as they are on the wire"
         );
-        entry.context.caveats.push(caveat);
+        entry.context.caveat(Code::Overload, format!("{name}.load"), caveat);
     }
 }
 

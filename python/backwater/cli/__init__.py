@@ -128,22 +128,27 @@ GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
 @cache
 def app() -> App:
     """The command line as cyclopts knows it: the tables above."""
-    from cyclopts import App
+    from cyclopts import App, Group
+
+    from backwater.cli.help_layout import Layout
 
     made = App(
         name="backwater",
         help=ABOUT,
+        help_format="plaintext",
+        help_formatter=Layout({overview.name(path): summary for path, summary in COMMANDS}),
+        group_parameters=Group("Options"),
         version=f"backwater {__version__}",
         result_action="return_value",
         # Ctrl-C is for `main`, which has an exit code for it; cyclopts would leave with its own.
         suppress_keyboard_interrupt=False,
     )
-    for path, summary in COMMANDS:
-        made.command(f"backwater.cli.commands.{path}", name=overview.name(path), help=summary)
+    for path, _ in COMMANDS:
+        made.command(f"backwater.cli.commands.{path}", name=overview.name(path))
     for name, about, members in GROUPS:
-        group = App(name=name, help=about)
-        for path, word, summary in members:
-            group.command(f"backwater.cli.commands.{path}", name=word, help=summary)
+        group = App(name=name, help=about, help_formatter=Layout({word: summary for _, word, summary in members}))
+        for path, word, _ in members:
+            group.command(f"backwater.cli.commands.{path}", name=word)
         made.command(group)
     return made
 
@@ -220,27 +225,10 @@ _QUICK: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["--version"])
 
 
 def _quickly(given: Sequence[str]) -> int | None:
-    if given in _QUICK:
-        print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
-        return Exit.OK
-    if len(given) > 1 and given[-1] in {"--help", "-h"} and (page := _page(given[:-1])) is not None:
-        print(page)
-        return Exit.OK
-    return None
-
-
-def _page(words: Sequence[str]) -> str | None:
-    """The help of the command or the group that the words name, if they name one."""
-    from backwater.cli import command_help
-
-    room = overview.width_of_lines()
-    for group, about, members in GROUPS:
-        if [group] == words:
-            return command_help.of_group(group, about, members, room)
-    paths: dict[tuple[str, ...], str] = {(overview.name(path),): path for path, _ in COMMANDS}
-    paths |= {(group, word): path for group, _, members in GROUPS for path, word, _ in members}
-    path = paths.get(tuple(words))
-    return None if path is None else command_help.of_command(" ".join(words), path, room)
+    if given not in _QUICK:
+        return None
+    print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
+    return Exit.OK
 
 
 def _unexpected(error: Exception, fail: Callable[..., int]) -> int:

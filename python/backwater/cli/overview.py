@@ -1,7 +1,6 @@
 """What ``backwater --help`` prints, made of the tables in `cli` without the library that parses commands.
 
-That library takes longer to import than a person likes to wait for a list of words. What ``backwater COMMAND --help``
-prints is in `helping`.
+That library takes longer to import than a person likes to wait for a list of words.
 """
 
 from __future__ import annotations

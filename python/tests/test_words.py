@@ -93,6 +93,7 @@ FIRST = (
     "ARCHITECTURE.md",
     "GLOSSARY.md",
     *(f"docs/{name}.md" for name in ("index", "commands", "scenarios", "promises", "page", "infiniband", "isolation")),
+    *(f"docs/{name}.md" for name in ("python", "extend", "sweeps", "reporting")),
     "docs/slow-hosts.md",
     "docs/reference/index.md",
     "dataplane/README.md",

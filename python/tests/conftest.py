@@ -43,31 +43,46 @@ class FakeCore:
         self.ran: list[tuple[tuple[str, ...], int | None]] = []
         self.fail: Callable[[tuple[str, ...], int | None], BaseException | None] = lambda *_: None
 
-    def validate(self, text: str, origin: str, base_dir: str, overrides: list[str]) -> str:
-        del origin, base_dir
-        return json.dumps({"run": {"seed": 7, "threads": 1}, "text": text, "overrides": overrides})
-
     def content(self, scenario: Scenario, overrides: Sequence[str]) -> dict[str, Any]:
         return {"settings": scenario.resolve(tuple(overrides))}
 
-    def run(self, *arguments: Any) -> str:
-        _text, _origin, _base, overrides, out, _threads, seed, progress, *_functions = arguments
-        self.ran.append((tuple(overrides), seed))
+    def read(self, text: str, _origin: str, _base: Path, overrides: list[str]) -> FakeScenario:
+        return FakeScenario(self, text, overrides)
+
+
+class FakeScenario:
+    """The handle that it gives."""
+
+    def __init__(self, core: FakeCore, text: str, overrides: list[str]) -> None:
+        seeds = [int(key.removeprefix("run.seed=")) for key in overrides if key.startswith("run.seed=")]
+        self.core, self.text, self.seed = core, text, seeds[-1] if seeds else None
+        self.overrides = tuple(key for key in overrides if not key.startswith(("run.seed=", "run.threads=")))
+
+    def resolved(self) -> str:
+        return json.dumps({"run": {"seed": 7, "threads": 1}, "text": self.text, "overrides": self.overrides})
+
+    def estimate(self) -> str:
+        raise _core.ScenarioError("a stand-in takes no time")
+
+    def functions(self) -> None:
+        return None
+
+    def run(self, out: Path, progress: Callable[[Any], None], *_functions: Any) -> str:
+        self.core.ran.append((self.overrides, self.seed))
         progress({"sim_time_ps": 1, "expected_end_ps": 2, "flows": 4, "plan": "at most 2GB"})
-        error = self.fail(tuple(overrides), seed)
+        error = self.core.fail(self.overrides, self.seed)
         if error is not None:
             raise error
-        scheme = "ECN" if any("red" in override for override in overrides) else "TCD"
-        folder = synthetic.write(Path(out), scheme, seed=seed or 7)
+        scheme = "ECN" if any("red" in override for override in self.overrides) else "TCD"
+        folder = synthetic.write(Path(out), scheme, seed=self.seed or 7)
         return (folder / "run.json").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     fake = FakeCore()
-    monkeypatch.setattr(_core, "validate", fake.validate, raising=False)
     monkeypatch.setattr(content_key, "of", fake.content)
-    monkeypatch.setattr(_core, "run", fake.run, raising=False)
+    monkeypatch.setattr(_core, "Scenario", fake.read)
     return fake
 
 

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from backwater import InvariantError, Results, ScenarioError
 from backwater.cli import main
 from backwater.errors import Exit
-from conftest import FakeCore
+from conftest import FakeCore, FakeScenario
 
 
 @pytest.fixture
@@ -207,9 +208,9 @@ def test_describe_explains_every_column_with_its_unit(
 
 
 def test_many_runs_share_the_cores(scenario: str, fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, busy, most = fake_core.run, 0, 0
+    real, busy, most = FakeScenario.run, 0, 0
 
-    def slow(*arguments: object) -> str:
+    def slow(*arguments: Any) -> str:
         nonlocal busy, most
         busy += 1
         most = max(most, busy)
@@ -217,11 +218,10 @@ def test_many_runs_share_the_cores(scenario: str, fake_core: FakeCore, monkeypat
         busy -= 1
         return real(*arguments)
 
-    from backwater import _core
-
-    monkeypatch.setattr(_core, "run", slow, raising=False)
+    monkeypatch.setattr(FakeScenario, "run", slow)
     assert main(["run", scenario, "--seeds", "4", "--jobs", "2"]) == Exit.OK
     assert most == 2
+    assert len(fake_core.ran) == 4
 
 
 def test_different_keys_with_equal_ends_have_different_folders_and_the_last_value_of_a_key_is_named(

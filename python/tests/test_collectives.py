@@ -41,7 +41,7 @@ kind = "collective"
 
 def run(tmp_path: Path, keys: str, overrides: tuple[str, ...] = (), **scene: Any) -> Results:
     out = tmp_path / "run"
-    _core.run(text(keys, **scene), "c.toml", str(tmp_path), list(overrides), str(out), None, None, None)
+    _core.Scenario(text(keys, **scene), "c.toml", tmp_path, overrides).run(out)
     return Results(out)
 
 
@@ -167,7 +167,7 @@ def test_a_collective_over_lanes_of_a_torus_comes_to_its_end(tmp_path: Path) -> 
     scene = text('op = "all-to-all"\nsize = "20KB"\npriority = 1', topology='kind = "torus"\nsizes = [5, 3]')
     scene = scene.replace('profile = "ideal"', 'profile = "infiniband"').replace('flow-control = "none"\n', "")
     scene = scene.replace("[packet]", '[switch.credits]\nbuffer = "2MB"\n[packet]').replace('rate = "100', 'rate = "32')
-    meta = json.loads(_core.run(scene, "t.toml", str(tmp_path), [], None, None, None, None))
+    meta = json.loads(_core.Scenario(scene, "t.toml", tmp_path, []).run())
     assert (meta["totals"]["flows"], meta["totals"]["finished"]) == (15 * 14, 15 * 14)
 
 
@@ -278,14 +278,14 @@ def test_only_one_entry_sends_what_it_sends_beside_the_others_and_on_the_same_pa
     found = {}
     for name, more in (("both", []), ("alone", ['run.only=["c"]']), ("heap", ['run.only=["c"]', "run.engine=heap"])):
         out = tmp_path / name
-        _core.run(scene + other, "c.toml", str(tmp_path), more, str(out), None, None, None)
+        _core.Scenario(scene + other, "c.toml", tmp_path, more).run(out)
         one = Results(out)
         flows = one.flows.filter(pl.col("traffic").cast(pl.String) == "c")
         found[name] = flows.select("size_bytes", "start_ps", "finish_ps", "ideal_fct_ps").collect().rows()
         assert one.flows.collect().height == len(found[name]) + (20 if name == "both" else 0)
     assert found["both"] == found["alone"] == found["heap"]
     with pytest.raises(_core.ScenarioError, match='there is no traffic "d"'):
-        _core.validate(scene + other, "c.toml", str(tmp_path), ['run.only=["d"]'])
+        _core.Scenario(scene + other, "c.toml", tmp_path, ['run.only=["d"]']).resolved()
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_only_one_entry_sends_what_it_sends_beside_the_others_and_on_the_same_pa
 )
 def test_what_is_wrong_is_said(tmp_path: Path, keys: str, wanted: str) -> None:
     with pytest.raises(_core.ScenarioError) as error:
-        _core.validate(text(keys), "c.toml", str(tmp_path), [])
+        _core.Scenario(text(keys), "c.toml", tmp_path, []).resolved()
     assert wanted in str(error.value)
 
 
@@ -331,7 +331,7 @@ def unequal(tmp_path: Path, keys: str) -> tuple[Results, collectives.Measured]:
     (tmp_path / "topology.txt").write_text(UNEQUAL)
     scene = text(keys, topology='kind = "hpcc"\nfile = "topology.txt"')
     scene = scene.replace('rate = "100Gbps"\ndelay = "1us"\n', "")
-    _core.run(scene, "c.toml", str(tmp_path), [], str(tmp_path / "run"), None, None, None)
+    _core.Scenario(scene, "c.toml", tmp_path, []).run(tmp_path / "run")
     results = Results(tmp_path / "run")
     (one,) = collectives.of(results)
     assert one.ideal_ps is not None

@@ -103,16 +103,16 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_run_looked_at_from_outside_is_the_same_run(scenario: str) -> None:
     """On both engines, under PFC, credits, PUTs and isolation; the last digest is that of the run itself."""
     file = _SCENARIO.parent / f"{scenario}.toml"
-    given = (file.read_text(), str(file), str(file.parent), ["run.until=300us"])
-    run = json.loads(_core.run(*given, None, None, None, None))
-    window = json.loads(_core.prefixes(*given, [], False))["window_ps"]
+    read = _core.Scenario(file.read_text(), str(file), file.parent, ["run.until=300us"])
+    run = json.loads(read.run())
+    window = json.loads(read.prefixes([], False))["window_ps"]
     marks = [run["sim_time_ps"] * part // 8 // window * window for part in range(1, 8)]
     times = [*sorted(set(marks) - {0}), run["sim_time_ps"]]
-    fast, reference = (json.loads(_core.prefixes(*given, times, heap))["prefixes"] for heap in (False, True))
+    fast, reference = (json.loads(read.prefixes(times, heap))["prefixes"] for heap in (False, True))
     assert fast == reference
     assert fast[-1]["digest"] == run["digest"]
     begin, end = times[-2], times[-1]
-    assert len(json.loads(_core.arrivals(*given, begin, end))) == fast[-1]["arrivals"] - fast[-2]["arrivals"]
+    assert len(json.loads(read.arrivals(begin, end))) == fast[-1]["arrivals"] - fast[-2]["arrivals"]
 
 
 @pytest.mark.filterwarnings("ignore::backwater.PlainPythonWarning")

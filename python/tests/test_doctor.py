@@ -36,7 +36,7 @@ def test_the_self_check_gives_its_digest_on_every_engine_and_number_of_threads()
     assert [check.finding for check in found] == [Finding.OK] * 4, found
     assert found[-1].name == "speed"
     # It is worth its name: PFC, marks and congestion control are all in it.
-    run = json.loads(_core.run(self_check.SCENARIO, "self-check", ".", [], None, None, None, None))
+    run = json.loads(_core.Scenario(self_check.SCENARIO, "self-check", ".", []).run())
     assert run["totals"]["pauses"] > 0
     assert sum(entry["ce_packets"] + entry["ue_packets"] for entry in run["traffic"]) > 0
     assert run["status"] == "complete"

@@ -48,7 +48,7 @@ start = "0us"
 
 
 def _looked(text: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    looked: dict[str, Any] = json.loads(_core.outlook(text, "x.toml", ".", list(overrides)))
+    looked: dict[str, Any] = json.loads(_core.Scenario(text, "x.toml", ".", overrides).estimate())
     return looked
 
 
@@ -151,7 +151,7 @@ _SMALL = (
 def test_packet_hops_of_every_kind_of_scenario_are_near(name: str) -> None:
     file = _SCENARIOS / f"{name}.toml"
     told = estimates.of(Scenario.load(file)).packet_hops
-    took = json.loads(_core.run(file.read_text("utf-8"), str(file), str(file.parent), [], None, None, None, None))
+    took = json.loads(_core.Scenario(file.read_text("utf-8"), str(file), file.parent, []).run())
     assert 1 / _WORK < told / took["packet_hops"] < _WORK
 
 
@@ -164,7 +164,7 @@ def status(name):
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 before = status("VmRSS")
-run = json.loads(_core.run(file.read_text(), str(file), str(file.parent), overrides, out, None, None, None))
+run = json.loads(_core.Scenario(file.read_text(), str(file), file.parent, overrides).run(out))
 print(json.dumps({"packet_hops": run["packet_hops"], "cpu_s": run["cpu_s"], "memory_bytes": status("VmHWM") - before}))
 """
 

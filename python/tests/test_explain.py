@@ -67,7 +67,7 @@ def test_every_code_of_commands_is_told_of_somewhere() -> None:
 def test_a_broken_invariant_comes_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     overrides = ["switch.flow-control=none", "switch.buffer=20KB", "traffic.bg.from=*", "traffic.bg.kind=incast"]
     with pytest.raises(InvariantError) as broken:
-        _core.run(STAR, "star.toml", ".", overrides, None, None, None, None)
+        _core.Scenario(STAR, "star.toml", ".", overrides).run()
     assert broken.value.code == "buffer-overflow"
     assert explain(broken.value.code, capsys)[0]["kind"] == "invariant"
 
@@ -101,7 +101,7 @@ _CAVEATS = [
 def test_caveats_of_scenarios_are_known_by_their_codes(
     code: str, overrides: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = codes.told(json.loads(_core.outlook(STAR, "star.toml", ".", overrides)))
+    told = codes.told(json.loads(_core.Scenario(STAR, "star.toml", ".", overrides).estimate()))
     line = next((str(remark) for remark in told if remark.code == code), f"not in {told}")
     assert line.startswith(f"caveat[{code}]: ")
     # The whole line can be pasted.
@@ -130,7 +130,7 @@ def test_a_problem_of_a_file_carries_a_word_that_is_explained(
     code: str, text: str, overrides: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ScenarioError) as refused:
-        _core.validate(text, "star.toml", ".", overrides)
+        _core.Scenario(text, "star.toml", ".", overrides).resolved()
     found = re.findall(r"^error\[([^\]]+)\]: ", str(refused.value), re.MULTILINE)
     assert code in found, str(refused.value)
     for word in found:

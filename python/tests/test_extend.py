@@ -308,7 +308,7 @@ def test_a_scenario_that_names_no_function_is_refused_with_its_line(folder: Path
 
 def test_the_core_without_the_package_does_not_run_them(folder: Path) -> None:
     with pytest.raises(bw.ScenarioError, match=r"have not been loaded; run it with backwater\.run"):
-        _core.run((folder / "star.toml").read_text(), "star.toml", str(folder), [], None, None, None, None)
+        _core.Scenario((folder / "star.toml").read_text(), "star.toml", folder, []).run()
 
 
 def test_plain_functions_run_on_one_thread(folder: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_file_in_the_place_of_the_results_folder_is_said_and_kept(
 
 
 def test_a_run_without_a_folder_writes_nothing(small: Path) -> None:
-    summary = json.loads(_core.run(SMALL, "small", str(small.parent), [], None, None, None, None))
+    summary = json.loads(_core.Scenario(SMALL, "small", small.parent, []).run())
     assert summary["totals"]["finished"] == summary["totals"]["flows"] > 0
     assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
 
@@ -211,7 +211,7 @@ def test_an_exception_of_the_progress_function_ends_the_run_and_keeps_it_as_part
             raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        _core.run(ENDLESS, "endless", str(tmp_path), [], str(tmp_path / "out"), None, None, stop)
+        _core.Scenario(ENDLESS, "endless", tmp_path, []).run(tmp_path / "out", stop)
     run = Results(tmp_path / "out")
     assert not run.complete
     assert 0 < run.meta["sim_time_ps"] < 100e12
@@ -227,7 +227,7 @@ def test_progress_tells_the_simulated_time_the_end_and_what_may_be_written(tmp_p
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _core.run(ENDLESS, "endless", str(tmp_path), [], str(tmp_path / "out"), None, None, watch)
+        _core.Scenario(ENDLESS, "endless", tmp_path, []).run(tmp_path / "out", watch)
     assert seen[0]["expected_end_ps"] == 100 * 10**12
     assert (seen[0]["plan"] or "").startswith("at most 2GB")
     assert seen[1]["sim_time_ps"] < seen[2]["sim_time_ps"]

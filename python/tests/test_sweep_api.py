@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 import sweep_scene
-from backwater import _core
 from backwater.cli import main
 from backwater.errors import Exit
+from failing_core import FailingCore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,14 +78,11 @@ def test_bad_calls_say_what_would_do(call: Callable[[], pl.DataFrame], message: 
 
 
 def test_the_first_failure_is_raised_when_all_others_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    really = _core.run
-
-    def run(*given: Any) -> str:
-        if given[6] == 1:
+    def fail(overrides: list[str]) -> None:
+        if "run.seed=1" in overrides:
             raise bw.InvariantError("port s->h0 lost a packet")
-        return really(*given)
 
-    monkeypatch.setattr(_core, "run", run)
+    FailingCore.install(monkeypatch, fail)
     with pytest.raises(bw.InvariantError, match="lost a packet"):
         bw.sweep("loads.toml", jobs=1)
     assert len(list(Path("cache").glob("runs/*/*"))) == 2

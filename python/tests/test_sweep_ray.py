@@ -20,6 +20,7 @@ from backwater.errors import Exit, UsageError
 from backwater.experiments import ray_engine, sweep_file
 from backwater.experiments.store import Cache, _Making
 from backwater.experiments.toml_document import Document
+from failing_core import FailingCore
 
 
 @pytest.fixture(autouse=True)
@@ -162,14 +163,11 @@ def test_a_worker_with_another_core_is_refused(here: Path, fake: _FakeRay, monke
 def test_what_goes_wrong_on_a_worker_is_told_as_here(
     here: Path, fake: _FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really = _core.run
-
-    def run(*given: Any) -> str:
-        if given[6] == 2:
+    def fail(overrides: list[str]) -> None:
+        if "run.seed=2" in overrides:
             raise _core.InvariantError("port s->h0 lost a packet")
-        return really(*given)
 
-    monkeypatch.setattr(_core, "run", run)
+    FailingCore.install(monkeypatch, fail)
     kinds = [type(outcome.error).__name__ for outcome in _outcomes(here)]
     assert kinds == ["NoneType", "InvariantError"] * 2
     assert len(list(Path("cache").glob("runs/*/*"))) == 2

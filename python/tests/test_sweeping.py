@@ -23,6 +23,7 @@ from backwater.errors import Exit, UsageError
 from backwater.experiments import content_key, plan, sweep_measures
 from backwater.experiments.sweep import Shard, parse_shard
 from backwater.scenario.scenario import Scenario
+from failing_core import FailingCore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,14 +230,12 @@ def test_a_run_that_fails_is_told_and_the_others_are_kept(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep_scene.write(here)
-    really = _core.run
 
-    def run(*given: Any) -> str:
-        if given[6] == 2 and "traffic.web.load=0.4" in given[3]:
+    def fail(overrides: list[str]) -> None:
+        if {"run.seed=2", "traffic.web.load=0.4"} <= set(overrides):
             raise _core.InvariantError("port s->h0 lost a packet")
-        return really(*given)
 
-    monkeypatch.setattr(_core, "run", run)
+    FailingCore.install(monkeypatch, fail)
     assert main(["sweep", "loads.toml"]) == Exit.INVARIANT_BROKEN
     shown = capsys.readouterr()
     assert "traffic.web.load=0.4 seed 2: port s->h0 lost a packet" in shown.err

@@ -149,10 +149,11 @@ def test_groups_of_a_dragonfly_are_complete_and_so_is_their_graph(
 def test_a_thousand_hosts_are_built_in_a_second(tmp_path: Path, topology: str, hosts: int) -> None:
     text = f'[topology]\n{topology}\n{LINKS}[[traffic]]\nname = "p"\nkind = "permutation"\nsize = "1KB"\n'
     begin = time.process_time()
-    resolved = json.loads(_core.validate(text, "big.toml", str(tmp_path), ['switch.flow-control="none"']))
+    read = _core.Scenario(text, "big.toml", tmp_path, ['switch.flow-control="none"'])
+    resolved = json.loads(read.resolved())
     assert time.process_time() - begin < 1
     assert resolved["topology"]["kind"] in topology
-    run = json.loads(_core.run(text, "big.toml", str(tmp_path), ['switch.flow-control="none"'], None, None, None, None))
+    run = json.loads(read.run())
     assert (run["status"], run["totals"]["flows"], run["totals"]["finished"]) == ("complete", hosts, hosts)
 
 

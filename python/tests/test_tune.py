@@ -17,6 +17,7 @@ from backwater.errors import Exit
 from backwater.experiments import tuning
 from backwater.experiments.tuning import Trial
 from backwater.experiments.tuning_report import Judged
+from failing_core import FailingCore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,20 +106,20 @@ def test_a_tuning_that_was_stopped_goes_on_where_it_was(
 ) -> None:
     sweep_scene.write(here, TUNE)
     _tuned(capsys, "--out", "whole", "--cache", "other")
-    really, ran = _core.run, list[int]()
+    ran = list[str]()
 
-    def run(*given: Any) -> str:
+    def fail(overrides: list[str]) -> None:
         if len(ran) == 13:
             raise KeyboardInterrupt
-        ran.append(given[6])
-        return really(*given)
+        ran.append(overrides[-1])
 
-    monkeypatch.setattr(_core, "run", run)
+    really = _core.Scenario
+    FailingCore.install(monkeypatch, fail)
     assert main(["tune", "loads.toml", "--jobs", "1"]) == Exit.CAVEATS
     # Two seeds as it is, and two of each of four trials: the second batch was under way.
     assert "interrupted: 4 of 12 trials done; the same command goes on from there" in capsys.readouterr().err
     assert not Path("results").exists()
-    monkeypatch.setattr(_core, "run", really)
+    monkeypatch.setattr(_core, "Scenario", really)
     assert main(["tune", "loads.toml", "--out", "rest"]) == Exit.OK
     shown = capsys.readouterr().out
     assert "13 from the cache" in shown.replace("\n", " ") or "from the cache" in shown

@@ -34,34 +34,33 @@ const ENTRY_ROWS: f64 = 5.0;
 ///
 /// # Errors
 /// Results that do not fit what the scenario allows them.
-pub fn estimate(scenario: ValidScenario) -> Result<Value, Error> {
+pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
     let until = scenario.until();
     let budget = scenario.budget();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
-    let (resolved, caveats) = (scenario.resolved(), scenario.caveats().to_vec());
     let collectives = Collectives::new(scenario.settings(), scenario.flows());
     let like = Like(scenario.flows_like().to_vec());
-    let spec = scenario.build();
-    let flows = like.all(&spec);
-    let end = until.map_or_else(|| last_end(&spec, &like), |until| until.as_ps() as f64);
-    let (packets, hops) = work(&spec, &like, end);
+    let spec = scenario.spec();
+    let flows = like.all(spec);
+    let end = until.map_or_else(|| last_end(spec, &like), |until| until.as_ps() as f64);
+    let (packets, hops) = work(spec, &like, end);
     let hosts = spec.network.hosts().len();
-    let plan = tables::plan(&spec, flows.round() as u64, until, &collectives, budget)
+    let plan = tables::plan(spec, flows.round() as u64, until, &collectives, budget)
         .map_err(|error| Error::Input(format!("error: {error}")))?;
     Ok(json!({
-        "scenario": resolved,
+        "scenario": scenario.resolved(),
         "files": files,
-        "caveats": caveats,
+        "caveats": scenario.caveats(),
         "hosts": hosts,
         "switches": spec.network.nodes().len() - hosts,
         "ports": spec.network.port_count(),
         "flows": flows.round() as u64,
         "ranks": spec.programs.ranks.len(),
         "until_ps": until.map(Time::as_ps),
-        "memory_bytes": memory(&spec, &like, until),
+        "memory_bytes": memory(spec, &like, until),
         "packets": packets.round(),
         "packet_hops": hops.round(),
-        "sampled": sampled(&spec, end),
+        "sampled": sampled(spec, end),
         "limit": plan.to_string(),
     }))
 }

@@ -6,6 +6,7 @@
 //! ```
 //!
 //! A whole program is `examples/run.rs`. The Python package and the command `backwater` are built on the same calls.
+pub mod calculators;
 mod clock;
 mod collectives;
 mod error;

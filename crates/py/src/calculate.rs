@@ -1,126 +1,51 @@
-//! `max_ton`, `headroom` and `feasibility`: the formulas of the control crate for one link, with their arithmetic.
-use crate::errors::bad_input;
-use backwater_control::detector::{Tcd, max_ton as ton, max_ton_authors as ton_authors};
-use backwater_control::flow_control::{
-    CreditReturn, Unit, feasibility as feasible, headroom as room, longest_period,
-};
-use backwater_units::{Bytes, Rate, Span};
+//! The calculators of `backwater`; answers are JSON.
+use crate::errors::raise;
+use backwater::{Error, calculators};
 use pyo3::prelude::*;
-use serde_json::json;
-use std::fmt::Display;
-use std::str::FromStr;
+use serde_json::Value;
 
-/// Longest link, slowest response and largest packet that the calculators take: far beyond any Ethernet, and small
-/// enough that nothing overflows.
-const LONGEST: Span = Span::from_ms(1_000);
-const LARGEST: Bytes = Bytes::from_mb(1);
-/// InfiniBand specification: VL 15 is for management.
-const MOST_LANES: u64 = 15;
-
-/// A quantity from the text of an option, or an error that names the option.
-fn quantity<T>(option: &str, text: &str) -> PyResult<T>
-where
-    T: FromStr,
-    T::Err: Display,
-{
-    text.parse().map_err(|error| bad_input(format!("error: --{option} {text}: {error}")))
+fn answer(py: Python<'_>, found: Result<Value, Error>) -> PyResult<String> {
+    found.map(|found| found.to_string()).map_err(|error| raise(py, error))
 }
 
-fn within<T: PartialOrd + Display>(option: &str, value: T, most: &T) -> PyResult<T> {
-    if value <= *most {
-        Ok(value)
-    } else {
-        let message = format!("error: --{option} {value} is more than {most}; give what a link really has");
-        Err(bad_input(message))
-    }
-}
-
-fn link_rate(text: &str) -> PyResult<Rate> {
-    let rate: Rate = quantity("rate", text)?;
-    if rate > Rate::ZERO {
-        Ok(rate)
-    } else {
-        Err(bad_input("error: --rate 0bps: a link must have a rate above 0; give one such as 40Gbps"))
-    }
-}
-
-/// max(Ton) of a port, as JSON: `max_ton_ps`, `tau_ps`, `gap_bytes`, `steps`. `gap` is Xoff − Xon; 2 MTU if absent
-/// (TCD paper §4.2).
+/// max(Ton) of a port. `gap` is Xoff − Xon; 2 MTU if absent.
 #[pyfunction]
 #[pyo3(signature = (rate, delay, mtu, epsilon, gap=None))]
 pub(crate) fn max_ton(
+    py: Python<'_>,
     rate: &str,
     delay: &str,
     mtu: &str,
     epsilon: f64,
     gap: Option<&str>,
 ) -> PyResult<String> {
-    let rate = link_rate(rate)?;
-    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
-    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
-    let gap = gap.map_or(Ok(mtu * 2), |text| quantity("gap", text))?;
-    let answer = ton(rate, delay, mtu, gap, epsilon).map_err(|error| bad_input(format!("error: {error}")))?;
-    Ok(json!({
-        "max_ton_ps": answer.max_ton.as_ps(),
-        "tau_ps": answer.tau.as_ps(),
-        "gap_bytes": gap.get(),
-        "steps": answer.steps().map(|step| step.to_string()),
-    })
-    .to_string())
+    answer(py, calculators::max_ton(rate, delay, mtu, epsilon, gap))
 }
 
-/// The max(Ton) that the authors' release would be given, in ps: τ = 2 · delay, whole microseconds. `gap` is Xoff − Xon.
+/// The max(Ton) that the authors' release would be given. `gap` is Xoff − Xon.
 #[pyfunction]
-pub(crate) fn max_ton_authors(rate: &str, delay: &str, gap: &str, epsilon: f64) -> PyResult<u64> {
-    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
-    let answer = ton_authors(link_rate(rate)?, delay, quantity("gap", gap)?, epsilon);
-    Ok(answer.map_err(|error| bad_input(format!("error: {error}")))?.as_ps())
+pub(crate) fn max_ton_authors(
+    py: Python<'_>,
+    rate: &str,
+    delay: &str,
+    gap: &str,
+    epsilon: f64,
+) -> PyResult<String> {
+    answer(py, calculators::max_ton_authors(rate, delay, gap, epsilon))
 }
 
-/// max(Ton) and T under credits that come back every `period`, as JSON: `max_ton_ps`, `period_ps`, `steps`.
+/// max(Ton) and T under credits that come back every `period`.
 #[pyfunction]
-pub(crate) fn max_ton_credits(period: &str) -> PyResult<String> {
-    let tc = cycle(period)?;
-    let tcd = Tcd::credits(tc, Bytes::new(1), Bytes::new(1));
-    let steps = [
-        format!("Ton = Rd/Ri Tc < Tc = {tc}, as the input rate Ri is above the drain rate Rd (Eqn 4)"),
-        format!(
-            "T = whole Tc's, at least 4 and 200us = {}; T = Tc would take the queue's swing within a Tc for its trend",
-            tcd.period
-        ),
-        format!("max(Ton) = Tc = {}", tcd.max_ton),
-    ];
-    Ok(json!({
-        "max_ton_ps": tcd.max_ton.as_ps(),
-        "period_ps": tcd.period.as_ps(),
-        "steps": steps,
-    })
-    .to_string())
+pub(crate) fn max_ton_credits(py: Python<'_>, period: &str) -> PyResult<String> {
+    answer(py, calculators::max_ton_credits(period))
 }
 
-/// A Tc.
-fn cycle(text: &str) -> PyResult<Span> {
-    let tc = within("period", quantity("period", text)?, &LONGEST)?;
-    if tc > Span::ZERO {
-        return Ok(tc);
-    }
-    Err(bad_input("error: --period 0ps: credits come back every Tc, which is above 0; give one such as 50us"))
-}
-
-/// A number of virtual lanes.
-fn virtual_lanes(text: &str) -> PyResult<u64> {
-    let lanes = text.parse().ok().filter(|lanes| (1..=MOST_LANES).contains(lanes));
-    lanes.ok_or_else(|| {
-        bad_input(format!("error: --lanes {text}: a link has 1 to {MOST_LANES} virtual lanes for data"))
-    })
-}
-
-/// The buffer that each of `lanes` virtual lanes of an ingress port needs under credits, as JSON: `needed_bytes`,
-/// `in_loop_bytes`, `packets`, `port_bytes` (of all lanes), `steps`, and with `buffer`, which the lanes share, also `fits` and
-/// `longest_period_ps`, the longest Tc with which it fits, if any. Without `period` credits come back at once.
+/// The buffer that each of `lanes` virtual lanes of an ingress port needs under credits.
 #[pyfunction]
 #[pyo3(signature = (rate, delay, mtu, frame, period=None, buffer=None, lanes="1"))]
+#[expect(clippy::too_many_arguments, reason = "a Python function's arguments")]
 pub(crate) fn feasibility(
+    py: Python<'_>,
     rate: &str,
     delay: &str,
     mtu: &str,
@@ -129,60 +54,18 @@ pub(crate) fn feasibility(
     buffer: Option<&str>,
     lanes: &str,
 ) -> PyResult<String> {
-    let lanes = virtual_lanes(lanes)?;
-    let rate = link_rate(rate)?;
-    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
-    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
-    let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
-    let returned = period.map_or(Ok(CreditReturn::AtOnce), |text| cycle(text).map(CreditReturn::Periodic))?;
-    let updates = frame * lanes;
-    let answer = feasible(rate, delay, returned, mtu, updates, Unit::BLOCK);
-    let port = answer.needed * lanes;
-    let mut steps: Vec<String> = answer.steps().iter().map(ToString::to_string).collect();
-    if lanes > 1 {
-        steps.insert(0, format!("updates of {lanes} virtual lanes = {lanes}*{frame} = {updates}"));
-        steps.push(format!("all {lanes} virtual lanes of the port = {lanes}*{} = {port}", answer.needed));
-    }
-    let mut json = json!({
-        "needed_bytes": answer.needed.get(),
-        "in_loop_bytes": answer.in_loop.get(),
-        "packets": answer.packets,
-        "port_bytes": port.get(),
-    });
-    if let Some(text) = buffer {
-        let buffer: Bytes = quantity("buffer", text)?;
-        let share = Bytes::new(buffer.get() / lanes);
-        let longest = longest_period(rate, delay, share, mtu, updates, answer.unit);
-        let fits = answer.needed <= share;
-        let verdict = if fits { "holds line rate" } else { "starves without any congestion" };
-        steps.push(format!("{buffer}: the link {verdict}"));
-        steps.push(match longest {
-            Some(longest) => format!("longest Tc with {buffer}: {longest}"),
-            None => format!("no Tc is short enough for {buffer}"),
-        });
-        json["fits"] = fits.into();
-        json["longest_period_ps"] = longest.map(Span::as_ps).into();
-    }
-    json["steps"] = steps.into();
-    Ok(json.to_string())
+    answer(py, calculators::feasibility(rate, delay, mtu, frame, period, buffer, lanes))
 }
 
-/// Headroom of an ingress port, as JSON: `headroom_bytes`, `dynamic_bytes` (with the packet that crosses a dynamic threshold), `terms`
-/// (name, bytes), `steps`.
+/// Headroom of an ingress port.
 #[pyfunction]
-pub(crate) fn headroom(rate: &str, delay: &str, mtu: &str, frame: &str, response: &str) -> PyResult<String> {
-    let rate = link_rate(rate)?;
-    let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
-    let mtu = within("mtu", quantity("mtu", mtu)?, &LARGEST)?;
-    let frame = within("frame", quantity("frame", frame)?, &LARGEST)?;
-    let response = within("response", quantity("response", response)?, &LONGEST)?;
-    let answer = room(rate, delay, mtu, frame, response);
-    let mut steps: Vec<String> = answer.terms.iter().map(ToString::to_string).collect();
-    steps.push(format!("headroom: {}", answer.bytes));
-    let dynamic = answer.with_crossing();
-    steps.push(format!(
-        "with dynamic thresholds, which count the packet that crosses them (1 MTU): {dynamic}"
-    ));
-    let terms = answer.terms.map(|term| json!({"name": term.name, "bytes": term.bytes.get()}));
-    Ok(json!({"headroom_bytes": answer.bytes.get(), "dynamic_bytes": dynamic.get(), "terms": terms, "steps": steps}).to_string())
+pub(crate) fn headroom(
+    py: Python<'_>,
+    rate: &str,
+    delay: &str,
+    mtu: &str,
+    frame: &str,
+    response: &str,
+) -> PyResult<String> {
+    answer(py, calculators::headroom(rate, delay, mtu, frame, response))
 }

@@ -1,76 +1,19 @@
-//! For the Python package: the functions of `backwater._core`, each a thin call into the crates below.
+//! For the Python package: `backwater._core`, a handle of a scenario and thin calls into the crates below.
 mod algorithms;
 mod calculate;
 mod capture;
 mod errors;
 mod functions;
-mod run;
+mod scenario;
 mod trace;
 mod watching;
 
-use backwater::{Code, Scenario, ValidScenario};
+use backwater::Code;
 use errors::bad_input;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// What is asked of a checked scenario, as JSON.
-fn asked(
-    py: Python<'_>,
-    (text, origin, base_dir): (&str, &str, &str),
-    overrides: &[String],
-    question: impl FnOnce(&ValidScenario) -> String + Send,
-) -> PyResult<String> {
-    let answer = py.detach(|| {
-        let scenario = Scenario::parse(text, origin, Path::new(base_dir), overrides)?;
-        // No question is about its flows, which may be millions.
-        scenario.outline().map(|scenario| question(&scenario))
-    });
-    answer.map_err(|error| bad_input(error.to_string()))
-}
-
-/// Checks a scenario and returns it as JSON with every default filled in. `origin` names the text in messages,
-/// paths in it count from `base_dir`, `overrides` are texts such as `traffic.load=0.6`.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
-fn validate(
-    py: Python<'_>,
-    text: &str,
-    origin: &str,
-    base_dir: &str,
-    overrides: Vec<String>,
-) -> PyResult<String> {
-    asked(py, (text, origin, base_dir), &overrides, |scenario| scenario.resolved().to_string())
-}
-
-/// What `backwater topology` tells of a scenario's network, as JSON. Arguments as of `validate`.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
-fn topology(
-    py: Python<'_>,
-    text: &str,
-    origin: &str,
-    base_dir: &str,
-    overrides: Vec<String>,
-) -> PyResult<String> {
-    asked(py, (text, origin, base_dir), &overrides, |scenario| backwater::network_facts(scenario).to_string())
-}
-
-/// The functions of the user's that a scenario names, as JSON: `controllers` and `detector`, each with `place`, `function` and
-/// `parameters`. The arguments are those of `validate`.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "a Python function's arguments")]
-fn user_functions(
-    py: Python<'_>,
-    text: &str,
-    origin: &str,
-    base_dir: &str,
-    overrides: Vec<String>,
-) -> PyResult<String> {
-    let named = |scenario: &ValidScenario| serde_json::to_string(scenario.functions()).unwrap_or_default();
-    asked(py, (text, origin, base_dir), &overrides, named)
-}
+use std::path::PathBuf;
 
 /// The JSON Schema of a scenario file.
 #[pyfunction]
@@ -118,6 +61,7 @@ fn least_values(percent: u64) -> PyResult<u64> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let python = module.py();
+    module.add_class::<scenario::Scenario>()?;
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
     module.add("UserFunctionError", python.get_type::<errors::UserFunctionError>())?;
@@ -125,10 +69,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MOST_WRITTEN", backwater_scenario::input::MOST_WRITTEN)?;
     module.add("MOST_DATA", backwater_scenario::input::MOST_DATA)?;
     module.add_function(wrap_pyfunction!(read_input, module)?)?;
-    module.add_function(wrap_pyfunction!(run::run, module)?)?;
-    module.add_function(wrap_pyfunction!(validate, module)?)?;
-    module.add_function(wrap_pyfunction!(topology, module)?)?;
-    module.add_function(wrap_pyfunction!(user_functions, module)?)?;
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(profile_defaults, module)?)?;
@@ -138,10 +78,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;
-    module.add_function(wrap_pyfunction!(run::outlook, module)?)?;
-    module.add_function(wrap_pyfunction!(run::prefixes, module)?)?;
-    module.add_function(wrap_pyfunction!(run::arrivals, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::import_vef, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;

@@ -17,15 +17,8 @@ fn made(trace: &Trace, notes: Vec<String>) -> Made {
     (trace.to_string(), holds, notes)
 }
 
-/// The text of the VEF trace as a trace of ours. `origin` names the text in messages.
-#[pyfunction]
-pub(crate) fn import_vef(py: Python<'_>, text: &str, origin: &str) -> PyResult<Made> {
-    let read = py.detach(|| read::vef(text).map(|trace| made(&trace, vec![read::VEF_CAVEAT.to_owned()])));
-    read.map_err(|error| bad_input(format!("error: {origin} {error}")))
-}
-
 /// A workload of another tool as a trace of ours: `format_` is `goal` (text or binary), `htsim` (a connection matrix) or `chakra` (a
-/// file for each NPU). `origin` names them in messages.
+/// file for each NPU) or `vef`. `origin` names them in messages.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "what Python hands over belongs to the function")]
 pub(crate) fn import_workload(
@@ -52,6 +45,12 @@ pub(crate) fn import_workload(
             Box::new(move || read::htsim_matrix(&text))
         }
         "chakra" => Box::new(move || read::chakra(&of_npus)),
+        "vef" => {
+            let text = text(first)?;
+            Box::new(move || {
+                Ok(Imported { trace: read::vef(&text)?, notes: vec![read::VEF_CAVEAT.to_owned()] })
+            })
+        }
         _ => return Err(bad_input(format!("error: no workload format is called {format_:?}"))),
     };
     let made = py.detach(|| read().map(|imported| made(&imported.trace, imported.notes)));

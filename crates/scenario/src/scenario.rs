@@ -85,6 +85,13 @@ impl Scenario {
         path.iter().try_fold(&self.defaults, |node, step| node.get(step.key()?)).and_then(Node::text)
     }
 
+    /// Whether it names functions of the user's, as far as that is known without the checks.
+    pub fn names_functions(&self) -> bool {
+        let own = self.settings.traffic.iter().filter_map(|entry| entry.cc.as_ref());
+        let controllers = own.chain([&self.settings.cc]).any(|cc| cc.function.is_some());
+        controllers || self.settings.switch.detector.function.is_some()
+    }
+
     /// The values, defaults included.
     pub fn settings(&self) -> &Settings {
         &self.settings

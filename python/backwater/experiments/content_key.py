@@ -41,21 +41,20 @@ def core_build() -> str:
 
 def of(scenario: Scenario, overrides: Sequence[str]) -> dict[str, Any]:
     """All that the results depend on besides the seed; raises `ScenarioError` for a scenario that cannot run."""
-    known = json.loads(_core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides)))
-    return facts(scenario, overrides, known["scenario"], known["files"])
+    read = scenario.read(overrides)
+    return facts(read, scenario.base_dir, json.loads(read.estimate()))
 
 
-def facts(
-    scenario: Scenario, overrides: Sequence[str], resolved: Mapping[str, Any], files: Sequence[str]
-) -> dict[str, Any]:
-    """The same of a scenario that has been resolved, and the files that it names."""
+def facts(read: _core.Scenario, base: Path, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a scenario that has been read, and its estimate."""
+    resolved, files = known["scenario"], known["files"]
     run = {key: value for key, value in resolved["run"].items() if key not in _IRRELEVANT}
     # Which schemes the file has besides changes nothing.
     settings = {key: value for key, value in resolved.items() if key not in ("scheme", "run")} | {"run": run}
     return {
         "settings": settings,
         "files": [_hash(Path(name)) for name in files],
-        "functions": _own_code(scenario, overrides),
+        "functions": _own_code(read, base),
         "core": core_build(),
     }
 
@@ -66,9 +65,9 @@ def key(known: Mapping[str, Any], seed: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _own_code(scenario: Scenario, overrides: Sequence[str]) -> list[Any]:
+def _own_code(read: _core.Scenario, base: Path) -> list[Any]:
     """Functions of the user's that a scenario names, with what they use of the user's."""
-    functions = functions_of(scenario, overrides)
+    functions = functions_of(read, base)
     if functions is None:
         return []
     found: list[Any] = []

@@ -1,7 +1,7 @@
 """What a run will take, before it starts: packet-hops, CPU time and memory, from arithmetic and a few measured costs.
 
-The arithmetic is the core's (`_core.outlook`): every flow sends all it can until the end of the run, as far as the
-links of its two hosts allow, over the links of its path. What congestion inside the network, congestion control and
+The arithmetic is the core's (`estimate` of its handle): every flow sends all it can until the end of the run, as far as
+the links of its two hosts allow, over the links of its path. What congestion inside the network, congestion control and
 programs of ranks do to that is not known before the run. The costs were measured on one machine; :func:`pace` relates
 them to the machine at hand. How far off that is, docs/promises.md says and test_estimate holds it to.
 """
@@ -12,7 +12,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
 from backwater.common import quantities
 from backwater.experiments import self_check
 
@@ -103,14 +102,11 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), slower: float = 1.0) -
 
     Raises ScenarioError for a scenario that cannot run, as the run would.
     """
-    looked: dict[str, Any] = json.loads(
-        _core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides))
-    )
-    return from_outlook(looked, slower)
+    return from_core(json.loads(scenario.read(overrides).estimate()), slower)
 
 
-def from_outlook(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
-    """The same from what `_core.outlook` says."""
+def from_core(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
+    """The same from the estimate of the core."""
     hops, flows, rows = looked["packet_hops"], looked["flows"], looked["sampled"]
     queueing, traffic = looked["scenario"]["switch"]["queueing"], looked["scenario"]["traffic"]
     puts = any(entry.get("transport") == "put" for entry in traffic)

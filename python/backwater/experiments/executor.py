@@ -116,17 +116,14 @@ class _Pool:
             self.watcher.started(job)
         functions = staged = place = None
         try:
-            functions = functions_of(job.scenario, job.overrides, job.threads)
+            own = {"run.threads": job.threads, "run.seed": job.seed}
+            given = (f"{key}={value}" for key, value in own.items() if value is not None)
+            read = job.scenario.read([*job.overrides, *given])
+            functions = functions_of(read, job.scenario.base_dir)
             staged = None if job.out is None else job.stage(job.out)
             place = None if staged is None else staged.place
-            text = _core.run(
-                job.scenario.text,
-                job.scenario.origin,
-                str(job.scenario.base_dir),
-                list(job.overrides),
-                None if staged is None else str(staged.folder),
-                job.threads,
-                job.seed,
+            text = read.run(
+                None if staged is None else staged.folder,
                 lambda progress: self._report(job, progress, functions),
                 functions.for_core() if functions else None,
             )

@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
 from backwater.errors import UsageError
 from backwater.experiments import content_key, estimates
 from backwater.experiments.executor import Job
@@ -75,9 +74,9 @@ class Content:
 
 def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
     """Resolved settings with the probes, contents of files, functions of the user's, and the build of the core."""
-    outlook = json.loads(_core.outlook(scenario.text, scenario.origin, str(scenario.base_dir), list(overrides)))
-    facts = content_key.facts(scenario, overrides, outlook["scenario"], outlook["files"])
-    return Content(facts, estimates.from_outlook(outlook))
+    read = scenario.read(overrides)
+    known = json.loads(read.estimate())
+    return Content(content_key.facts(read, scenario.base_dir, known), estimates.from_core(known))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,22 +106,20 @@ class _Again:
         base = Path(str(run.meta.get("base", Path.cwd())))
         scenario = Scenario(str(run.meta["scenario_text"]), str(run.folder / "run.json"), base)
         given = [*map(str, run.meta["overrides"]), f"run.seed={run.meta['seed']}"]
-        self._given = (scenario.text, scenario.origin, str(base), given)
+        self._read = scenario.read(given)
         # Kept here, as the core only has their addresses.
-        self._loaded = functions_of(scenario, given)
+        self._loaded = functions_of(self._read, base)
         self._functions = self._loaded.for_core() if self._loaded else None
-        self.window = int(json.loads(_core.prefixes(*self._given, [], False, self._functions))["window_ps"])
+        self.window = int(json.loads(self._read.prefixes([], False, self._functions))["window_ps"])
 
     def prefixes(self, times: Sequence[int], *, heap: bool) -> list[dict[str, Any]]:
         """What had happened before each of `times`."""
-        found: list[dict[str, Any]] = json.loads(_core.prefixes(*self._given, list(times), heap, self._functions))[
-            "prefixes"
-        ]
+        found: list[dict[str, Any]] = json.loads(self._read.prefixes(times, heap, self._functions))["prefixes"]
         return found
 
     def arrivals(self, begin: int, end: int) -> list[dict[str, Any]]:
         """Every frame that arrived from `begin` on and before `end`."""
-        found: list[dict[str, Any]] = json.loads(_core.arrivals(*self._given, begin, end, self._functions))
+        found: list[dict[str, Any]] = json.loads(self._read.arrivals(begin, end, self._functions))
         return found
 
     def check(self, last: Mapping[str, Any]) -> None:

@@ -48,4 +48,4 @@ def seconds() -> float:
 
 def run(engine: str, threads: int) -> str:
     """The run.json of the run by one engine."""
-    return _core.run(SCENARIO, "self-check", ".", [f'run.engine="{engine}"'], None, threads, None, None)
+    return _core.Scenario(SCENARIO, "self-check", ".", [f'run.engine="{engine}"', f"run.threads={threads}"]).run()

@@ -16,7 +16,6 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
 from backwater.extend import library
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled
@@ -25,10 +24,11 @@ from backwater.extend.functions import UserFunction
 from backwater.extend.plain import Plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from types import CodeType, ModuleType
 
-    from backwater.scenario.scenario import Scenario
+    from backwater import _core
+
 
 #: Where code lies that was installed, and not written for the scenario.
 INSTALLED = {"site-packages", "dist-packages"}
@@ -119,7 +119,7 @@ class Functions:
         return [*self.controllers, *([self.detector] if self.detector else [])]
 
     def for_core(self) -> tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]] | None, str]:
-        """As `_core.run` takes them."""
+        """As the core takes them."""
         controllers = [
             (own.code.address, own.events, own.initial_rate_bps, own.state.bits()) for own in self.controllers
         ]
@@ -134,18 +134,18 @@ class Functions:
                 one.code.interrupt()
 
 
-def functions_of(scenario: Scenario, overrides: Sequence[str], threads: int | None = None) -> Functions | None:
-    """What a scenario names, loaded; None if it names nothing. `threads` are those of the run, if not its own."""
-    if not any("custom" in text for text in (scenario.text, *overrides)):
+def functions_of(scenario: _core.Scenario, base: Path) -> Functions | None:
+    """What a scenario names, loaded; files count from `base`. None if it names nothing."""
+    told = scenario.functions()
+    if told is None:
         return None
-    base = str(scenario.base_dir)
-    named = json.loads(_core.user_functions(scenario.text, scenario.origin, base, list(overrides)))
+    named = json.loads(told)
     if not named["controllers"] and not named["detector"]:
         return None
-    made = Functions([_load(one, CONTROLLER, scenario.base_dir) for one in named["controllers"]])
+    made = Functions([_load(one, CONTROLLER, base) for one in named["controllers"]])
     if named["detector"]:
-        made.detector = _load(named["detector"], DETECTOR, scenario.base_dir)
-    _require_one_thread(made, threads or int(scenario.resolve(overrides)["run"]["threads"]))
+        made.detector = _load(named["detector"], DETECTOR, base)
+    _require_one_thread(made, int(json.loads(scenario.resolved())["run"]["threads"]))
     return made
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
 from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.scenario import topologies
@@ -30,10 +30,8 @@ def of(file: Path, overrides: Sequence[str]) -> dict[str, Any]:
             message = f"--set {text}: only the topology counts here; write --set topology.KEY=VALUE"
             raise UsageError(message)
     scenario = Scenario.load(file)
-    section = topologies.alone(file)
-    facts: dict[str, Any] = json.loads(
-        _core.topology(section + _REST, scenario.origin, str(scenario.base_dir), [*_SETTINGS, *overrides])
-    )
+    alone = replace(scenario, text=topologies.alone(file) + _REST)
+    facts: dict[str, Any] = json.loads(alone.read([*_SETTINGS, *overrides]).topology())
     return facts
 
 

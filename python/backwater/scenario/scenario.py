@@ -58,11 +58,13 @@ class Scenario:
             return f"{path.stem}-{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
         return path.stem if path.name != "scenario.toml" else path.absolute().parent.name or path.stem
 
+    def read(self, overrides: Sequence[str] = ()) -> _core.Scenario:
+        """The core's handle of it: read once, for whoever has several questions. Raises `ScenarioError`."""
+        return _core.Scenario(self.text, self.origin, self.base_dir, list(overrides))
+
     def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
         """The whole scenario with every default filled in; raises `ScenarioError` with a pointed message."""
-        resolved: dict[str, Any] = json.loads(
-            _core.validate(self.text, self.origin, str(self.base_dir), list(overrides))
-        )
+        resolved: dict[str, Any] = json.loads(self.read(overrides).resolved())
         return resolved
 
 

@@ -359,6 +359,11 @@ impl ValidScenario {
         &self.functions
     }
 
+    /// Everything the fabric needs, to look at.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
     /// Everything the fabric needs.
     pub fn build(self) -> Spec {
         self.spec

@@ -53,7 +53,7 @@ def read_text(file: Path, what: str) -> str:
 
 def caveats(text: str, base: Path) -> list[str]:
     """What a scenario's run will have to be read with, such as routes that can deadlock."""
-    told = json.loads(_core.outlook(text, "scenario.toml", str(base), []))["caveats"]
+    told = json.loads(_core.Scenario(text, "scenario.toml", base, []).estimate())["caveats"]
     return [caveat["message"] for caveat in told]
 
 

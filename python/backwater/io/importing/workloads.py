@@ -35,10 +35,7 @@ def load(format_: str, files: Sequence[Path], topology: Path | None = None, prof
     if format_ != "chakra" and len(files) != 1:
         raise UsageError(f"{format_} takes one file, {what}; {len(files)} are given")
     origin = str(files[0])
-    if format_ == "vef":
-        trace, holds, notes = _core.import_vef(read_text(files[0], what), origin)
-    else:
-        trace, holds, notes = _core.import_workload(format_, [read_bytes(file, what) for file in files], origin)
+    trace, holds, notes = _core.import_workload(format_, [read_bytes(file, what) for file in files], origin)
     ranks = int(holds.split()[0])
     made = {"app.trace": trace}
     sources: dict[str, str] = {}

@@ -1,0 +1,180 @@
+//! `Scenario`: read once, then asked as often as wanted, or run.
+use crate::errors::raise;
+use crate::functions::{Functions, loaded};
+use crate::watching::watched;
+use backwater::{Ahead, Error, Replay, Run, ValidScenario, Watch};
+use backwater_units::Time;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A scenario that has been read. `origin` names the text in messages, paths in it count from `base_dir`, `overrides` are
+/// texts such as `traffic.load=0.6`. Whatever is wrong raises `ScenarioError`: what can be seen without the network at once,
+/// the rest with the first question. Answers are JSON.
+#[pyclass(frozen)]
+pub(crate) struct Scenario {
+    read: backwater::Scenario,
+    /// What questions are asked of. None is about its flows, which may be millions.
+    outline: OnceLock<Result<ValidScenario, String>>,
+}
+
+impl Scenario {
+    fn asked(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&ValidScenario) -> Result<Value, Error> + Send,
+    ) -> PyResult<String> {
+        let answer = py.detach(|| {
+            let checked = || self.read.clone().outline().map_err(|error| error.to_string());
+            match self.outline.get_or_init(checked) {
+                Ok(scenario) => question(scenario).map(|answer| answer.to_string()),
+                Err(message) => Err(Error::Input(message.clone())),
+            }
+        });
+        answer.map_err(|error| raise(py, error))
+    }
+
+    /// A run once more, which only tells of itself.
+    fn replay(
+        &self,
+        py: Python<'_>,
+        heap: bool,
+        functions: Option<Functions>,
+        question: impl FnOnce(&mut Replay, &AtomicBool) -> Result<Value, Error> + Send,
+    ) -> PyResult<String> {
+        let functions = loaded(functions)?;
+        let stop = AtomicBool::new(false);
+        let work = || question(&mut Replay::new(self.read.clone(), &functions, heap)?, &stop);
+        let (found, raised) = watched(py, &stop, functions.facts.is_some(), work, |_| Ok(()));
+        // What was raised comes first: it is why there is no answer.
+        raised.map_or_else(|| found.map(|found| found.to_string()).map_err(|error| raise(py, error)), Err)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        origin: &str,
+        base_dir: PathBuf,
+        overrides: Vec<String>,
+    ) -> PyResult<Self> {
+        let read = py.detach(|| backwater::Scenario::parse(text, origin, &base_dir, &overrides));
+        let read = read.map_err(|error| raise(py, error.into()))?;
+        Ok(Self { read, outline: OnceLock::new() })
+    }
+
+    /// The scenario with every default filled in.
+    fn resolved(&self, py: Python<'_>) -> PyResult<String> {
+        self.asked(py, |scenario| Ok(scenario.resolved()))
+    }
+
+    /// What `backwater topology` tells of its network.
+    fn topology(&self, py: Python<'_>) -> PyResult<String> {
+        self.asked(py, |scenario| Ok(backwater::network_facts(scenario)))
+    }
+
+    /// What it will take: `backwater::estimate`.
+    fn estimate(&self, py: Python<'_>) -> PyResult<String> {
+        self.asked(py, backwater::estimate)
+    }
+
+    /// The functions of the user's that it names: `controllers` and `detector`, each with `place`, `function` and `parameters`; None
+    /// if it names none, which costs nothing to know.
+    fn functions(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let named = self.read.names_functions();
+        named.then(|| self.asked(py, |scenario| Ok(json!(scenario.functions())))).transpose()
+    }
+
+    /// Runs it and returns its run.json. Results go to `out_dir`; None keeps only what is returned. `progress` is called about ten
+    /// times a second and may raise, which ends the run early: what it has is written as partial, then the exception goes on
+    /// to the caller. `functions` are those that it names, loaded: controllers as (address, events, rate at first, words), the
+    /// detector as (address, words), and JSON for run.json; whoever calls keeps their code alive.
+    #[pyo3(signature = (out_dir=None, progress=None, functions=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out_dir: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+        functions: Option<Functions>,
+    ) -> PyResult<String> {
+        let command = command_line(py);
+        let functions = loaded(functions)?;
+        let calls_python = functions.facts.is_some();
+        let (watch, ahead) = (Watch::default(), OnceLock::new());
+        let work = || {
+            let run = Run::new(self.read.clone())?.command(command).functions(functions);
+            let run = match out_dir {
+                Some(folder) => run.in_folder(folder),
+                None => run,
+            };
+            run.watched(&watch, |known| drop(ahead.set(known))).map(|results| results.json().to_string())
+        };
+        let tick = |py: Python<'_>| match (&progress, ahead.get()) {
+            (Some(progress), Some(ahead)) => report(py, &watch, ahead, progress),
+            _ => Ok(()),
+        };
+        let (run, raised) = watched(py, &watch.interrupt, calls_python, work, tick);
+        // What could not be written comes first: who interrupted would believe that partial results are there.
+        let run = run.map_err(|error| raise(py, error))?;
+        raised.map_or(Ok(run), Err)
+    }
+
+    /// Runs to the last of `times_ps` (ascending): `window_ps` and `prefixes`, for each time `time_ps`, `digest` and `by_name` (16
+    /// hexadecimal digits) and `arrivals`. Without `heap` all times but the last must be multiples of `window_ps`.
+    #[pyo3(signature = (times_ps, heap, functions=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn prefixes(
+        &self,
+        py: Python<'_>,
+        times_ps: Vec<u64>,
+        heap: bool,
+        functions: Option<Functions>,
+    ) -> PyResult<String> {
+        let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
+        self.replay(py, heap, functions, |replay, stop| replay.prefixes(&times, stop))
+    }
+
+    /// Every frame that arrived anywhere from `from_ps` on and before `to_ps`, as a list in order of time, node and port.
+    #[pyo3(signature = (from_ps, to_ps, functions=None))]
+    fn arrivals(
+        &self,
+        py: Python<'_>,
+        from_ps: u64,
+        to_ps: u64,
+        functions: Option<Functions>,
+    ) -> PyResult<String> {
+        let (from, to) = (Time::from_ps(from_ps), Time::from_ps(to_ps));
+        self.replay(py, true, functions, |replay, stop| replay.arrivals(from, to, stop))
+    }
+}
+
+fn report(py: Python<'_>, watch: &Watch, ahead: &Ahead, progress: &Py<PyAny>) -> PyResult<()> {
+    let report = PyDict::new(py);
+    report.set_item("sim_time_ps", watch.now.load(Ordering::Relaxed))?;
+    report.set_item("expected_end_ps", ahead.expected_end.as_ps())?;
+    report.set_item("flows", ahead.flows)?;
+    report.set_item("plan", ahead.tables.as_deref())?;
+    progress.call1(py, (report,)).map(drop)
+}
+
+/// The command as the user typed it, as far as Python knows, so that a shell takes it again.
+fn command_line(py: Python<'_>) -> String {
+    let argv =
+        py.import("sys").and_then(|sys| sys.getattr("argv")).and_then(|argv| argv.extract::<Vec<String>>());
+    let mut argv = argv.unwrap_or_default();
+    if let Some(program) = argv.first_mut()
+        && let Some(name) = Path::new(program.as_str()).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    let quoted = py.import("shlex").and_then(|shlex| shlex.call_method1("join", (argv.clone(),))?.extract());
+    quoted.unwrap_or_else(|_| argv.join(" "))
+}

@@ -1,4 +1,4 @@
-"""``backwater trace import``: VEF traces as trace files."""
+"""``backwater import vef``: VEF traces as trace files."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ G0 0 0 2 0 0 2 0 1
 def test_a_vef_trace_becomes_a_trace_file_and_the_user_is_told_what_is_not_certain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    vef, out = tmp_path / "app.vef", tmp_path / "app.trace"
+    vef, out = tmp_path / "app.vef", tmp_path / "made"
     vef.write_text(VEF)
-    assert main(["trace", "import", str(vef), "--out", str(out)]) == Exit.OK
-    assert out.read_text().splitlines() == [
+    assert main(["import", "vef", str(vef), "--out", str(out)]) == Exit.OK
+    assert (out / "app.trace").read_text().splitlines() == [
         "backwater-trace 1",
         "ranks 3",
         "message 0 from 0 to 1 bytes 4096 delay 100000ps",
@@ -49,9 +49,9 @@ def test_a_vef_trace_becomes_a_trace_file_and_the_user_is_told_what_is_not_certa
 def test_what_is_wrong_with_a_vef_trace_is_said_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, message: str
 ) -> None:
-    vef, out = tmp_path / "app.vef", tmp_path / "app.trace"
+    vef, out = tmp_path / "app.vef", tmp_path / "made"
     vef.write_text(VEF.replace(before, after))
-    assert main(["trace", "import", str(vef), "--out", str(out)]) == Exit.BAD_INPUT
+    assert main(["import", "vef", str(vef), "--out", str(out)]) == Exit.BAD_INPUT
     told = capsys.readouterr().err
     assert message in told
     assert "app.vef" in told
@@ -60,5 +60,5 @@ def test_what_is_wrong_with_a_vef_trace_is_said_with_its_line(
 
 
 def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "import", str(tmp_path / "no.vef"), "--out", str(tmp_path / "x")]) == Exit.BAD_INPUT
+    assert main(["import", "vef", str(tmp_path / "no.vef"), "--out", str(tmp_path / "x")]) == Exit.BAD_INPUT
     assert "no.vef" in capsys.readouterr().err

@@ -96,7 +96,7 @@ SIMULATOR_STOP_TIME 2.01
 PACKET_PAYLOAD_SIZE 1000
 """
 #: Those that need what is not here: a paper's runs, hardware, minutes.
-_ELSEWHERE = {"gpcnet", "reproduce", "report", "sensitivity", "testbed", "trace import"}
+_ELSEWHERE = {"gpcnet", "reproduce", "report", "sensitivity", "testbed"}
 
 
 def _names() -> set[str]:

@@ -88,11 +88,6 @@ GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
         ),
     ),
     (
-        "trace",
-        "Messages that depend on each other: traces of applications.",
-        (("trace:import_", "import", "Make a trace file of a VEF trace."),),
-    ),
-    (
         "import",
         "Networks and workloads of other tools as scenarios.",
         (

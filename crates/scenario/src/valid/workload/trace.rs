@@ -17,7 +17,7 @@ pub(super) fn flows(
         Ok(program) => program,
         Err(error) => {
             let help =
-                "docs/trace-format.md describes the format; backwater trace import makes it of a VEF trace";
+                "docs/trace-format.md describes the format; backwater import vef makes it of a VEF trace";
             entry.report("file", format!("{file:?} {error}"), "this file", help);
             return None;
         }

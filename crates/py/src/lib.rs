@@ -30,8 +30,7 @@ fn profile_defaults() -> String {
 /// The codes of errors, caveats and notes, as JSON: a list of `id`, `kind`, `short`, `means`, `todo`.
 #[pyfunction]
 fn codes() -> String {
-    let all = Code::ALL.iter().map(|code| json!(code.explained()));
-    Value::from_iter(all).to_string()
+    Code::ALL.iter().map(|code| json!(code.explained())).collect::<Value>().to_string()
 }
 
 /// The columns of every table, as JSON: a list of `table`, `column`, `type`, `unit`, `doc`.

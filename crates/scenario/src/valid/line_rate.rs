@@ -108,12 +108,11 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     let Some(line) = usual(hosts) else { return Said::default() };
     if !rule.scale {
         let mut said = Said::default();
-        match unlike(&rule, settings, network, FAR) {
-            Some(far) => said.caveats.push(Remark::new(Code::OtherLineRate, PLACE, far)),
-            None => {
-                let near = unlike(&rule, settings, network, UNLIKE);
-                said.notes.extend(near.map(|near| Remark::new(Code::UnlikeLineRate, PLACE, near)));
-            }
+        if let Some(far) = unlike(&rule, settings, network, FAR) {
+            said.caveats.push(Remark::new(Code::OtherLineRate, PLACE, far));
+        } else {
+            let near = unlike(&rule, settings, network, UNLIKE);
+            said.notes.extend(near.map(|near| Remark::new(Code::UnlikeLineRate, PLACE, near)));
         }
         return said;
     }

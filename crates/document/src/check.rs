@@ -1,5 +1,6 @@
 //! Checks the tree of a complete file against its schema: unknown and missing keys, types, units, ranges. All
 //! that is wrong is reported at once.
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use backwater_codes::Code;
@@ -9,7 +10,7 @@ use serde_json::Value as Json;
 use crate::diagnostic::Problem;
 use crate::hints;
 use crate::nearest::nearest;
-use crate::node::{Node, Value};
+use crate::node::{Node, Place, Value};
 use crate::quantity::Unit;
 use crate::rules::{Rules, View};
 
@@ -23,13 +24,12 @@ pub fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
 /// What the tables of traffic entries take over from the scenario's is wrong in all of them: it is told where it stands alone.
 fn once(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|problem| problem.message().len());
-    let mut told: Vec<Problem> = Vec::new();
-    for problem in problems {
-        if !told.iter().any(|other| other.is_where(&problem) && other.label() == problem.label()) {
-            told.push(problem);
-        }
-    }
-    told
+    let mut told = BTreeSet::new();
+    problems.retain(|problem| {
+        let Place { source, span } = problem.place();
+        told.insert((*source, span.start, span.end, problem.label().to_owned()))
+    });
+    problems
 }
 
 struct Check<'a> {
@@ -234,6 +234,7 @@ impl Check<'_> {
             }
         }
         let keys = self.rules.keys(view, node);
+        let kind = node.get("kind").and_then(Node::text);
         for entry in entries {
             let path = if name.is_empty() { entry.key.clone() } else { format!("{name}.{}", entry.key) };
             match keys.iter().find(|(key, _)| *key == entry.key) {
@@ -241,7 +242,7 @@ impl Check<'_> {
                 Some((_, view)) => self.value(&entry.node, view, &path),
                 None => match self.rules.any_key(view) {
                     Some(view) => self.value(&entry.node, &view, &path),
-                    None => self.unknown_key(entry, node, title, &keys),
+                    None => self.unknown_key(entry, kind, title, &keys),
                 },
             }
         }
@@ -259,12 +260,12 @@ impl Check<'_> {
     fn unknown_key(
         &mut self,
         entry: &crate::node::Entry,
-        table: &Node,
+        kind: Option<&str>,
         title: &str,
         keys: &[(&str, View<'_>)],
     ) {
         let mut message = format!("unknown key {:?} in {title}", entry.key);
-        if let Some(kind) = table.get("kind").and_then(Node::text) {
+        if let Some(kind) = kind {
             let _ = write!(message, " (kind {kind:?})");
         }
         let table = if title == self.rules.what { "" } else { title };

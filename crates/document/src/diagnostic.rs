@@ -60,9 +60,9 @@ impl Problem {
         self
     }
 
-    /// Whether both are at the same place.
-    pub fn is_where(&self, other: &Self) -> bool {
-        self.place == other.place
+    /// Where it stands.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// What is wrong, with the value at fault.

@@ -1,6 +1,8 @@
 //! No text and no override, however broken, makes the reader panic.
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{SMALL, small, validate};
 use proptest::prelude::*;
 
@@ -114,4 +116,22 @@ proptest! {
             prop_assert!(!error.to_string().is_empty());
         }
     }
+}
+
+/// The better of two times that the unknown tables of a scenario take.
+fn unknown_tables(count: usize) -> Duration {
+    let text: String = (0..count).map(|at| format!("[x{at}]\na = 1\n")).collect();
+    let once = || {
+        let begin = Instant::now();
+        assert!(validate(&text, &[]).is_err());
+        begin.elapsed()
+    };
+    once().min(once())
+}
+
+#[test]
+fn the_time_that_problems_take_grows_as_their_number() {
+    // In proportion it is 15 times as long; with a look at all tables for each of them it was more than 50.
+    let (few, many) = (unknown_tables(2_000), unknown_tables(30_000));
+    assert!(many < few * 40, "{few:?}, {many:?}");
 }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from backwater import _core
 from backwater.experiments import executor
 from backwater.scenario.scenario import Scenario
 
@@ -45,14 +44,17 @@ class Strike:
 def test_ctrl_c_stops_the_runs_wherever_it_comes(how: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[float] = []
 
-    def run(*given: Any) -> str:
-        begun.append(time.monotonic())
-        for _ in range(10):
-            time.sleep(0.001)
-            given[7]({"expected_end_ps": None, "sim_time_ps": 0, "plan": None})
-        return "{}"
+    class Read:
+        """A handle of a scenario whose run takes ten milliseconds."""
 
-    monkeypatch.setattr(_core, "run", run)
+        def run(self, _: Any, report: Any, *__: Any) -> str:
+            begun.append(time.monotonic())
+            for _ in range(10):
+                time.sleep(0.001)
+                report({"expected_end_ps": None, "sim_time_ps": 0, "plan": None})
+            return "{}"
+
+    monkeypatch.setattr(Scenario, "read", lambda *_: Read())
     monkeypatch.setattr(executor, "functions_of", lambda *_: None)
     jobs = [executor.Job(f"run {at}", Scenario("", "a.toml", Path())) for at in range(8)]
     before = signal.signal(how, signal.default_int_handler)

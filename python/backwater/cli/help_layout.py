@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backwater.cli.overview import wrapped
+from backwater.cli.overview import width_of_lines, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
     from rich.console import Console, ConsoleOptions
 
-#: Lines are not longer, however wide the terminal is.
-_WIDEST = 100
 #: Defaults that say nothing: a flag's, and those of lists.
 _NOTHING = (None, "True", "False", "()", "[]")
 #: Wider than this, names have their meaning in the next line.
@@ -29,27 +27,23 @@ class Layout:
     def __init__(self, summaries: Mapping[str, str]) -> None:
         self._summaries = summaries
 
-    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
         """The arguments, the options or the commands."""
         rows = [
             (name, self._summaries.get(name) or _meaning(entry)) for entry in panel.entries for name in [_name(entry)]
         ]
         if rows:
-            _print(console, [f"{panel.title}:", *_table(rows, _room(options)), ""])
+            _print(console, [f"{panel.title}:", *_table(rows, width_of_lines()), ""])
 
     def render_usage(self, console: Console, _options: ConsoleOptions, usage: Any) -> None:
         """The line of usage."""
         if usage:
             _print(console, [f"Usage: {str(usage).strip()}", ""])
 
-    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:  # noqa: ARG002
         """What the command does."""
         for paragraph in filter(None, _plain(description).split("\n\n")):
-            _print(console, [*wrapped(paragraph, _room(options)), ""])
-
-
-def _room(options: ConsoleOptions) -> int:
-    return min(options.max_width, _WIDEST)
+            _print(console, [*wrapped(paragraph, width_of_lines()), ""])
 
 
 def _print(console: Console, lines: list[str]) -> None:

@@ -10,7 +10,7 @@ use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
-use crate::nic::telemetry::Telemetry;
+use crate::link::telemetry::Telemetry;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};

@@ -115,7 +115,7 @@ impl Simulation {
         let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
-        let settled = deadlock::settled(reach, &world).as_ps();
+        let settled = crate::link::gates::settled(reach, &world).as_ps();
         Self { engine, world, network, goal, stall, settled }
     }
 

@@ -6,4 +6,5 @@ pub(crate) mod ingress;
 mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;
+pub(crate) mod queue_pool;
 pub(crate) mod telemetry;

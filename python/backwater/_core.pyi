@@ -77,7 +77,6 @@ def prefixes(
     base_dir: str,
     overrides: list[str],
     times_ps: list[int],
-    heap: bool,
     functions: _Functions | None = None,
 ) -> str: ...
 def arrivals(

@@ -24,6 +24,9 @@ pub fn instead_of(
     key: &str,
     keys: &[(&str, View<'_>)],
 ) -> (String, Option<String>) {
+    if let Some((_, what)) = words.gone.iter().find(|(gone, _)| *gone == join(name, key)) {
+        return ("not a key any more".to_owned(), Some((*what).to_owned()));
+    }
     let has = |view: &View<'_>| view.allows("object") && Rules::properties(view).contains(&key);
     let inner: Vec<String> =
         keys.iter().filter(|(_, view)| has(view)).map(|(table, _)| join(name, table)).collect();

@@ -68,10 +68,10 @@ fn report(py: Python<'_>, watch: &Watch, ahead: &Ahead, progress: &Py<PyAny>) ->
 }
 
 /// Runs to the last of `times_ps` (ascending) and returns, as JSON, `window_ps` and `prefixes`: for each time `time_ps`, `digest`
-/// and `by_name` (16 hexadecimal digits) and `arrivals`. Without `heap` all times but the last must be multiples of `window_ps`.
+/// and `by_name` (16 hexadecimal digits) and `arrivals`.
 /// `functions` as of `run`.
 #[pyfunction]
-#[pyo3(signature = (text, origin, base_dir, overrides, times_ps, heap, functions=None))]
+#[pyo3(signature = (text, origin, base_dir, overrides, times_ps, functions=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -84,7 +84,6 @@ pub(crate) fn prefixes(
     base_dir: &str,
     overrides: Vec<String>,
     times_ps: Vec<u64>,
-    heap: bool,
     functions: Option<Functions>,
 ) -> PyResult<String> {
     let functions = loaded(functions)?;
@@ -92,7 +91,7 @@ pub(crate) fn prefixes(
     let work = || {
         let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
         let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
-        Replay::new(scenario, &functions, heap)?.prefixes(&times, &stop).map(|found| found.to_string())
+        Replay::new(scenario, &functions)?.prefixes(&times, &stop).map(|found| found.to_string())
     };
     replayed(py, watched(py, &stop, functions.facts.is_some(), work, |_| Ok(())))
 }
@@ -120,7 +119,7 @@ pub(crate) fn arrivals(
     let stop = AtomicBool::new(false);
     let work = || {
         let scenario = Scenario::parse(text, origin, Path::new(base_dir), &overrides)?;
-        let mut replay = Replay::new(scenario, &functions, true)?;
+        let mut replay = Replay::new(scenario, &functions)?;
         let found = replay.arrivals(Time::from_ps(from_ps), Time::from_ps(to_ps), &stop);
         found.map(|found| found.to_string())
     };

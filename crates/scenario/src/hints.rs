@@ -2,10 +2,16 @@
 use crate::document::Words;
 
 /// All of them.
-pub(crate) const WORDS: Words = Words { retired: &RETIRED, synonyms: &SYNONYMS, keys: &KEYS };
+pub(crate) const WORDS: Words = Words { retired: &RETIRED, gone: &GONE, synonyms: &SYNONYMS, keys: &KEYS };
 
 /// Words that scenarios of earlier versions used: key, word, what to write now.
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
+
+/// Keys of earlier versions that nothing stands for now, and what to do.
+const GONE: [(&str, &str); 1] = [(
+    "run.engine",
+    "remove the line: there is one event core, and its results are those of both that there were",
+)];
 
 /// Words that the literature has for ours: how the key ends, word, ours.
 const SYNONYMS: [(&str, &str, &str); 5] = [

@@ -19,6 +19,8 @@ pub struct Words {
     pub retired: &'static [(&'static str, &'static str, &'static str)],
     /// Keys of earlier versions that nothing stands for now: their names from the root on, and what to do.
     pub gone: &'static [(&'static str, &'static str)],
+    /// Keys of earlier versions, from the root on, and where they stand now.
+    pub moved: &'static [(&'static str, &'static str)],
     /// Words that the literature has for ours: how the key ends, word, ours.
     pub synonyms: &'static [(&'static str, &'static str, &'static str)],
     /// Keys that the literature has for ours: theirs, ours, what ours is.

@@ -216,6 +216,7 @@ pub struct Testbed {
 const WORDS: Words = Words {
     retired: &[],
     gone: &[],
+    moved: &[],
     synonyms: &[
         ("flow-control.kind", "cbfc", "credits"),
         ("detector.kind", "ecn", "red"),

@@ -27,23 +27,27 @@ class Layout:
     def __init__(self, summaries: Mapping[str, str]) -> None:
         self._summaries = summaries
 
-    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """The arguments, the options or the commands."""
         rows = [
             (name, self._summaries.get(name) or _meaning(entry)) for entry in panel.entries for name in [_name(entry)]
         ]
         if rows:
-            _print(console, [f"{panel.title}:", *_table(rows, width_of_lines()), ""])
+            _print(console, [f"{panel.title}:", *_table(rows, _room(options)), ""])
 
     def render_usage(self, console: Console, _options: ConsoleOptions, usage: Any) -> None:
         """The line of usage."""
         if usage:
             _print(console, [f"Usage: {str(usage).strip()}", ""])
 
-    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:  # noqa: ARG002
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
         """What the command does."""
         for paragraph in filter(None, _plain(description).split("\n\n")):
-            _print(console, [*wrapped(paragraph, width_of_lines()), ""])
+            _print(console, [*wrapped(paragraph, _room(options)), ""])
+
+
+def _room(options: ConsoleOptions) -> int:
+    return min(options.max_width, width_of_lines())
 
 
 def _print(console: Console, lines: list[str]) -> None:

@@ -4,7 +4,7 @@ import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -274,6 +274,21 @@ def test_figure_14_takes_the_worst_start_below_a_tenth_and_the_mean_over_starts(
     assert metrics["most_wrong_below_0.1"] == 3
     assert metrics["wrong_at_0.5"] == 60
     assert [metrics[f"step_to_{epsilon}"] for epsilon in fig14.EPSILONS[1:]] == [0, 1, -1, 9, 51]
+
+
+@pytest.mark.parametrize(
+    ("trend", "xoff", "label"),
+    [
+        # (32 960 + 320 000 bit)/(2ε · 40 000 bit/µs) + 8 µs = 96.24, in whole microseconds
+        ("authors", "322060B", "97 µs"),
+        # τ = 8.4 µs; (32 000 + 336 000 bit)/(2ε · 40 000 bit/µs) + 8.4 µs
+        ("samples", "322000B", "100.4 µs"),
+    ],
+)
+def test_figure_14_labels_max_ton_of_the_paper_and_of_the_authors_release(trend: str, xoff: str, label: str) -> None:
+    switch = {"pfc": {"xoff": xoff, "xon": "320000B"}, "detector": {"trend": trend}}
+    run = SimpleNamespace(meta={"scenario": {"switch": switch}})
+    assert figure("fig14").max_ton({"tcd 0.05": run}, 0.05) == label
 
 
 def test_table_3_counts_flows_with_at_least_one_ce_packet(write: Write) -> None:

@@ -66,14 +66,14 @@ pub fn max_ton(rate: &str, delay: &str, mtu: &str, epsilon: f64, gap: Option<&st
     }))
 }
 
-/// The max(Ton) that the authors' release would be given, in ps: τ = 2 · delay, whole microseconds. `gap` is Xoff − Xon.
+/// The max(Ton) that the authors' release would be given, `max_ton_ps`: τ = 2 · delay, whole microseconds. `gap` is Xoff − Xon.
 ///
 /// # Errors
 /// What is no quantity, or none that a link can have.
 pub fn max_ton_authors(rate: &str, delay: &str, gap: &str, epsilon: f64) -> Result<Value, Error> {
     let delay = within("delay", quantity("delay", delay)?, &LONGEST)?;
     let answer = ton_authors(link_rate(rate)?, delay, quantity("gap", gap)?, epsilon);
-    Ok(answer.map_err(|error| refused(format!("error: {error}")))?.as_ps().into())
+    Ok(json!({ "max_ton_ps": answer.map_err(|error| refused(format!("error: {error}")))?.as_ps() }))
 }
 
 /// max(Ton) and T under credits that come back every `period`, `max_ton_ps`, `period_ps`, `steps`.

@@ -79,5 +79,9 @@ def max_ton(runs: Mapping[str, Results], epsilon: float) -> str:
     switch = runs[f"tcd {epsilon}"].meta["scenario"]["switch"]
     gap = f"{scene.size_bytes(switch['pfc']['xoff']) - scene.size_bytes(switch['pfc']['xon'])}B"
     if switch["detector"]["trend"] == "authors":
-        return f"{_core.max_ton_authors('40Gbps', '4us', gap, epsilon) / US:.0f} µs"
-    return f"{json.loads(_core.max_ton('40Gbps', '4us', '1000B', epsilon, gap))['max_ton_ps'] / US:.1f} µs"
+        return f"{max_ton_us(_core.max_ton_authors('40Gbps', '4us', gap, epsilon)):.0f} µs"
+    return f"{max_ton_us(_core.max_ton('40Gbps', '4us', '1000B', epsilon, gap)):.1f} µs"
+
+
+def max_ton_us(answer: str) -> float:
+    return float(json.loads(answer)["max_ton_ps"]) / US

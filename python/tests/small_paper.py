@@ -11,7 +11,7 @@ scenario = "one.toml"
 [[run]]
 name = "ecn"
 scenario = "one.toml"
-sweep = { "switch.detector.kind" = ["red"], "cc.alpha-initial" = [0.5, 1.2] }
+sweep = { "switch.detector.kind" = ["red"], "cc.dcqcn.alpha-initial" = [0.5, 1.2] }
 [profile.ideal]
 set = ["switch.buffer=9MB"]
 [[assumption]]

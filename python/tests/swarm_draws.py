@@ -319,7 +319,7 @@ def _delays(made: Draw, _: Random) -> bool | None:
 
 
 def _own_function(made: Draw, rng: Random) -> bool | None:
-    own = {"kind": "custom", "function": "own.py:halve"}
+    own = {"kind": "custom", "custom": {"function": "own.py:halve"}}
     made.files["own.py"] = CONTROLLER
     if _has_windows(made):
         # One entry has it, the others their windows.

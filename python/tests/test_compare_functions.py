@@ -76,7 +76,7 @@ GBPS = 10**9
 
 
 def controlled(function: str) -> None:
-    settings = f'"cc.kind=custom", "cc.function={function}"'
+    settings = f'"cc.kind=custom", "cc.custom.function={function}"'
     Path("scene.toml").write_text(SCENE.replace("{settings}", settings))
 
 
@@ -180,7 +180,7 @@ def test_a_sweep_in_one_session_runs_what_was_edited_and_keeps_it_by_what_it_was
 
 @pytest.mark.filterwarnings("ignore::backwater.PlainPythonWarning")
 def test_a_detector_that_was_edited_marks_as_it_does_now(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = '"switch.detector.kind=custom", "switch.detector.function=mine.py:mine"'
+    settings = '"switch.detector.kind=custom", "switch.detector.custom.function=mine.py:mine"'
     two = SCENE.replace("hosts = 2", "hosts = 3").replace('"flow"', '"incast"').replace('"h1"', '"*"')
     Path("scene.toml").write_text(two.replace("{settings}", settings))
     # It is told of no departure that leaves the queue empty before the first one that does not.

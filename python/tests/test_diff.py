@@ -131,8 +131,8 @@ def controller(flow, event):
     if plain:
         text = text.replace("state=", "compiled=False, state=")
     (tmp_path / "mine.py").write_text(text)
-    given = ("cc.kind=custom", f"cc.function={tmp_path / 'mine.py'}:controller")
-    one, other = _run(tmp_path, "one", *given), _run(tmp_path, "other", *given, "cc.parameters.cut=0.25")
+    given = ("cc.kind=custom", f"cc.custom.function={tmp_path / 'mine.py'}:controller")
+    one, other = _run(tmp_path, "one", *given), _run(tmp_path, "other", *given, "cc.custom.parameters.cut=0.25")
     code, found = _diff(one, other, capsys)
     assert code == Exit.DIFFERS
     # They part after the first CNP has reached a sender.

@@ -46,7 +46,7 @@ def test_the_page_on_extensions_runs(checkout: Path) -> None:
     (checkout / "my.toml").write_text(blocks(EXTEND, "toml")[0])
     mine = bw.run("my.toml", out="mine")
     assert mine.meta["functions"][0]["state"] == {"gain": 0.25, "marks": 0}
-    red = ["switch.detector.kind=custom", "switch.detector.function=my_red.py:red"]
+    red = ["switch.detector.kind=custom", "switch.detector.custom.function=my_red.py:red"]
     marked = bw.run("my.toml", out="red", overrides=red)
     assert marked.flows.collect()["ce_packets"].sum() > 0
 

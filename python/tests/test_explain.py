@@ -91,7 +91,7 @@ _CAVEATS = [
     ("other-line-rate", ["topology.rate=400Gbps"]),
     (
         "target-forgotten",
-        ["profile=hpcc-ns3", "cc.kind=dcqcn", "switch.detector.kind=tcd", "cc.on-ue=reset-hold"],
+        ["profile=hpcc-ns3", "cc.kind=dcqcn", "switch.detector.kind=tcd", "cc.dcqcn.on-ue=reset-hold"],
     ),
     ("host-not-guarded", ["host.drain=50Gbps", "switch.flow-control=none"]),
 ]

@@ -26,7 +26,7 @@ rate = "40Gbps"
 delay = "1us"
 [cc]
 kind = "custom"
-function = "mine.py:mine"
+custom.function = "mine.py:mine"
 [[traffic]]
 name = "incast"
 kind = "incast"
@@ -75,7 +75,7 @@ def dcqcn(out: Path, *overrides: str, compiled: bool = True) -> bw.Results:
     if not compiled:
         code = (DCQCN.parent / "dcqcn.py").read_text().replace('"send"])', '"send"], compiled=False)')
         (out.parent / "plain.py").write_text(code)
-        experiment.set("cc.function", f"{out.parent / 'plain.py'}:dcqcn")
+        experiment.set("cc.custom.function", f"{out.parent / 'plain.py'}:dcqcn")
     made = bw.run(experiment, overrides=overrides, out=out)
     assert isinstance(made, bw.Results)
     return made
@@ -98,12 +98,12 @@ def test_with_undetermined_marks_and_another_rate_it_is_the_same_too(tmp_path: P
     scenario = (ROOT / "scenarios" / "multi-congestion-points.toml").read_text()
     (tmp_path / "scene.toml").write_text(scenario)
     native = bw.run(
-        tmp_path / "scene.toml", out=tmp_path / "native", overrides=["cc.kind=dcqcn", "cc.on-ue=reset-hold"]
+        tmp_path / "scene.toml", out=tmp_path / "native", overrides=["cc.kind=dcqcn", "cc.dcqcn.on-ue=reset-hold"]
     )
     assert native.flows.collect()["cnps_ue"].sum() > 0
-    mine = ["cc.kind=custom", f"cc.function={DCQCN.parent / 'dcqcn.py'}:dcqcn"]
-    alpha = native.meta["scenario"]["cc"]["alpha-initial"]
-    mine.append(f"cc.parameters.alpha={alpha}")
+    mine = ["cc.kind=custom", f"cc.custom.function={DCQCN.parent / 'dcqcn.py'}:dcqcn"]
+    alpha = native.meta["scenario"]["cc"]["dcqcn"]["alpha-initial"]
+    mine.append(f"cc.custom.parameters.alpha={alpha}")
     assert bw.run(tmp_path / "scene.toml", out=tmp_path / "mine", overrides=mine).digest == native.digest
 
 
@@ -125,11 +125,16 @@ queue.state = bw.CONGESTION if counted > 206_000 else bw.NON_CONGESTION
     native = ["cc.kind=dcqcn", "switch.detector.kind=red", "traffic.size=2MB"]
     known = bw.run("star.toml", out="native", overrides=native)
     assert known.flows.collect()["ce_packets"].sum() > 100
-    mine = [*native, "switch.detector.kind=custom", "switch.detector.function=red_True.py:red", "probe.states=true"]
+    mine = [
+        *native,
+        "switch.detector.kind=custom",
+        "switch.detector.custom.function=red_True.py:red",
+        "probe.states=true",
+    ]
     for more in ((), ("run.threads=2",), ("run.engine=heap",)):
         assert bw.run("star.toml", out="mine", overrides=[*mine, *more]).digest == known.digest
     with pytest.warns(bw.PlainPythonWarning):
-        plain = bw.run("star.toml", out="plain", overrides=[*mine, "switch.detector.function=red_False.py:red"])
+        plain = bw.run("star.toml", out="plain", overrides=[*mine, "switch.detector.custom.function=red_False.py:red"])
     assert plain.digest == known.digest
     # The function itself, where it is at hand.
     spec = importlib.util.spec_from_file_location("red_True", folder / "red_True.py")
@@ -144,7 +149,7 @@ def test_what_the_function_is_stands_in_run_json(folder: Path) -> None:
     import hashlib
 
     file = write(folder, "flow.rate_bps = max(flow.rate_bps / 2, 1e8)")
-    facts = bw.run(file, out="out", overrides=["cc.parameters.n=3"]).meta["functions"]
+    facts = bw.run(file, out="out", overrides=["cc.custom.parameters.n=3"]).meta["functions"]
     digest = hashlib.sha256((folder / "mine.py").read_bytes()).hexdigest()
     assert [(one["place"], one["function"], one["sha256"]) for one in facts] == [("cc", "mine.py:mine", digest)]
     assert facts[0]["state"] == {"n": 3}
@@ -272,12 +277,12 @@ def test_a_function_that_cannot_be_used_is_refused_with_its_place(folder: Path, 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("cc.function=absent.py:mine", "there is no file"),
-        ("cc.function=mine.so:mine", "there is no library"),
-        ("cc.function=nothing.of.this:name", "importing it raised ModuleNotFoundError"),
-        ("cc.function=python:mine-12345678", "was a function of a Python session that has ended"),
-        ("cc.parameters.absent=1", "the function has no state of this name; it has n"),
-        ("cc.parameters.n=1.5", "it is a whole number"),
+        ("cc.custom.function=absent.py:mine", "there is no file"),
+        ("cc.custom.function=mine.so:mine", "there is no library"),
+        ("cc.custom.function=nothing.of.this:name", "importing it raised ModuleNotFoundError"),
+        ("cc.custom.function=python:mine-12345678", "was a function of a Python session that has ended"),
+        ("cc.custom.parameters.absent=1", "the function has no state of this name; it has n"),
+        ("cc.custom.parameters.n=1.5", "it is a whole number"),
     ],
 )
 def test_what_a_scenario_names_and_is_not_there_is_refused(folder: Path, override: str, message: str) -> None:
@@ -290,13 +295,13 @@ def test_what_a_scenario_names_and_is_not_there_is_refused(folder: Path, overrid
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("cc.function=mine", "is not a file or module and a name"),
-        ("cc.function=:mine", "is not a file or module and a name"),
-        ("cc.function=7", "expected a text in quotes"),
-        ("cc.parameters=3", "expected a table"),
-        ('cc.parameters={n="x"}', "expected a number"),
-        ("cc.feedback=int", "is not known"),
-        ("switch.detector.kind=custom", "switch.detector.function does not say which function"),
+        ("cc.custom.function=mine", "is not a file or module and a name"),
+        ("cc.custom.function=:mine", "is not a file or module and a name"),
+        ("cc.custom.function=7", "expected a text in quotes"),
+        ("cc.custom.parameters=3", "expected a table"),
+        ('cc.custom.parameters={n="x"}', "expected a number"),
+        ("cc.custom.feedback=int", "is not known"),
+        ("switch.detector.kind=custom", "switch.detector.custom.function does not say which function"),
     ],
 )
 def test_a_scenario_that_names_no_function_is_refused_with_its_line(folder: Path, override: str, message: str) -> None:
@@ -327,7 +332,7 @@ def test_without_numba_the_extra_is_named(folder: Path, monkeypatch: pytest.Monk
 def test_round_trip_times_are_told_where_the_scenario_asks_for_them(folder: Path) -> None:
     body = "if event.kind == bw.ACK and event.rtt_ps > 100_000_000:\n    flow.rate_bps = max(flow.rate_bps * 0.9, 1e8)"
     file = write(folder, body, '@bw.congestion_control(on="ack")')
-    slow = bw.run(file, out="rtt", overrides=["cc.feedback=rtt", "traffic.size=2MB"])
+    slow = bw.run(file, out="rtt", overrides=["cc.custom.feedback=rtt", "traffic.size=2MB"])
     fast = bw.run(file, out="none", overrides=["cc.kind=none", "traffic.size=2MB"])
     assert slow.flows.collect()["paced_ps"].sum() > fast.flows.collect()["paced_ps"].sum()
 
@@ -378,7 +383,7 @@ def library(folder: Path, *, status: int = 0, later: int = 0) -> str:
     name = f"mine{status}{later}.so"
     command = ["cc", "-shared", "-fPIC", f"-DSTATUS={status}", f"-DLATER={later}", f"-I{include}", "mine.c", "-o", name]
     subprocess.run(command, cwd=folder, check=True)  # noqa: S603
-    return f"cc.function={name}:mine"
+    return f"cc.custom.function={name}:mine"
 
 
 def test_a_library_in_c_does_what_the_same_function_does_in_python(folder: Path) -> None:
@@ -391,8 +396,8 @@ def test_a_library_in_c_does_what_the_same_function_does_in_python(folder: Path)
     in_c = bw.run(file, out="c", overrides=[library(folder)])
     assert in_c.digest == mine.digest
     assert in_c.meta["functions"][0]["runs"] == "library"
-    other = bw.run(file, out="c4", overrides=[library(folder), "cc.parameters.by=4"])
-    assert other.digest == bw.run(file, out="p4", overrides=["cc.parameters.by=4"]).digest
+    other = bw.run(file, out="c4", overrides=[library(folder), "cc.custom.parameters.by=4"])
+    assert other.digest == bw.run(file, out="p4", overrides=["cc.custom.parameters.by=4"]).digest
     assert other.digest != mine.digest
 
 
@@ -406,7 +411,7 @@ def test_a_library_that_fails_or_is_of_another_version_is_told(folder: Path) -> 
         bw.run(file, out="out", overrides=[library(folder).replace(":mine", ":other")])
     (folder / "text.so").write_text("no library")
     with pytest.raises(bw.UserCodeError, match="cannot be loaded"):
-        bw.run(file, out="out", overrides=["cc.function=text.so:mine"])
+        bw.run(file, out="out", overrides=["cc.custom.function=text.so:mine"])
 
 
 def test_an_answer_that_only_machine_code_gives_is_said_to_be_so() -> None:

@@ -297,7 +297,13 @@ def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
     ]
     run = _run(tmp_path / "made")
     cc = run.meta["scenario"]["cc"]
-    assert (cc["kind"], cc["alpha-timer"], cc["rate-timer"], cc["rate-ai"]) == ("dcqcn", "1us", "900us", "50Mbps")
+    dcqcn = cc["dcqcn"]
+    assert (cc["kind"], dcqcn["alpha-timer"], dcqcn["rate-timer"], dcqcn["rate-ai"]) == (
+        "dcqcn",
+        "1us",
+        "900us",
+        "50Mbps",
+    )
     detector = run.meta["scenario"]["switch"]["detector"]
     assert [(row["kmin"], row["kmax"], row["pmax"]) for row in detector["by-rate"]] == [("400KB", "1.6MB", 0.2)]
     assert run.flows.collect().height == 2

@@ -45,10 +45,10 @@ blame = false
 """
 #: What `run.py` (commit 08d4ba0) has for 100 Gbps, and for four times that.
 OF_100G = {"switch.buffer": 32 << 20, "switch.detector.kmin": "400KB", "switch.detector.kmax": "1.6MB"}
-INCREMENTS_100G = {"cc.rate-ai": "20Mbps", "cc.rate-hai": "200Mbps"}
+INCREMENTS_100G = {"cc.dcqcn.rate-ai": "20Mbps", "cc.dcqcn.rate-hai": "200Mbps"}
 FOLLOWED = (
     f"switch.buffer = {128 << 20}B, switch.detector.kmin = 1.6MB, switch.detector.kmax = 6.4MB, "
-    "cc.rate-ai = 80Mbps, cc.rate-hai = 800Mbps"
+    "cc.dcqcn.rate-ai = 80Mbps, cc.dcqcn.rate-hai = 800Mbps"
 )
 
 
@@ -131,7 +131,7 @@ def test_with_the_rule_off_a_caveat_names_the_values_that_stayed_and_the_key_tha
     shown, meta = ran(scene, capsys, "line-rate.scale=false", code=Exit.CAVEATS)
     caveat = _only(meta["caveats"])
     stayed = OF_100G | INCREMENTS_100G
-    for key in ("switch.detector.kmin", "switch.detector.kmax", "cc.rate-ai", "cc.rate-hai"):
+    for key in ("switch.detector.kmin", "switch.detector.kmax", "cc.dcqcn.rate-ai", "cc.dcqcn.rate-hai"):
         assert f"{key} = {stayed[key]}" in caveat
     assert "most links have 400Gbps, and profile hpcc-ns3 is meant for 100Gbps" in caveat
     assert "line-rate.scale = true" in caveat
@@ -141,7 +141,12 @@ def test_with_the_rule_off_a_caveat_names_the_values_that_stayed_and_the_key_tha
 def test_with_the_rule_off_and_all_else_given_the_memory_of_a_switch_alone_is_named(
     scene: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["switch.detector.kmin=1.6MB", "switch.detector.kmax=6.4MB", "cc.rate-ai=80Mbps", "cc.rate-hai=800Mbps"]
+    given = [
+        "switch.detector.kmin=1.6MB",
+        "switch.detector.kmax=6.4MB",
+        "cc.dcqcn.rate-ai=80Mbps",
+        "cc.dcqcn.rate-hai=800Mbps",
+    ]
     _, meta = ran(scene, capsys, "line-rate.scale=false", *given, code=Exit.CAVEATS)
     caveat = _only(meta["caveats"])
     assert f"100Gbps: switch.buffer = {OF_100G['switch.buffer']}B are its values" in caveat

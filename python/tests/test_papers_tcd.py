@@ -286,7 +286,7 @@ def test_figure_14_takes_the_worst_start_below_a_tenth_and_the_mean_over_starts(
     ],
 )
 def test_figure_14_labels_max_ton_of_the_paper_and_of_the_authors_release(trend: str, xoff: str, label: str) -> None:
-    switch = {"pfc": {"xoff": xoff, "xon": "320000B"}, "detector": {"trend": trend}}
+    switch = {"pfc": {"xoff": xoff, "xon": "320000B"}, "detector": {"tcd": {"trend": trend}}}
     run = SimpleNamespace(meta={"scenario": {"switch": switch}})
     assert figure("fig14").max_ton({"tcd 0.05": run}, 0.05) == label
 

@@ -17,8 +17,8 @@ def test_a_sweep_is_one_run_for_each_combination(papers: Path) -> None:
     figure = paper_figure.load(papers / "demo" / "fig03")
     runs = dict(figure.experiment.run[1].expand())
     assert runs == {
-        "ecn red 0.5": ('switch.detector.kind="red"', "cc.alpha-initial=0.5"),
-        "ecn red 1.2": ('switch.detector.kind="red"', "cc.alpha-initial=1.2"),
+        "ecn red 0.5": ('switch.detector.kind="red"', "cc.dcqcn.alpha-initial=0.5"),
+        "ecn red 1.2": ('switch.detector.kind="red"', "cc.dcqcn.alpha-initial=1.2"),
     }
 
 
@@ -159,7 +159,7 @@ base = "ideal"
 [[profile]]
 name = "quick-timers"
 base = "ideal"
-set = ["cc.rate-timer=5us"]
+set = ["cc.dcqcn.rate-timer=5us"]
 runs = ["ecn*"]
 default = false
 """
@@ -175,7 +175,7 @@ def test_a_paper_may_have_profiles_of_its_own_that_change_some_runs(papers: Path
     assert main(["reproduce", "demo", "--seeds", "1"]) == Exit.OK
     assert all(overrides[0] == 'profile="ideal"' for overrides, _ in fake_core.ran)
     # The run that no profile changes is done once for each of the two settings that differ by the figure's own line.
-    changed = [overrides for overrides, _ in fake_core.ran if "cc.rate-timer=5us" in overrides]
+    changed = [overrides for overrides, _ in fake_core.ran if "cc.dcqcn.rate-timer=5us" in overrides]
     assert len(changed) == 2
     assert all("switch.buffer=9MB" not in overrides for overrides in changed)
     with pytest.raises(UsageError, match="Demo has no profile 'ideal'; there are: plain, quick-timers, all"):

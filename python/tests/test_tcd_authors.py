@@ -17,7 +17,7 @@ DATA = Path(__file__).parents[2] / "tests" / "differential" / "data" / "tcd-auth
 HOSTS, EDGE, AGGREGATION, CORE = 250, 250, 300, 350
 
 #: ECN instead of TCD; alpha of 1.2 at first, as in the paper (0.5 in the release).
-RED, ALPHA = "switch.detector.kind=red", "cc.alpha-initial=1.2"
+RED, ALPHA = "switch.detector.kind=red", "cc.dcqcn.alpha-initial=1.2"
 
 SCENARIO = """profile = "authors"
 [run]

@@ -2,7 +2,7 @@
 
 Run it with `backwater run scenarios/custom/dcqcn.toml`; the digest is that of `--set cc.kind=dcqcn`. The names are those of the paper
 (Zhu et al., SIGCOMM 2015): rate_bps is Rc, target_bps is Rt. Constants are globals; what one wants to sweep is a word of state that
-nobody changes, such as `g`, which `cc.parameters.g` sets.
+nobody changes, such as `g`, which `cc.custom.parameters.g` sets.
 """
 
 import backwater as bw

@@ -139,5 +139,5 @@ fn a_combined_switch_pauses_for_the_egress_port_that_its_ingress_queue_waits_for
     let holds = &outcome.records.holds;
     assert!(holds.iter().all(|hold| hold.blocker == 0 && hold.bytes.get() == 50 * PACKET && !hold.closed));
     assert!([1, 2].iter().all(|&port| holds.iter().any(|hold| hold.port == port && hold.held_port == 0)));
-    assert_eq!(holds.len() as u64, outcome.ports.iter().map(|port| port.pauses_sent).sum());
+    assert_eq!(holds.len() as u64, outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>());
 }

@@ -1,6 +1,6 @@
 //! Functions of the user's own: the same course on any engine and any number of threads, and of several calls that fail the same
 //! one is told.
-use backwater_control::detector::custom::{self as detecting, CustomDetector, PortEvent, QueueState};
+use backwater_control::detector::custom::{self as detecting, Custom, CustomDetector, PortEvent, QueueState};
 use backwater_control::detector::{Detector, Red};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::custom::{Controller, CustomConfig, Event, EventKind, FlowState, WORDS};
@@ -70,7 +70,7 @@ fn a_detector_that_is_a_step_marks_what_the_built_in_step_marks() {
     let built_in = try_run(incast(halve, EventKind::Cnp), KINDS[0], None).expect("a whole run");
     for kind in KINDS {
         let mut spec = incast(halve, EventKind::Cnp);
-        spec.switch.detectors = per_port(&spec.network, |_| Detector::Custom { calm: 0 });
+        spec.switch.detectors = per_port(&spec.network, |_| Detector::Custom(Custom { calm: 0 }));
         spec.user.detector = Some(CustomDetector { function: step, initial: [0; detecting::WORDS] });
         let own = try_run(spec, kind, None).expect("a whole run");
         assert_eq!(own.totals.digest, built_in.totals.digest);

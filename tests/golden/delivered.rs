@@ -71,9 +71,9 @@ fn what_hosts_tell_adds_up_to_what_flows_got_and_every_cnp_is_counted_where_it_b
     let (outcome, plain) = (scene(true), scene(false));
     let sum = |count: fn(&DeliveredRecord) -> u64| outcome.records.delivered.iter().map(count).sum::<u64>();
     assert_eq!(sum(|r| r.bytes.get()), 1_000_000);
-    assert_eq!(sum(|r| r.ce_packets), outcome.flows.iter().map(|f| f.ce_packets).sum());
+    assert_eq!(sum(|r| r.ce_packets), outcome.flows.iter().map(|f| f.ce_packets).sum::<u64>());
     // 1 MB takes 200 us: with a CNP per flow and 50 us there are four or five each, all of which the sources get.
-    assert_eq!(sum(|r| r.cnps), outcome.flows.iter().map(|f| f.cnps_ce).sum());
+    assert_eq!(sum(|r| r.cnps), outcome.flows.iter().map(|f| f.cnps_ce).sum::<u64>());
     assert!((8..=10).contains(&sum(|r| r.cnps)));
     assert_eq!(outcome.totals.digest, plain.totals.digest, "watching changes nothing");
 }

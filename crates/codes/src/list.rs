@@ -186,7 +186,7 @@ OtherLineRate: Caveat "other-line-rate" {
 TargetForgotten: Caveat "target-forgotten" {
     short: "A flow that meets UE after a cut forgets the rate that it had.",
     means: "With reset-hold the target falls to the rate, and the increments lead back in more time than the flows take.",
-    todo: "Set cc.on-ue = \"timer-hold\" (the TCD paper's words), or larger increments.",
+    todo: "Set cc.dcqcn.on-ue = \"timer-hold\" (the TCD paper's words), or larger increments.",
 }
 SlowCredits: Caveat "slow-credits" {
     short: "A link cannot reach its rate with the credits that its lane has.",

@@ -18,8 +18,13 @@
 //! every machine. Parameters (shared, `Copy`) are kept apart from registers (one per port, priority or flow, small).
 #![cfg_attr(not(test), no_std)]
 
+#[cfg(feature = "config")]
+extern crate alloc;
+
 pub mod arbitration;
 mod code;
+#[cfg(feature = "config")]
+pub mod config;
 pub mod detector;
 mod error;
 pub mod flow_control;

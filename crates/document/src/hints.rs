@@ -16,6 +16,14 @@ pub(crate) fn retired(words: &Words, name: &str, word: &str) -> Option<&'static 
     words.retired.iter().find(|(key, old, _)| *key == name && *old == word).map(|(.., new)| *new)
 }
 
+/// Where the key at the end of `path` stands now, if it has moved. Tables that stand in a traffic entry, too, have moved there alike.
+fn moved(words: &Words, path: &str) -> Option<String> {
+    words.moved.iter().find_map(|(old, new)| {
+        let around = path.strip_suffix(old)?;
+        (around.is_empty() || around.ends_with('.')).then(|| format!("{around}{new}"))
+    })
+}
+
 /// What to say under a key that the table `name`, whose keys are `keys`, does not have, and what to do if that is known.
 /// Tables in it that have such a key come first, then the nearest of its own.
 pub fn instead_of(
@@ -24,6 +32,13 @@ pub fn instead_of(
     key: &str,
     keys: &[(&str, View<'_>)],
 ) -> (String, Option<String>) {
+    let path = join(name, key);
+    if let Some(now) = moved(words, &path) {
+        return (
+            format!("now {now:?}"),
+            Some(format!("write {now} instead: it has moved, its values have not changed")),
+        );
+    }
     let has = |view: &View<'_>| view.allows("object") && Rules::properties(view).contains(&key);
     let inner: Vec<String> =
         keys.iter().filter(|(_, view)| has(view)).map(|(table, _)| join(name, table)).collect();

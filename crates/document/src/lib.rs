@@ -9,9 +9,9 @@ mod hints;
 pub mod input;
 mod nearest;
 mod node;
-pub mod quantity;
 mod rules;
 
+pub use backwater_units::config as quantity;
 pub use check::check;
 pub use diagnostic::{DocumentError, Problem, Source};
 pub use hints::{instead_of, join};

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use backwater_control::arbitration::VlEntry;
-use backwater_control::detector::Detector;
+use backwater_control::detector::{Detector, MarkAt, MarkBasis};
 use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold, Unit};
 use backwater_control::isolation::Isolation;
 use backwater_control::notify::NotifyConfig;
@@ -281,26 +281,6 @@ pub struct MarkSpec {
     pub at: MarkAt,
     /// The queue.
     pub basis: MarkBasis,
-}
-
-/// When a packet is judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MarkAt {
-    /// When it leaves its egress queue; it does not count itself.
-    #[default]
-    Dequeue,
-    /// When it enters its egress queue; it counts itself.
-    Enqueue,
-}
-
-/// What queue it is judged by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MarkBasis {
-    /// That of its own priority.
-    #[default]
-    Queue,
-    /// All of the egress port.
-    Port,
 }
 
 /// Congestion isolation: packets of congesting flows go to a queue of their own.

@@ -2,10 +2,50 @@
 use crate::document::Words;
 
 /// All of them.
-pub(crate) const WORDS: Words = Words { retired: &RETIRED, synonyms: &SYNONYMS, keys: &KEYS };
+pub(crate) const WORDS: Words = Words { retired: &RETIRED, moved: &MOVED, synonyms: &SYNONYMS, keys: &KEYS };
 
 /// Words that scenarios of earlier versions used: key, word, what to write now.
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
+
+/// Keys of earlier versions, and where they stand now: what one kind alone reads is in the table of that kind.
+const MOVED: [(&str, &str); 36] = [
+    ("switch.detector.at", "switch.detector.red.at"),
+    ("switch.detector.basis", "switch.detector.red.basis"),
+    ("switch.detector.trend", "switch.detector.tcd.trend"),
+    ("switch.detector.max-ton", "switch.detector.tcd.max-ton"),
+    ("switch.detector.epsilon", "switch.detector.tcd.epsilon"),
+    ("switch.detector.period", "switch.detector.tcd.period"),
+    ("switch.detector.low", "switch.detector.tcd.low"),
+    ("switch.detector.delta", "switch.detector.tcd.delta"),
+    ("switch.detector.truncate", "switch.detector.tcd.truncate"),
+    ("switch.detector.threshold", "switch.detector.fecn.threshold"),
+    ("switch.detector.marking-rate", "switch.detector.fecn.marking-rate"),
+    ("switch.detector.packet-size", "switch.detector.fecn.packet-size"),
+    ("switch.detector.function", "switch.detector.custom.function"),
+    ("switch.detector.parameters", "switch.detector.custom.parameters"),
+    ("switch.detector.calm", "switch.detector.custom.calm"),
+    ("cc.variant", "cc.dcqcn.variant"),
+    ("cc.alpha-initial", "cc.dcqcn.alpha-initial"),
+    ("cc.cut", "cc.dcqcn.cut"),
+    ("cc.g", "cc.dcqcn.g"),
+    ("cc.alpha-timer", "cc.dcqcn.alpha-timer"),
+    ("cc.rate-timer", "cc.dcqcn.rate-timer"),
+    ("cc.byte-counter", "cc.dcqcn.byte-counter"),
+    ("cc.fast-recovery", "cc.dcqcn.fast-recovery"),
+    ("cc.rate-ai", "cc.dcqcn.rate-ai"),
+    ("cc.rate-hai", "cc.dcqcn.rate-hai"),
+    ("cc.clamp-target", "cc.dcqcn.clamp-target"),
+    ("cc.cut-first", "cc.dcqcn.cut-first"),
+    ("cc.eighth-rule", "cc.dcqcn.eighth-rule"),
+    ("cc.on-ue", "cc.dcqcn.on-ue"),
+    ("cc.decrease-interval", "cc.dcqcn.decrease-interval"),
+    ("cc.function", "cc.custom.function"),
+    ("cc.parameters", "cc.custom.parameters"),
+    ("cc.feedback", "cc.custom.feedback"),
+    ("cc.timely.segment", "cc.segment"),
+    ("cc.timely.pacing", "cc.pacing"),
+    ("cc.ib", "cc.ib-cc"),
+];
 
 /// Words that the literature has for ours: how the key ends, word, ours.
 const SYNONYMS: [(&str, &str, &str); 5] = [

@@ -2,9 +2,9 @@
 use crate::document::{Entry, Node, Value, join};
 
 /// Keys that exclude each other: `(table, keys)`. Where a higher layer gives one of them, the others of a lower layer
-/// are dropped, so that `--set switch.detector.epsilon=0.02` works although the profile sets `max-ton`.
+/// are dropped, so that `--set switch.detector.tcd.epsilon=0.02` works although the profile sets `max-ton`.
 const ALTERNATIVES: [(&str, &[&str]); 4] = [
-    ("switch.detector", &["max-ton", "epsilon"]),
+    ("switch.detector.tcd", &["max-ton", "epsilon"]),
     ("traffic", &["until", "flows"]),
     ("traffic", &["load", "interval"]),
     ("traffic", &["cdf", "file", "size"]),

@@ -88,8 +88,8 @@ impl Scenario {
     /// Whether it names functions of the user's, as far as that is known without the checks.
     pub fn names_functions(&self) -> bool {
         let own = self.settings.traffic.iter().filter_map(|entry| entry.cc.as_ref());
-        let controllers = own.chain([&self.settings.cc]).any(|cc| cc.function.is_some());
-        controllers || self.settings.switch.detector.function.is_some()
+        let controllers = own.chain([&self.settings.cc]).any(|cc| cc.custom.function.is_some());
+        controllers || self.settings.switch.detector.custom.function.is_some()
     }
 
     /// The values, defaults included.

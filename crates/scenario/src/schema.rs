@@ -10,37 +10,6 @@ use crate::hints;
 use crate::profiles;
 use crate::settings::{Profile, Settings};
 
-/// The tables that a profile fills in.
-const FILLED: [&str; 27] = [
-    "Run",
-    "Packet",
-    "Ack",
-    "Host",
-    "HostPfc",
-    "Pft",
-    "Switch",
-    "Pfc",
-    "Credits",
-    "VlArbitration",
-    "Combined",
-    "Isolation",
-    "Cim",
-    "Ici",
-    "Ramp",
-    "Detector",
-    "Cc",
-    "Timely",
-    "Ib",
-    "Dctcp",
-    "Swift",
-    "Hpcc",
-    "Put",
-    "PutAck",
-    "Aimd",
-    "Dack",
-    "Probe",
-];
-
 /// The schema of a complete scenario, generated on first use.
 pub(crate) fn rules() -> &'static Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::of::<Settings>("the scenario", hints::WORDS));
@@ -52,40 +21,25 @@ pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Settings).to_value();
     let defaults = profiles::defaults(Profile::Authors, &mut Vec::new()).expect("a profile is TOML").json();
     schema["required"] = Json::from(vec!["topology", "traffic"]);
-    for name in FILLED {
-        if let Some(table) = schema["$defs"][name].as_object_mut() {
-            table.remove("required");
-        }
-        for (key, value) in default_table(&defaults, name).into_iter().flatten() {
-            if !value.is_object() {
-                schema["$defs"][name]["properties"][key]["default"] = value.clone();
-            }
-        }
-    }
+    fill(&mut schema, "", &defaults);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
-/// The table of a profile's defaults that belongs to a type.
-fn default_table<'a>(defaults: &'a Json, name: &str) -> Option<&'a serde_json::Map<String, Json>> {
-    let table = match name {
-        "Pfc" => &defaults["switch"]["pfc"],
-        "Credits" => &defaults["switch"]["credits"],
-        "VlArbitration" => &defaults["switch"]["vl-arbitration"],
-        "Combined" => &defaults["switch"]["combined"],
-        "Isolation" => &defaults["switch"]["isolation"],
-        "Cim" => &defaults["switch"]["isolation"]["cim"],
-        "Ici" => &defaults["switch"]["isolation"]["ici"],
-        "Detector" => &defaults["switch"]["detector"],
-        "HostPfc" => &defaults["host"]["pfc"],
-        "PutAck" => &defaults["put"]["ack"],
-        "Aimd" => &defaults["put"]["aimd"],
-        "Dack" => &defaults["put"]["dack"],
-        "Timely" => &defaults["cc"]["timely"],
-        "Ib" => &defaults["cc"]["ib"],
-        "Dctcp" => &defaults["cc"]["dctcp"],
-        "Swift" => &defaults["cc"]["swift"],
-        "Hpcc" => &defaults["cc"]["hpcc"],
-        name => &defaults[name.to_lowercase()],
-    };
-    table.as_object()
+/// Writes the `values` of a profile into the schema of their table, which is at `pointer`, as defaults; nothing there is required then.
+fn fill(schema: &mut Json, pointer: &str, values: &Json) {
+    let root = pointer.is_empty();
+    if let Some(table) = schema.pointer_mut(pointer).and_then(Json::as_object_mut).filter(|_| !root) {
+        table.remove("required");
+    }
+    for (key, value) in values.as_object().into_iter().flatten() {
+        let at = format!("{pointer}/properties/{key}");
+        if !value.is_object() {
+            if let Some(own) = schema.pointer_mut(&at) {
+                own["default"] = value.clone();
+            }
+        } else if let Some(target) = schema.pointer(&at).and_then(|own| own.get("$ref")?.as_str()) {
+            let target = target.trim_start_matches('#').to_owned();
+            fill(schema, &target, value);
+        }
+    }
 }

@@ -16,7 +16,7 @@ fn piece() -> impl Strategy<Value = String> {
         "[switch.detector]",
         "[switch.credits]",
         "[switch.vl-arbitration]",
-        "[cc.ib]",
+        "[cc.ib-cc]",
         "profile",
         "\"infiniband\"",
         "flow-control",
@@ -109,7 +109,7 @@ proptest! {
 
     #[test]
     fn any_override_is_applied_or_refused(
-        path in prop_oneof!["[a-z.0-9]{0,12}".boxed(), prop::sample::select(vec!["traffic", "traffic.0", "traffic.size", "traffic.connection", "topology", "run.until", "switch.pfc.headroom", "switch.detector.by-rate", "switch.flow-control", "switch.credits.priorities", "switch.vl-arbitration.low", "cc.ib.limit"]).prop_map(str::to_owned).boxed()],
+        path in prop_oneof!["[a-z.0-9]{0,12}".boxed(), prop::sample::select(vec!["traffic", "traffic.0", "traffic.size", "traffic.connection", "topology", "run.until", "switch.pfc.headroom", "switch.detector.by-rate", "switch.flow-control", "switch.credits.priorities", "switch.vl-arbitration.low", "cc.ib-cc.limit"]).prop_map(str::to_owned).boxed()],
         value in prop_oneof!["\\PC{0,12}".boxed(), prop::collection::vec(piece(), 0..6).prop_map(|p| p.concat()).boxed()],
     ) {
         if let Err(error) = small(&[&format!("{path}={value}")]) {

@@ -79,10 +79,10 @@ fn tcd_on_credits_takes_max_ton_from_their_period_and_a_longer_t() {
     assert_eq!(tcd(&[]), expected);
     let short = tcd(&["switch.credits.period=20us"]);
     assert_eq!((short.max_ton, short.period), (Span::from_us(20), Span::from_us(200)));
-    let own = tcd(&["switch.detector.max-ton=30us", "switch.detector.period=90us"]);
+    let own = tcd(&["switch.detector.tcd.max-ton=30us", "switch.detector.tcd.period=90us"]);
     assert_eq!((own.max_ton, own.period), (Span::from_us(30), Span::from_us(90)));
     let resolved = figure_2(&[]).resolved();
-    let detector = &resolved["switch"]["detector"];
+    let detector = &resolved["switch"]["detector"]["tcd"];
     assert_eq!((&detector["max-ton"], &detector["period"]), (&"50us".into(), &"200us".into()));
     assert!(detector.get("epsilon").is_none());
 }
@@ -95,7 +95,7 @@ fn what_a_profile_says_about_the_on_time_under_pfc_does_not_hold_under_credits()
         let tcd = tcd(&credits);
         assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(50), Span::from_us(200)), "{profile}");
     }
-    let caveats = figure_2(&["switch.detector.epsilon=0.1"]).caveats().said();
+    let caveats = figure_2(&["switch.detector.tcd.epsilon=0.1"]).caveats().said();
     says(&caveats, &["without effect with credits that come back every switch.credits.period", "{epsilon}"]);
 }
 
@@ -105,8 +105,8 @@ fn credits_that_come_back_at_once_leave_a_gap_of_one_packet() {
     let mtu = Bytes::new(2048);
     let by = |epsilon| max_ton(Rate::from_gbps(32), Span::from_us(4), mtu, mtu, epsilon).unwrap().max_ton;
     assert_eq!((tcd(&[at_once]).max_ton, tcd(&[at_once]).period), (by(0.05), by(0.05)));
-    assert_eq!(tcd(&[at_once, "switch.detector.epsilon=0.1"]).max_ton, by(0.1));
-    assert_eq!(tcd(&[at_once, "switch.detector.max-ton=70us"]).max_ton, Span::from_us(70));
+    assert_eq!(tcd(&[at_once, "switch.detector.tcd.epsilon=0.1"]).max_ton, by(0.1));
+    assert_eq!(tcd(&[at_once, "switch.detector.tcd.max-ton=70us"]).max_ton, Span::from_us(70));
     assert_eq!(tcd(&[at_once, "profile=authors", "switch.flow-control=credits"]).clock, Span::from_us(1));
 }
 
@@ -115,10 +115,10 @@ fn the_values_written_out_are_a_scenario_that_means_the_same() {
     let at_once = "switch.credits.returned=at-once";
     for overrides in [
         &[][..],
-        &["switch.detector.max-ton=30us"],
-        &["switch.detector.epsilon=0.1"],
+        &["switch.detector.tcd.max-ton=30us"],
+        &["switch.detector.tcd.epsilon=0.1"],
         &[at_once],
-        &[at_once, "switch.detector.max-ton=30us"],
+        &[at_once, "switch.detector.tcd.max-ton=30us"],
         &["profile=authors", "switch.flow-control=credits"],
         &["profile=authors", "switch.flow-control=credits", at_once],
         &["switch.flow-control=pfc"],
@@ -133,11 +133,14 @@ fn the_values_written_out_are_a_scenario_that_means_the_same() {
 
 #[test]
 fn fecn_has_its_own_threshold_and_ib_cc_its_own_table() {
-    let spec = figure_2(&["switch.detector.kind=fecn", "cc.ib.increase=2"]).build();
+    let spec = figure_2(&["switch.detector.kind=fecn", "cc.ib-cc.increase=2"]).build();
     assert_eq!(p2(&spec), Detector::Fecn(Fecn::standard()));
     assert_eq!(spec.pairs[0].reaction, ReactionConfig::IbCc(IbCcConfig::with_tcd()));
-    says(&report(FIGURE_2, &["cc.ib.min=127"]), &["cc.ib.min = 127 is not allowed", "below limit"]);
-    says(&report(FIGURE_2, &["cc.ib.increase=0"]), &["cc.ib.increase = 0 is out of range", "1 to 16383"]);
+    says(&report(FIGURE_2, &["cc.ib-cc.min=127"]), &["cc.ib-cc.min = 127 is not allowed", "below limit"]);
+    says(
+        &report(FIGURE_2, &["cc.ib-cc.increase=0"]),
+        &["cc.ib-cc.increase = 0 is out of range", "1 to 16383"],
+    );
 }
 
 #[test]
@@ -366,12 +369,12 @@ fn keys_of_another_flow_control_switching_arbiter_or_detector_are_said_in_a_cave
         &caveats(&["switch.vl-arbitration.high-limit=3"]),
         &["= \"round-robin\": switch.vl-arbitration.{high-limit}"],
     );
-    says(&caveats(&["switch.detector.threshold=9KB"]), &["kind = \"tcd\": switch.detector.{threshold}"]);
+    says(&caveats(&["switch.detector.fecn.threshold=9KB"]), &["kind = \"tcd\": switch.detector.{fecn}"]);
     let fecn = "switch.detector.kind=fecn";
     says(&caveats(&[fecn, "switch.detector.kmax=90KB"]), &["kind = \"fecn\": switch.detector.{kmax}"]);
-    says(&caveats(&["cc.kind=dcqcn", "cc.ib.increase=2"]), &["cc.kind = \"dcqcn\": cc.{ib}"]);
-    says(&caveats(&["cc.rate-ai=9Mbps", "cc.np=grid"]), &["cc.kind = \"ib-cc\": cc.{rate-ai, np}"]);
-    says(&caveats(&[fecn, "cc.ib.on-ue=ignore"]), &["kind = \"fecn\": cc.ib.{on-ue}"]);
+    says(&caveats(&["cc.kind=dcqcn", "cc.ib-cc.increase=2"]), &["cc.kind = \"dcqcn\": cc.{ib-cc}"]);
+    says(&caveats(&["cc.dcqcn.rate-ai=9Mbps", "cc.np=grid"]), &["cc.kind = \"ib-cc\": cc.{dcqcn, np}"]);
+    says(&caveats(&[fecn, "cc.ib-cc.on-ue=ignore"]), &["kind = \"fecn\": cc.ib-cc.{on-ue}"]);
 }
 
 #[test]

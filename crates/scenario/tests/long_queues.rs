@@ -74,7 +74,8 @@ fn no_detector_and_no_reaction_has_a_part_in_it() {
     let text = star("infiniband", 4, "32Gbps", "1us");
     let known = long(&text, &[]).0;
     assert_eq!(known, lasting(2, 32, 1_000_000, 2048, 4));
-    for change in ["switch.detector.kind=fecn", "switch.detector.threshold=30KB", "switch.detector.kmin=10KB"]
+    for change in
+        ["switch.detector.kind=fecn", "switch.detector.fecn.threshold=30KB", "switch.detector.kmin=10KB"]
     {
         assert_eq!(long(&text, &["switch.detector.kind=fecn", change]).0, known, "{change}");
     }

@@ -6,13 +6,18 @@ use serde_json::json;
 
 #[test]
 fn values_are_typed_like_toml_and_bare_words_are_texts() {
-    let resolved =
-        small(&["run.seed=7", "topology.rate=40Gbps", "cc.g=0.5", "probe.marks=false", "run.until=\"3ms\""]);
+    let resolved = small(&[
+        "run.seed=7",
+        "topology.rate=40Gbps",
+        "cc.dcqcn.g=0.5",
+        "probe.marks=false",
+        "run.until=\"3ms\"",
+    ]);
     let resolved = resolved.unwrap().resolved();
     assert_eq!(resolved["run"]["seed"], 7);
     assert_eq!(resolved["run"]["until"], "3ms");
     assert_eq!(resolved["topology"]["rate"], "40Gbps");
-    assert_eq!(resolved["cc"]["g"], 0.5);
+    assert_eq!(resolved["cc"]["dcqcn"]["g"], 0.5);
     assert_eq!(resolved["probe"]["marks"], false);
     let lists = small(&["traffic.0.from=[\"h2\", \"h3\"]", "switch.pfc.priorities=[3]"]).unwrap().resolved();
     assert_eq!(lists["traffic"][0]["from"], json!(["h2", "h3"]));
@@ -61,11 +66,11 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
 
 #[test]
 fn one_of_two_alternatives_displaces_the_other() {
-    let resolved = small(&["switch.detector.epsilon=0.2"]).unwrap().resolved();
-    assert_eq!(resolved["switch"]["detector"].get("max-ton"), None);
-    let resolved = small(&["profile=ideal", "switch.detector.max-ton=50us"]).unwrap().resolved();
-    assert_eq!(resolved["switch"]["detector"].get("epsilon"), None);
-    assert_eq!(resolved["switch"]["detector"]["period"], "50us");
+    let resolved = small(&["switch.detector.tcd.epsilon=0.2"]).unwrap().resolved();
+    assert_eq!(resolved["switch"]["detector"]["tcd"].get("max-ton"), None);
+    let resolved = small(&["profile=ideal", "switch.detector.tcd.max-ton=50us"]).unwrap().resolved();
+    assert_eq!(resolved["switch"]["detector"]["tcd"].get("epsilon"), None);
+    assert_eq!(resolved["switch"]["detector"]["tcd"]["period"], "50us");
 }
 
 #[test]

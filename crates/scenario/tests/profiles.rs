@@ -49,7 +49,7 @@ fn the_default_profile_is_the_authors_release() {
 fn with_epsilon_the_authors_max_ton_is_that_of_their_sweep() {
     // ceil((2 x 16480 bit + 8 us x 40 Gbps) / (2 eps x 40 Gbps) + 8 us): 449.2, 228.6, 96.24, 52.12, 30.06, 16.82 us
     for (epsilon, us) in [("0.01", 450), ("0.02", 229), ("0.05", 97), ("0.1", 53), ("0.2", 31), ("0.5", 17)] {
-        let Detector::Tcd(tcd) = p2(&figure_2(&[&format!("switch.detector.epsilon={epsilon}")])) else {
+        let Detector::Tcd(tcd) = p2(&figure_2(&[&format!("switch.detector.tcd.epsilon={epsilon}")])) else {
             panic!()
         };
         assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(us), Span::from_us(us)), "{epsilon}");
@@ -140,24 +140,26 @@ fn one_slow_management_host_does_not_change_what_follows_the_rate() {
         validate(&text, &["profile=hpcc-ns3"]).unwrap_or_else(|error| panic!("{error}")).resolved();
     // BUFFER_SIZE: 16 MiB for each 50 Gbps.
     assert_eq!(resolved["switch"]["buffer"], format!("{}B", 8 * (16 << 20)));
-    assert_eq!(resolved["cc"]["rate-ai"], "80Mbps");
+    assert_eq!(resolved["cc"]["dcqcn"]["rate-ai"], "80Mbps");
 }
 
 #[test]
 fn what_is_given_does_not_follow_the_rate_and_is_said() {
-    let set = ["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.buffer=32MiB", "cc.rate-ai=20Mbps"];
+    let set = ["profile=hpcc-ns3", "topology.rate=400Gbps", "switch.buffer=32MiB", "cc.dcqcn.rate-ai=20Mbps"];
     let notes = small(&set).unwrap().notes().said();
     assert!(
-        notes.contains("switch.detector.kmin = 1.6MB, switch.detector.kmax = 6.4MB, cc.rate-hai = 800Mbps"),
+        notes.contains(
+            "switch.detector.kmin = 1.6MB, switch.detector.kmax = 6.4MB, cc.dcqcn.rate-hai = 800Mbps"
+        ),
         "{notes}"
     );
     assert!(
-        notes.contains("switch.buffer = 33554432B (134217728B), cc.rate-ai = 20Mbps (80Mbps)"),
+        notes.contains("switch.buffer = 33554432B (134217728B), cc.dcqcn.rate-ai = 20Mbps (80Mbps)"),
         "{notes}"
     );
     let other = ["profile=hpcc-ns3", "topology.rate=400Gbps", "line-rate.scale=false"];
     let scenario = small(&other).unwrap();
-    assert_eq!(scenario.resolved()["cc"]["rate-ai"], "20Mbps");
+    assert_eq!(scenario.resolved()["cc"]["dcqcn"]["rate-ai"], "20Mbps");
     assert!(
         scenario
             .caveats()
@@ -176,10 +178,10 @@ fn every_mechanism_can_be_switched_off() {
 
 #[test]
 fn what_was_written_without_effect_is_a_caveat() {
-    let scenario = small(&["switch.detector.kind=red", "switch.detector.epsilon=0.1"]).unwrap();
+    let scenario = small(&["switch.detector.kind=red", "switch.detector.tcd.epsilon=0.1"]).unwrap();
     assert_eq!(
         scenario.caveats().said(),
-        "without effect with switch.detector.kind = \"red\": switch.detector.{epsilon}"
+        "without effect with switch.detector.kind = \"red\": switch.detector.{tcd}"
     );
     assert!(small(&[]).unwrap().caveats().is_empty());
 }

@@ -13,8 +13,8 @@ fn two(cc: &str) -> String {
 
 #[test]
 fn an_entry_s_own_cc_overrides_that_of_the_scenario_key_by_key() {
-    let text = two("cc = { alpha-initial = 1.2 }");
-    let spec = validate(&text, &["cc.rate-ai=80Mbps"]).unwrap().build();
+    let text = two("cc = { dcqcn = { alpha-initial = 1.2 } }");
+    let spec = validate(&text, &["cc.dcqcn.rate-ai=80Mbps"]).unwrap().build();
     assert_eq!(spec.pair_of, [0, 1]);
     let alpha_and_increase = |pair: usize| match &spec.pairs[pair].reaction {
         ReactionConfig::Dcqcn(dcqcn) => (dcqcn.alpha_initial, dcqcn.rate_ai),
@@ -57,7 +57,7 @@ fn a_wrong_value_of_timely_is_shown_at_its_key() {
         &report(SMALL, &["cc.kind=timely", "cc.timely.ewma=1.5"]),
         &["cc.timely.ewma = 1.5", "allowed: 0 to 1"],
     );
-    says(&report(SMALL, &["cc.kind=timely", "cc.timely.segment=0B"]), &["cc.timely.segment = \"0B\""]);
+    says(&report(SMALL, &["cc.kind=timely", "cc.segment=0B"]), &["cc.segment = \"0B\""]);
     let swapped = report(SMALL, &["cc.kind=timely", "cc.timely.t-low=600us"]);
     says(&swapped, &["cc.timely.t-", "is not allowed"]);
     says(&report(SMALL, &["cc.timely.min-rtt=fast"]), &["cc.timely.min-rtt = \"fast\""]);
@@ -79,20 +79,20 @@ fn keys_without_effect_are_said_in_a_caveat() {
     let caveats = |text: &str, overrides: &[&str]| validate(text, overrides).unwrap().caveats().said();
     says(&caveats(SMALL, &["cc.timely.beta=1.6"]), &["without effect with cc.kind = \"dcqcn\": cc.{timely}"]);
     says(
-        &caveats(SMALL, &["cc.decrease-interval=9us"]),
-        &["without effect with cc.variant = \"byte-counter\": cc.{decrease-interval}"],
+        &caveats(SMALL, &["cc.dcqcn.decrease-interval=9us"]),
+        &["without effect with cc.dcqcn.variant = \"byte-counter\": cc.dcqcn.{decrease-interval}"],
     );
     says(
         &caveats(SMALL, &["cc.np=each-mark", "cc.cnp-interval=9us"]),
         &["without effect with cc.np = \"each-mark\": cc.{cnp-interval}"],
     );
     says(
-        &caveats(SMALL, &["cc.kind=timely", "cc.cut=1"]),
-        &["without effect with cc.kind = \"timely\": cc.{cut}"],
+        &caveats(SMALL, &["cc.kind=timely", "cc.dcqcn.cut=1"]),
+        &["without effect with cc.kind = \"timely\": cc.{dcqcn}"],
     );
     says(
-        &caveats(&two("cc = { kind = \"none\", g = 0.5 }"), &[]),
-        &["traffic.two.cc.kind = \"none\": traffic.two.cc.{g}"],
+        &caveats(&two("cc = { kind = \"none\", dcqcn = { g = 0.5 } }"), &[]),
+        &["traffic.two.cc.kind = \"none\": traffic.two.cc.{dcqcn}"],
     );
     says(
         &caveats(&two("control = \"line-rate\"\ncc = { kind = \"timely\" }"), &[]),
@@ -101,8 +101,8 @@ fn keys_without_effect_are_said_in_a_caveat() {
     assert_eq!(caveats(SMALL, &["cc.kind=timely", "cc.timely.beta=1.6"]), "");
     says(&caveats(SMALL, &["cc.kind=timely", "ack.every=4"]), &["one ACK for each segment: ack.{every}"]);
     says(
-        &caveats(SMALL, &["switch.detector.kind=red", "cc.on-ue=ignore"]),
-        &["switch.detector.kind = \"red\": cc.{on-ue}"],
+        &caveats(SMALL, &["switch.detector.kind=red", "cc.dcqcn.on-ue=ignore"]),
+        &["switch.detector.kind = \"red\": cc.dcqcn.{on-ue}"],
     );
     let hold = caveats(SMALL, &["switch.detector.kind=red", "cc.kind=timely", "cc.timely.on-ue=hold"]);
     says(&hold, &["cc.timely.{on-ue}"]);
@@ -115,11 +115,11 @@ fn a_key_of_the_common_cc_counts_if_one_entry_inherits_it() {
         let text = two(cc).replace("name = \"one\"", "name = \"one\"\ncontrol = \"line-rate\"");
         validate(&text, overrides).unwrap().caveats().said()
     };
-    assert_eq!(caveats("", &["cc.alpha-initial=1.2"]), "");
-    assert_eq!(caveats("cc = { g = 0.5 }", &["cc.alpha-initial=1.2"]), "");
-    let own = "cc = { alpha-initial = 1.0 }";
-    says(&caveats(own, &["cc.alpha-initial=1.2"]), &["none reads them: cc.{alpha-initial}"]);
+    assert_eq!(caveats("", &["cc.dcqcn.alpha-initial=1.2"]), "");
+    assert_eq!(caveats("cc = { dcqcn = { g = 0.5 } }", &["cc.dcqcn.alpha-initial=1.2"]), "");
+    let own = "cc = { dcqcn = { alpha-initial = 1.0 } }";
+    says(&caveats(own, &["cc.dcqcn.alpha-initial=1.2"]), &["none reads them: cc.dcqcn.{alpha-initial}"]);
     let timely = "cc = { kind = \"timely\" }";
-    says(&caveats(timely, &["cc.alpha-initial=1.2"]), &["none reads them: cc.{alpha-initial}"]);
+    says(&caveats(timely, &["cc.dcqcn.alpha-initial=1.2"]), &["none reads them: cc.{dcqcn}"]);
     assert_eq!(caveats(timely, &["cc.timely.beta=1.6"]), "", "the entry inherits beta");
 }

@@ -11,12 +11,12 @@ fn with(schemes: &str) -> String {
 #[test]
 fn schemes_are_named_lists_of_overrides() {
     let text = with(
-        "[[scheme]]\nname = \"ECN\"\n[[scheme]]\nname = \"TCD\"\nset = [\"switch.detector.kind=tcd\", \"cc.g = 0.5\"]\n",
+        "[[scheme]]\nname = \"ECN\"\n[[scheme]]\nname = \"TCD\"\nset = [\"switch.detector.kind=tcd\", \"cc.dcqcn.g = 0.5\"]\n",
     );
     let resolved = validate(&text, &[]).unwrap().resolved();
     assert_eq!(resolved["scheme"][0], json!({"name": "ECN", "set": []}));
-    assert_eq!(resolved["scheme"][1]["set"][1], "cc.g = 0.5");
-    assert_ne!(resolved["cc"]["g"], 0.5, "the scenario itself is run without any scheme");
+    assert_eq!(resolved["scheme"][1]["set"][1], "cc.dcqcn.g = 0.5");
+    assert_ne!(resolved["cc"]["dcqcn"]["g"], 0.5, "the scenario itself is run without any scheme");
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn what_a_scheme_sets_is_checked_where_it_stands() {
     let wrong = |set: &str| report(&with(&format!("[[scheme]]\nname = \"a\"\nset = [{set}]\n")), &[]);
     says(&wrong("'switch.pcf.form=ideal'"), &["did you mean \"pfc\"?", "test.toml:16:16"]);
     says(&wrong("\"switch.pfc.form=timd\""), &["did you mean \"timed\"?", "test.toml:16"]);
-    says(&wrong("'cc.g'"), &["the override \"cc.g\" has no value", "test.toml:16:9"]);
+    says(&wrong("'cc.dcqcn.g'"), &["the override \"cc.dcqcn.g\" has no value", "test.toml:16:9"]);
     says(&wrong("'profile=\"idael\"'"), &["did you mean \"ideal\"?"]);
     says(&wrong("\"profile=\\\"idael\\\"\""), &["did you mean \"ideal\"?", "a scheme's set"]);
     says(&wrong("'scheme.a.name=b'"), &["the scheme changes schemes"]);

@@ -1,12 +1,12 @@
 //! The detector of a switch, with max(Ton) computed from its links.
 use backwater_control::ConfigError;
-use backwater_control::detector::{self, Detector, NpEcn, Red, Tcd, max_ton, max_ton_with_tau};
+use backwater_control::detector::{Detector, NpEcn, Red, Tcd, max_ton, max_ton_with_tau};
 use backwater_document::at;
 use backwater_document::quantity::Quantity;
 use backwater_units::{Bytes, Span};
 
 use crate::resolve::{Report, packet};
-use crate::settings::{self, Settings, Trend};
+use crate::settings::{self, Settings};
 use crate::testbed::{FlowControl, Node, NodeKind, Port};
 
 /// ε of the paper's testbed.
@@ -61,12 +61,7 @@ fn of(settings: &Settings, ports: &[Port]) -> Result<Detector, ConfigError> {
             let (longest, own_period) = longest_on(settings, ports)?;
             let made = Tcd {
                 red: red(kmin, kmax, *pmax)?,
-                trend: match trend {
-                    Trend::Authors => detector::Trend::Authors,
-                    Trend::Rise => detector::Trend::Rise,
-                    Trend::NoFall => detector::Trend::NoFall,
-                    Trend::RiseBp => detector::Trend::RiseBp,
-                },
+                trend: *trend,
                 max_ton: longest,
                 period: period.map_or(own_period, |period| period.0),
                 low: low.map_or(mtu, |low| low.0),

@@ -8,6 +8,11 @@
 //! wrong and what is accepted.
 #![cfg_attr(not(test), no_std)]
 
+#[cfg(feature = "config")]
+extern crate alloc;
+
+#[cfg(feature = "config")]
+pub mod config;
 mod parse;
 mod quantity;
 

@@ -78,7 +78,7 @@ def max_ton(runs: Mapping[str, Results], epsilon: float) -> str:
     """max(Ton) at 40 Gbps and 4 µs for the run's detector: see `epsilon` in the JSON Schema."""
     switch = runs[f"tcd {epsilon}"].meta["scenario"]["switch"]
     gap = f"{scene.size_bytes(switch['pfc']['xoff']) - scene.size_bytes(switch['pfc']['xon'])}B"
-    if switch["detector"]["trend"] == "authors":
+    if switch["detector"]["tcd"]["trend"] == "authors":
         return f"{max_ton_us(_core.max_ton_authors('40Gbps', '4us', gap, epsilon)):.0f} µs"
     return f"{max_ton_us(_core.max_ton('40Gbps', '4us', '1000B', epsilon, gap)):.1f} µs"
 

@@ -35,9 +35,9 @@ class Experiment:
                       traffic=[{"name": "incast", "kind": "incast", "from": "*", "to": "h0", "size": "1MB"}])
 
     Instead of a topology it takes a networkx graph, for ``traffic`` a polars, pandas or Arrow table of flows, and for
-    ``cc.function`` or ``switch.detector.function`` what `congestion_control` and `detector` return. `base` is the
-    folder from which paths count, by default that of the file, or the working folder. Nothing is checked before it is
-    run or validated.
+    ``cc.custom.function`` or ``switch.detector.custom.function`` what `congestion_control` and `detector` return.
+    `base` is the folder from which paths count, by default that of the file, or the working folder. Nothing is checked
+    before it is run or validated.
     """
 
     def __init__(
@@ -214,10 +214,10 @@ def run(
     One run with `seed`, or one for each of `seeds` (a number: so many from the scenario's own on) and each
     combination of the experiment's sweeps, `jobs` at a time (default: one for each core). `threads` are those within
     a run. `overrides` are ``"key=value"`` texts as of ``--set``; `scheme` is one of the file's schemes; `cc` is a
-    function of `congestion_control`, for ``cc.function``, and `detector` one of `detector`, for
-    ``switch.detector.function``. Results go below `out`: of one run there, of several into a folder each; by default
-    to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of its
-    content. A folder appears when its run is over, whole; a run of the same name replaces it, unless that is of another
+    function of `congestion_control`, for ``cc.custom.function``, and `detector` one of `detector`, for
+    ``switch.detector.custom.function``. Results go below `out`: of one run there, of several into a folder each; by
+    default to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of
+    its content. A folder appears when its run is over, whole; a run of the same name replaces it, unless that is of another
     file of this name: then this one's name has a hash at its end. `progress` shows a line for each run.
 
     The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
@@ -226,9 +226,9 @@ def run(
     """
     one = experiment.copy() if isinstance(experiment, Experiment) else Experiment(experiment)
     if cc is not None:
-        one.set("cc.kind", "custom").set("cc.function", cc)
+        one.set("cc.kind", "custom").set("cc.custom.function", cc)
     if detector is not None:
-        one.set("switch.detector.kind", "custom").set("switch.detector.function", detector)
+        one.set("switch.detector.kind", "custom").set("switch.detector.custom.function", detector)
     if seeds is not None and seed is not None:
         raise UsageError("give seed for one run, or seeds for several")
     if seeds is not None:

@@ -16,7 +16,13 @@
 )]
 use backwater_units::Time;
 
-use super::{Departure, Registers};
+use super::{CongestionPoint, Departure, Registers};
+#[cfg(feature = "config")]
+use super::{DetectorSettings, PortFacts};
+#[cfg(feature = "config")]
+use crate::ConfigError;
+#[cfg(feature = "config")]
+use crate::config::{Parameter, Quantity};
 use crate::{CodePoint, PortState};
 
 /// Words of state that a detector may have per egress port and priority.
@@ -185,6 +191,57 @@ impl CustomDetector {
         };
         Err(Fault { refusal, event: *event, before })
     }
+}
+
+/// What is known of the user's detector without asking it. It marks nothing: its owner asks [`CustomDetector`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Custom {
+    /// Queues up to this many bytes are not shown while the port is settled.
+    pub calm: u64,
+}
+
+impl CongestionPoint for Custom {
+    #[cfg(feature = "config")]
+    const MARKS_UE: bool = true;
+
+    #[inline]
+    fn on_dequeue(&self, _: &mut Registers, departure: &Departure, _draw: impl FnOnce() -> u32) -> CodePoint {
+        departure.code
+    }
+
+    fn calm(&self) -> u64 {
+        self.calm
+    }
+
+    #[inline]
+    fn wants_last_hold(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "config")]
+    fn resolve(settings: &DetectorSettings, _: &PortFacts) -> Result<Self, ConfigError> {
+        Ok(Self { calm: settings.custom.calm.map_or(0, |calm| calm.0.get()) })
+    }
+}
+
+/// A detector of the user's own.
+#[cfg(feature = "config")]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct CustomParams {
+    /// The function, as `file.py:name`, `library.so:symbol` or `module:name`. Paths count from the scenario's folder
+    /// (docs/extend.md).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub function: Option<alloc::string::String>,
+    /// Values for words of the function's state, by name.
+    #[serde(skip_serializing_if = "alloc::collections::BTreeMap::is_empty")]
+    pub parameters: alloc::collections::BTreeMap<alloc::string::String, Parameter>,
+    /// The function is not asked about a packet that leaves at most this much in its queue, unless its verdict on the port
+    /// is another than non-congestion or it watches the port. Default 0 B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub calm: Option<Quantity<backwater_units::Bytes>>,
 }
 
 fn state(number: i64) -> Option<PortState> {

@@ -32,8 +32,12 @@
 //! marked (TCD paper §3.2).
 use backwater_units::Bytes;
 
-use super::{Departure, Registers};
+use super::{CongestionPoint, Departure, Registers};
+#[cfg(feature = "config")]
+use super::{DetectorSettings, PortFacts};
 use crate::{CodePoint, PortState};
+#[cfg(feature = "config")]
+use crate::{ConfigError, config::Quantity};
 
 /// Parameters of FECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +55,23 @@ impl Fecn {
     pub const fn standard() -> Self {
         Self { threshold: Bytes::from_kb(50), marking_rate: 0, packet_size: Bytes::new(0) }
     }
+}
+
+impl CongestionPoint for Fecn {
+    const ARRIVALS: bool = true;
 
     #[inline]
-    pub(super) const fn on_arrival(&self, queue: u64) -> bool {
+    fn on_arrival(&self, queue: u64) -> bool {
         queue > self.threshold.get()
     }
 
     #[inline]
-    pub(super) fn on_dequeue(&self, registers: &mut Registers, departure: &Departure) -> CodePoint {
+    fn on_dequeue(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        _draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
         if !departure.candidate {
             registers.state = PortState::NonCongestion;
             return departure.code;
@@ -74,5 +87,41 @@ impl Fecn {
         }
         registers.at_resume = u32::from(self.marking_rate);
         departure.code.mark_ce()
+    }
+
+    /// It does not look at the queue at a departure: it is calm about all packets that are no candidates.
+    fn calm(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[cfg(feature = "config")]
+    fn resolve(settings: &DetectorSettings, _: &PortFacts) -> Result<Self, ConfigError> {
+        let FecnParams { threshold, marking_rate, packet_size } = settings.fecn;
+        Ok(Self { threshold: threshold.0, marking_rate, packet_size: packet_size.0 })
+    }
+}
+
+/// FECN of InfiniBand.
+#[cfg(feature = "config")]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct FecnParams {
+    /// Threshold. A packet that finds more than this many bytes waiting for its egress port and virtual lane may be
+    /// marked. All profiles: 50 KB (TCD paper §3.1).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub threshold: Quantity<Bytes>,
+    /// `Marking_Rate`, how many packets that could be marked pass without between two that are. All profiles: 0, each is
+    /// marked (Gran et al., IPDPS 2010).
+    pub marking_rate: u16,
+    /// `Packet_Size`, smaller packets are never marked. All profiles: 0 B (Gran et al., IPDPS 2010).
+    #[schemars(extend("x-maximum" = "65500B"))]
+    pub packet_size: Quantity<Bytes>,
+}
+
+#[cfg(feature = "config")]
+impl Default for FecnParams {
+    fn default() -> Self {
+        let Fecn { threshold, marking_rate, packet_size } = Fecn::standard();
+        Self { threshold: Quantity(threshold), marking_rate, packet_size: Quantity(packet_size) }
     }
 }

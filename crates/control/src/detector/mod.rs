@@ -5,23 +5,39 @@
 //! priority, and nothing else. FECN alone wants to see arrivals as well, and its caller keeps one bit per packet.
 //!
 //! A virtual lane (VL) of InfiniBand is a priority here, and flow control is PFC or credits: a gate opens or closes.
+//!
+//! One file for each [`CongestionPoint`], and one line in the list below, which makes [`Detector`] and what people write of it.
+#[cfg(feature = "config")]
+use backwater_units::Bytes;
 use backwater_units::Time;
 
+#[cfg(feature = "config")]
+use crate::config::Quantity;
 use crate::{CodePoint, ConfigError, PortState};
 
 pub mod custom;
+mod family;
 mod fecn;
 mod max_ton;
 mod np_ecn;
 mod red;
 mod tcd;
 
+pub use family::CongestionPoint;
+#[cfg(feature = "config")]
+pub use family::{ByRate, PortFacts, RAMP};
 pub use fecn::Fecn;
+#[cfg(feature = "config")]
+pub use fecn::FecnParams;
 pub use max_ton::{
     MaxTon, Step, credits_on_period, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau,
 };
 pub use np_ecn::NpEcn;
-pub use red::Red;
+#[cfg(feature = "config")]
+pub use red::RedParams;
+pub use red::{MarkAt, MarkBasis, Red};
+#[cfg(feature = "config")]
+pub use tcd::TcdParams;
 pub use tcd::{Tcd, Trend};
 
 /// Everything a detector remembers about one egress port and priority.
@@ -76,107 +92,18 @@ pub struct Departure {
     pub candidate: bool,
 }
 
-/// The detectors, with their parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Detector {
-    /// Nothing is ever marked.
-    None,
-    /// ECN by queue length.
-    Red(Red),
-    /// ECN by queue length, but not for packets that were paused.
-    NpEcn(NpEcn),
-    /// Ternary congestion detection.
-    Tcd(Tcd),
-    /// InfiniBand's own: by queue length at the arrival, but not for packets that lacked credit.
-    Fecn(Fecn),
-    /// The user's own, which has a memory of its own: its owner asks [`custom::CustomDetector`], this is [`Detector::None`]
-    /// but for what need not be shown.
-    Custom {
-        /// Queues up to this many bytes are not shown while the port is settled.
-        calm: u64,
-    },
-}
-
-impl Detector {
-    /// A packet's header reached the input buffer while `queue` bytes, without the packet, waited for its output port and
-    /// VL. True if the packet is a candidate for a mark: then the caller remembers that, takes it back whenever it finds
-    /// the packet at the head of its queue without enough credit, and shows its departure even if the port is settled.
-    #[inline]
-    pub const fn on_arrival(&self, queue: u64) -> bool {
-        match self {
-            Self::Fecn(fecn) => fecn.on_arrival(queue),
-            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Tcd(_) | Self::Custom { .. } => false,
-        }
-    }
-
-    /// Whether [`Self::on_arrival`] can be true at all.
-    #[inline]
-    pub const fn wants_arrivals(&self) -> bool {
-        matches!(self, Self::Fecn(_))
-    }
-
-    /// The gate of the port opened: a RESUME arrived while paused, the pause ran out, or an update made room for a packet
-    /// that had found too few credits. `queue` is the egress queue in bytes before anything leaves it, `packets` counts
-    /// what is in it and is called only if that is asked. A RESUME or an update at an open gate is no such event; nor is
-    /// the closing one, since TCD measures from the end of an OFF period (§4.1).
-    #[inline]
-    pub fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64, packets: impl FnOnce() -> u32) {
-        match self {
-            Self::None | Self::Red(_) | Self::Fecn(_) | Self::Custom { .. } => {}
-            Self::NpEcn(_) => NpEcn::on_resume(registers, packets()),
-            Self::Tcd(tcd) => tcd.on_resume(registers, now, queue),
-        }
-    }
-
-    /// Judges the port and returns the packet's new code point. `draw` gives 32 uniform random bits; it is called
-    /// at most once, and only where the outcome is random.
-    #[inline]
-    pub fn on_dequeue(
-        &self,
-        registers: &mut Registers,
-        departure: &Departure,
-        draw: impl FnOnce() -> u32,
-    ) -> CodePoint {
-        match self {
-            Self::None | Self::Custom { .. } => departure.code,
-            Self::Red(red) => red.on_dequeue(registers, departure, draw),
-            Self::NpEcn(np_ecn) => np_ecn.on_dequeue(registers, departure, draw),
-            Self::Tcd(tcd) => tcd.on_dequeue(registers, departure, draw),
-            Self::Fecn(fecn) => fecn.on_dequeue(registers, departure),
-        }
-    }
-
-    /// The longest queue that is never marked and never congested while [`Registers::is_settled`]. FECN does not look at
-    /// the queue at a departure: it is calm about all packets that are no candidates.
-    pub fn calm(&self) -> u64 {
-        match self {
-            Self::None | Self::Fecn(_) => u64::MAX,
-            Self::Red(red) => red.calm(),
-            Self::NpEcn(np_ecn) => np_ecn.red.calm(),
-            Self::Tcd(tcd) => tcd.red.calm(),
-            Self::Custom { calm } => *calm,
-        }
-    }
-
-    /// Whether [`Departure::last_hold`] is read at all.
-    #[inline]
-    pub const fn wants_last_hold(&self) -> bool {
-        match self {
-            Self::Tcd(tcd) => matches!(tcd.trend, Trend::RiseBp),
-            Self::Custom { .. } => true,
-            Self::None | Self::Red(_) | Self::NpEcn(_) | Self::Fecn(_) => false,
-        }
-    }
-
-    /// Refuses parameters outside the ranges in which the algorithm is defined.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::None | Self::Fecn(_) | Self::Custom { .. } => Ok(()),
-            Self::Red(red) => red.validate(),
-            Self::NpEcn(np_ecn) => np_ecn.validate(),
-            Self::Tcd(tcd) => tcd.validate(),
-        }
-    }
+family::family! {
+    /// ECN: random early detection on the present queue, as DCQCN uses it.
+    Red(Red) = "red", red: RedParams;
+    /// Non-PAUSE ECN of PCN (NSDI 2020; TCD paper §7): red, but never for a packet that was queued when a pause ended.
+    NpEcn(NpEcn) = "np-ecn";
+    /// Ternary congestion detection (TCD paper §4).
+    Tcd(Tcd) = "tcd", tcd: TcdParams;
+    /// FECN of InfiniBand (InfiniBand specification, Annex A10): a packet that finds a long queue for its port, and never
+    /// lacks credit at the head of its own, is marked.
+    Fecn(Fecn) = "fecn", fecn: FecnParams;
+    /// A function of the user's, which has a memory of its own.
+    Custom(custom::Custom) = "custom", custom: custom::CustomParams;
 }
 
 #[cfg(test)]

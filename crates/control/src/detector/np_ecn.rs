@@ -21,7 +21,9 @@
 //! non-congestion for a paused packet: NP-ECN has two answers only and cannot say "undetermined".
 use backwater_units::Time;
 
-use super::{Departure, Red, Registers};
+use super::{CongestionPoint, Departure, Red, Registers};
+#[cfg(feature = "config")]
+use super::{DetectorSettings, PortFacts};
 use crate::{CodePoint, ConfigError, PortState};
 
 /// Parameters of NP-ECN.
@@ -31,20 +33,23 @@ pub struct NpEcn {
     pub red: Red,
 }
 
-impl NpEcn {
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        self.red.validate()
-    }
+impl CongestionPoint for NpEcn {
+    #[cfg(feature = "config")]
+    const RAMP: bool = true;
+    /// 95 % (TCD paper §7).
+    #[cfg(feature = "config")]
+    const CONGESTED_SHARE: f64 = 0.95;
 
     /// The `packets` queued at the end of an OFF period were paused.
-    pub(super) fn on_resume(registers: &mut Registers, packets: u32) {
-        registers.at_resume = packets;
+    #[inline]
+    fn on_resume(&self, registers: &mut Registers, _now: Time, _queue: u64, packets: impl FnOnce() -> u32) {
+        registers.at_resume = packets();
         // As long as a paused packet is queued, no dequeue may be kept from the counter.
-        registers.release = if packets > 0 { Time::MAX } else { Time::ZERO };
+        registers.release = if registers.at_resume > 0 { Time::MAX } else { Time::ZERO };
     }
 
     #[inline]
-    pub(super) fn on_dequeue(
+    fn on_dequeue(
         &self,
         registers: &mut Registers,
         departure: &Departure,
@@ -59,5 +64,18 @@ impl NpEcn {
         }
         registers.state = PortState::NonCongestion;
         departure.code
+    }
+
+    fn calm(&self) -> u64 {
+        self.red.calm()
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        self.red.validate()
+    }
+
+    #[cfg(feature = "config")]
+    fn resolve(settings: &DetectorSettings, port: &PortFacts) -> Result<Self, ConfigError> {
+        Ok(Self { red: Red::resolve(settings, port)? })
     }
 }

@@ -21,7 +21,9 @@
 //! Known deviations: none. The reported state (congested above kmax) is a label; RED itself has no state.
 use backwater_units::{Bytes, Rate};
 
-use super::{Departure, Registers};
+use super::{CongestionPoint, Departure, Registers};
+#[cfg(feature = "config")]
+use super::{DetectorSettings, PortFacts};
 use crate::error::require;
 use crate::{CodePoint, ConfigError, PortState};
 
@@ -113,19 +115,19 @@ impl Red {
         }
     }
 
-    /// The longest queue that is never marked: kmin on top of what is not counted.
-    pub const fn calm(&self) -> u64 {
-        self.kmin.saturating_add(self.guaranteed)
-    }
-
     /// Whether the counted bytes lie above the ramp: the step that stands for "over the threshold".
     #[inline]
     pub const fn above(&self, counted: u64) -> bool {
         counted > self.kmax
     }
+}
+
+impl CongestionPoint for Red {
+    #[cfg(feature = "config")]
+    const RAMP: bool = true;
 
     #[inline]
-    pub(super) fn on_dequeue(
+    fn on_dequeue(
         &self,
         registers: &mut Registers,
         departure: &Departure,
@@ -136,7 +138,12 @@ impl Red {
         if self.hits(counted, draw) { departure.code.mark_ce() } else { departure.code }
     }
 
-    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+    /// kmin on top of what is not counted.
+    fn calm(&self) -> u64 {
+        self.kmin.saturating_add(self.guaranteed)
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
         require(
             self.kmin <= self.kmax,
             "kmin",
@@ -152,6 +159,53 @@ impl Red {
             "write 1 % as 0.01",
         )
     }
+
+    #[cfg(feature = "config")]
+    fn resolve(settings: &DetectorSettings, port: &PortFacts) -> Result<Self, ConfigError> {
+        let (kmin, kmax, pmax) = settings.ramp(port.rate);
+        Self::new(kmin, kmax, pmax, settings.guaranteed.0)
+    }
+}
+
+/// When a packet is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
+pub enum MarkAt {
+    /// When it leaves: the bytes behind it count.
+    #[default]
+    Dequeue,
+    /// When it comes to the egress queue: the bytes before it and its own count. Only with queueing = combined.
+    Enqueue,
+}
+
+/// Which bytes count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
+pub enum MarkBasis {
+    /// Those of its own priority.
+    #[default]
+    Queue,
+    /// All of the egress port. Only with queueing = combined.
+    Port,
+}
+
+/// RED: where it looks. Its thresholds are those of the table above.
+#[cfg(feature = "config")]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RedParams {
+    /// When a packet is judged. isolation: enqueue (reconstructed: the ICI paper does not say; its signal is the occupancy of the
+    /// egress); the other profiles: dequeue (DCQCN paper; both ns-3 simulators).
+    #[serde(default)]
+    pub at: MarkAt,
+    /// Which bytes count. isolation: port (reconstructed: DCQCN beside isolation, uncoordinated, does not know its queues); the
+    /// other profiles: queue (both ns-3 simulators).
+    #[serde(default)]
+    pub basis: MarkBasis,
 }
 
 #[cfg(test)]

@@ -45,23 +45,31 @@
 //! level after its release (with T = 160 µs some seeds take that for congestion).
 use backwater_units::{Bytes, Span, Time};
 
-use super::{Departure, Red, Registers};
+use super::{CongestionPoint, Departure, Red, Registers};
+#[cfg(feature = "config")]
+use super::{DetectorSettings, PortFacts, max_ton, max_ton_authors};
+#[cfg(feature = "config")]
+use crate::config::Quantity;
 use crate::error::require;
 use crate::{CodePoint, ConfigError, PortState};
 
 /// How the trend of the queue is judged after the release. The paper's prose and flowchart differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Trend {
-    /// The authors' release: first verdict at the release, congested if the queue is not below what it was when
-    /// the last OFF ended; later ones every T, congested if it grew by δ or more. K is not looked at. The RED draw
-    /// decides state and mark of a port that is not held back.
+    /// First verdict at the release: congested if the queue is not below what it was at the last RESUME; later ones every
+    /// T: congested if it has risen by `delta`. K is not looked at. The RED draw decides state and mark of a port that is
+    /// not held back (authors' release).
     Authors,
-    /// The flowchart's wording: congested if the queue grew by more than δ in a period T and exceeds K.
+    /// Congested if risen by more than `delta` in a period T and above K (the paper's flowchart, Fig. 9).
     Rise,
-    /// The prose's "otherwise": congested unless the queue shrank in a period T, and if it exceeds K.
+    /// Congested unless fallen in a period T, and if above K (the paper's prose, §4.3).
+    #[cfg_attr(feature = "config", serde(rename = "nofall"))]
     NoFall,
-    /// `Rise`, or a queue that is flat (within δ) because this switch itself held back an upstream port within
+    /// `rise`, or a queue that is level (within `delta`) because this switch itself held back an upstream port within
     /// the last T. Not in the paper: under ideal PFC or credits a congested port is pinned at the upstream ports' ceiling.
+    #[default]
     RiseBp,
 }
 
@@ -119,20 +127,6 @@ impl Tcd {
         Self { red: Red::step(threshold), period, ..Self::flowchart(Trend::RiseBp, tc, mtu) }
     }
 
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        self.red.validate()?;
-        let long = "longer than 0ps";
-        require(
-            self.max_ton > Span::ZERO,
-            "max-ton",
-            self.max_ton,
-            long,
-            "leave it out to have it computed",
-        )?;
-        require(self.period > Span::ZERO, "period", self.period, long, "leave it out: T = max(Ton)")?;
-        require(self.clock > Span::ZERO, "truncate", self.clock, "at least 1ps", "write 1ps for exact clocks")
-    }
-
     /// `time` as a register of this clock holds it.
     const fn truncated(&self, time: Time) -> u64 {
         time.as_ps() - time.as_ps() % self.clock.as_ps()
@@ -149,40 +143,6 @@ impl Tcd {
     /// First instant at which a window of `span` that was opened at `start` is over.
     const fn window_end(&self, start: Time, span: Span) -> Time {
         self.first_at(self.truncated(start).saturating_add(span.as_ps()))
-    }
-
-    /// The end of an OFF period: the only event that starts (or prolongs) the undetermined span.
-    pub(super) fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64) {
-        // The authors stay undetermined for elapsed <= R, the paper for Ton < max(Ton).
-        registers.release = if matches!(self.trend, Trend::Authors) {
-            let last = self.truncated(now).saturating_add(self.max_ton.as_ps());
-            self.first_at(last.saturating_add(1))
-        } else {
-            self.window_end(now, self.max_ton)
-        };
-        registers.at_resume = saturate(self.red.counted(queue));
-    }
-
-    #[inline]
-    pub(super) fn on_dequeue(
-        &self,
-        registers: &mut Registers,
-        departure: &Departure,
-        draw: impl FnOnce() -> u32,
-    ) -> CodePoint {
-        if departure.now < registers.release {
-            registers.state = PortState::Undetermined;
-            return departure.code.mark_ue();
-        }
-        let queue = self.red.counted(departure.queue);
-        match registers.state {
-            PortState::NonCongestion | PortState::Congestion => {
-                self.judge_as_lossy(registers, departure, queue, draw)
-            }
-            PortState::Undetermined | PortState::Judging => {
-                self.judge_trend(registers, departure, queue, draw)
-            }
-        }
     }
 
     /// Transitions ① and ②: a port that is not held back is judged as in a lossy network.
@@ -277,6 +237,175 @@ impl Tcd {
         registers.window_end =
             registers.window_end.saturating_add(Span::from_ps((missed + 1).saturating_mul(period)));
         rising && self.red.above(queue)
+    }
+}
+
+impl CongestionPoint for Tcd {
+    #[cfg(feature = "config")]
+    const RAMP: bool = true;
+    #[cfg(feature = "config")]
+    const MARKS_UE: bool = true;
+
+    /// The end of an OFF period: the only event that starts (or prolongs) the undetermined span.
+    #[inline]
+    fn on_resume(&self, registers: &mut Registers, now: Time, queue: u64, _packets: impl FnOnce() -> u32) {
+        // The authors stay undetermined for elapsed <= R, the paper for Ton < max(Ton).
+        registers.release = if matches!(self.trend, Trend::Authors) {
+            let last = self.truncated(now).saturating_add(self.max_ton.as_ps());
+            self.first_at(last.saturating_add(1))
+        } else {
+            self.window_end(now, self.max_ton)
+        };
+        registers.at_resume = saturate(self.red.counted(queue));
+    }
+
+    #[inline]
+    fn on_dequeue(
+        &self,
+        registers: &mut Registers,
+        departure: &Departure,
+        draw: impl FnOnce() -> u32,
+    ) -> CodePoint {
+        if departure.now < registers.release {
+            registers.state = PortState::Undetermined;
+            return departure.code.mark_ue();
+        }
+        let queue = self.red.counted(departure.queue);
+        match registers.state {
+            PortState::NonCongestion | PortState::Congestion => {
+                self.judge_as_lossy(registers, departure, queue, draw)
+            }
+            PortState::Undetermined | PortState::Judging => {
+                self.judge_trend(registers, departure, queue, draw)
+            }
+        }
+    }
+
+    fn calm(&self) -> u64 {
+        self.red.calm()
+    }
+
+    #[inline]
+    fn wants_last_hold(&self) -> bool {
+        matches!(self.trend, Trend::RiseBp)
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        self.red.validate()?;
+        let long = "longer than 0ps";
+        require(
+            self.max_ton > Span::ZERO,
+            "max-ton",
+            self.max_ton,
+            long,
+            "leave it out to have it computed",
+        )?;
+        require(self.period > Span::ZERO, "period", self.period, long, "leave it out: T = max(Ton)")?;
+        require(self.clock > Span::ZERO, "truncate", self.clock, "at least 1ps", "write 1ps for exact clocks")
+    }
+
+    #[cfg(feature = "config")]
+    fn resolve(settings: &DetectorSettings, port: &PortFacts) -> Result<Self, ConfigError> {
+        let red = Red::resolve(settings, port)?;
+        let params = settings.tcd.complete(port.mtu);
+        let (max_ton, period) = params.times(port)?;
+        let bytes = |size: Option<Quantity<Bytes>>| size.map_or(Bytes::ZERO, |size| size.0);
+        Ok(Self {
+            red,
+            trend: params.trend,
+            max_ton,
+            period,
+            low: bytes(params.low),
+            delta: bytes(params.delta),
+            clock: params.truncate.0,
+        })
+    }
+}
+
+/// TCD: when a port is released, and how it is judged then.
+#[cfg(feature = "config")]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct TcdParams {
+    /// How a rising queue is recognised. authors: authors; the other profiles: rise-bp.
+    pub trend: Trend,
+    /// max(Ton), how long after the end of an OFF period a port counts as undetermined. authors: 97 µs (authors'
+    /// release). Give it or `epsilon`; under periodic credits neither: it is then the credits' period Tc (Eqn 4 of the TCD
+    /// paper), whatever the profile says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub max_ton: Option<Quantity<Span>>,
+    /// max(Ton) computed for each port from this congestion degree: Eqn 3 of the TCD paper, or, with trend =
+    /// authors, the same with τ = 2 · delay, rounded up to microseconds. The profiles but authors: 0.05 (TCD paper §4.2). Not for
+    /// periodic credits. With credits returned at once, of which the paper does not speak, the port resumes when one packet
+    /// fits: the simulator takes that for the gap of Eqn 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub epsilon: Option<f64>,
+    /// Period T between verdicts; default max(Ton) (TCD paper §5.1); under periodic credits the least number
+    /// of whole Tc's that is at least 4 Tc and 200 µs (T = Tc would take the swing of the queue within a period for its trend).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub period: Option<Quantity<Span>>,
+    /// A queue at or below this has drained. Default with trend = authors 2060 B (authors' release), else one
+    /// packet on the wire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub low: Option<Quantity<Bytes>>,
+    /// Dead band of the trend. Default with trend = authors 900 B (authors' release), else two packets on the wire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub delta: Option<Quantity<Bytes>>,
+    /// Resolution of the detector's clock. authors: 1 µs (authors' release); else 1 ps, that of the simulation.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1ms"))]
+    pub truncate: Quantity<Span>,
+}
+
+#[cfg(feature = "config")]
+impl Default for TcdParams {
+    fn default() -> Self {
+        let truncate = Quantity(Span::from_ps(1));
+        let trend = Trend::default();
+        Self { trend, max_ton: None, epsilon: None, period: None, low: None, delta: None, truncate }
+    }
+}
+
+#[cfg(feature = "config")]
+impl TcdParams {
+    /// With what follows from the trend policy and the largest packet written out.
+    #[must_use]
+    pub fn complete(mut self, mtu: Bytes) -> Self {
+        let (low, delta) = match self.trend {
+            Trend::Authors => (Tcd::authors().low, Tcd::authors().delta),
+            Trend::Rise | Trend::NoFall | Trend::RiseBp => (mtu, mtu * 2),
+        };
+        self.low.get_or_insert(Quantity(low));
+        self.delta.get_or_insert(Quantity(delta));
+        self.period = self.period.or(self.max_ton);
+        self
+    }
+
+    /// max(Ton) and T at a port.
+    fn times(&self, port: &PortFacts) -> Result<(Span, Span), ConfigError> {
+        let given = self.max_ton.map(|given| given.0);
+        let (max_ton, period) = match (port.credits, given) {
+            (Some(tc), _) => {
+                let paper = Tcd::credits(tc, Bytes::ZERO, port.mtu);
+                (given.unwrap_or(paper.max_ton), paper.period)
+            }
+            (None, Some(given)) => (given, given),
+            (None, None) => self.computed(port).map(|computed| (computed, computed))?,
+        };
+        Ok((max_ton, self.period.map_or(period, |period| period.0)))
+    }
+
+    /// max(Ton) of a port for a congestion degree.
+    fn computed(&self, port: &PortFacts) -> Result<Span, ConfigError> {
+        let epsilon = self.epsilon.unwrap_or_default();
+        match self.trend {
+            Trend::Authors => max_ton_authors(port.rate, port.delay, port.gap, epsilon),
+            _ => Ok(max_ton(port.rate, port.delay, port.mtu, port.gap, epsilon)?.max_ton),
+        }
     }
 }
 

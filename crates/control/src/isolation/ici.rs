@@ -39,7 +39,7 @@ use super::cft::Cft;
 use super::slot::{Origin, Slot};
 use super::{CiConfig, Common, RootFacts, has_share};
 use crate::ConfigError;
-use crate::detector::Red;
+use crate::detector::{CongestionPoint as _, Red};
 use crate::error::require;
 
 /// Parameters of ICI, and of ICI+ with [`IciMarking`].

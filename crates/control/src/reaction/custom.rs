@@ -226,6 +226,81 @@ fn event(kind: EventKind, now_ps: i64) -> Event {
     Event { kind: kind as i64, now_ps, bytes: 0, code: 0, rtt_ps: -1 }
 }
 
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use alloc::collections::BTreeMap;
+    use alloc::string::String;
+
+    use crate::config::Parameter;
+    use crate::reaction::settings::{Notifications, Parameters, PathFacts, Segments, Unread, Wants};
+    use crate::reaction::{CcSettings, ReactionConfig};
+
+    /// What a function of the user's is told of.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CustomFeedback {
+        /// CNPs, as of `np`, and the marks that ACKs echo.
+        #[default]
+        Cnp,
+        /// The round-trip time of every segment (`segment`, `pacing`), each with an ACK of its own.
+        Rtt,
+    }
+
+    /// A function of the user's own.
+    #[derive(
+        Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct CustomParams {
+        /// The function, as `file.py:name`, `library.so:symbol` or `module:name`. Paths count from the scenario's folder
+        /// (docs/extend.md).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1))]
+        pub function: Option<String>,
+        /// Values for words of the function's state, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub parameters: BTreeMap<String, Parameter>,
+        /// What the function is told of. Default cnp.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub feedback: Option<CustomFeedback>,
+    }
+
+    impl Parameters for CustomParams {
+        const SHARED: &'static [&'static str] =
+            &["cnp-interval", "np", "np-fraction", "cnp-size", "segment", "pacing"];
+
+        /// The function takes the place of this one.
+        fn resolve(&self, _: &CcSettings, _: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            ReactionConfig::LineRate(())
+        }
+
+        fn wants(&self) -> Wants {
+            match self.feedback.unwrap_or_default() {
+                CustomFeedback::Cnp => Wants { notifications: Notifications::Chosen, ..Wants::default() },
+                CustomFeedback::Rtt => Wants { segments: Some(Segments::Chosen), ..Wants::default() },
+            }
+        }
+
+        fn unread(&self) -> Unread {
+            match self.feedback.unwrap_or_default() {
+                CustomFeedback::Cnp => {
+                    Unread { why: ("feedback", "cnp"), shared: &["segment", "pacing"], own: &[] }
+                }
+                CustomFeedback::Rtt => Unread {
+                    why: ("feedback", "rtt"),
+                    shared: &["cnp-interval", "np", "np-fraction", "cnp-size"],
+                    own: &[],
+                },
+            }
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -381,3 +381,139 @@ impl Controller for Dcqcn {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::{Bytes, Rate, Span};
+
+    use super::DcqcnConfig;
+    use crate::config::Quantity;
+    use crate::reaction::settings::{Notifications, Parameters, PathFacts, Unread, Wants};
+    use crate::reaction::{CcSettings, DcqcnHpccConfig, OnUe, ReactionConfig};
+
+    /// Which implementation of DCQCN.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Variant {
+        /// Cut at each CNP; increase by a timer and a byte counter (DCQCN paper, ns3-rdma, the TCD authors' release).
+        ByteCounter,
+        /// Marks echoed in ACKs; cut at a periodic check; increase by a timer only (the HPCC simulator).
+        DecreaseCheck,
+    }
+
+    /// DCQCN (SIGCOMM 2015), in one of two variants.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct DcqcnParams {
+        /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3: decrease-check.
+        pub variant: Variant,
+        /// Initial alpha; the first cut is by alpha/2. authors, ideal, infiniband: 0.5 (authors' release, ns3-rdma; the TCD paper raises
+        /// it to 1.2 together with TCD, §5.2); hpcc-ns3: 1; isolation: 1 (DCQCN paper; the ICI paper does not say, here and below).
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub alpha_initial: f64,
+        /// byte-counter: a cut is to 1 − cut·alpha of the rate. All profiles: 0.5 (DCQCN paper). "α from 0.5 to 1.2" of the TCD
+        /// paper (§5.2.1) can be read as this one, too.
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub cut: f64,
+        /// Gain of alpha; with 0 alpha stays what it is at first. All profiles: 1/256 (DCQCN paper).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub g: f64,
+        /// Period in which alpha decays. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3: 1 µs (`run.py`).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub alpha_timer: Quantity<Span>,
+        /// Period of the rate increase. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3: 300 µs (`run.py`).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub rate_timer: Quantity<Span>,
+        /// byte-counter: bytes between rate increases. 10 MB (DCQCN paper; authors' release).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        pub byte_counter: Quantity<Bytes>,
+        /// Increases of fast recovery. authors, ideal, infiniband, isolation: 5 (DCQCN paper); hpcc-ns3: 1 (`run.py`).
+        #[schemars(range(max = 1000))]
+        pub fast_recovery: u32,
+        /// Additive increase. authors, ideal, infiniband, isolation: 40 Mbps (DCQCN paper); hpcc-ns3: 20 Mbps (`run.py` at 100 Gbps).
+        #[schemars(extend("x-maximum" = "100Tbps"))]
+        pub rate_ai: Quantity<Rate>,
+        /// Hyper increase. All profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
+        #[schemars(extend("x-maximum" = "100Tbps"))]
+        pub rate_hai: Quantity<Rate>,
+        /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband, isolation: true; hpcc-ns3: false (`run.py`).
+        pub clamp_target: bool,
+        /// byte-counter: whether a cut uses alpha from before the CNP. isolation: true (DCQCN paper); the other profiles: false
+        /// (authors' release, ns3-rdma).
+        pub cut_first: bool,
+        /// byte-counter: whether a target above ten times the rate is divided by 8 before the first increase. authors: true
+        /// (authors' release, ns3-rdma); ideal, infiniband, isolation: false (DCQCN paper).
+        pub eighth_rule: bool,
+        /// What a CNP, or an ACK of decrease-check, that carries UE does. authors: reset-hold (authors' release); the other profiles: timer-hold (TCD
+        /// paper, §5.2: the sender keeps its rate and does not update it).
+        pub on_ue: OnUe,
+        /// decrease-check: period of the check. 4 µs (`RATE_DECREASE_INTERVAL` of the HPCC simulator's `run.py`).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub decrease_interval: Quantity<Span>,
+    }
+
+    impl Parameters for DcqcnParams {
+        const SHARED: &'static [&'static str] =
+            &["min-rate", "cnp-interval", "np", "np-fraction", "cnp-size"];
+        const ON_UE: bool = true;
+
+        fn resolve(&self, cc: &CcSettings, _: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            match self.variant {
+                Variant::ByteCounter => ReactionConfig::Dcqcn(DcqcnConfig {
+                    alpha_initial: self.alpha_initial,
+                    cut: self.cut,
+                    g: self.g,
+                    alpha_timer: self.alpha_timer.0,
+                    rate_timer: self.rate_timer.0,
+                    byte_counter: self.byte_counter.0,
+                    fast_recovery: self.fast_recovery,
+                    rate_ai: self.rate_ai.0,
+                    rate_hai: self.rate_hai.0,
+                    min_rate: cc.min_rate.0,
+                    clamp_target: self.clamp_target,
+                    cut_first: self.cut_first,
+                    eighth_rule: self.eighth_rule,
+                    on_ue: self.on_ue,
+                }),
+                Variant::DecreaseCheck => ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
+                    alpha_initial: self.alpha_initial,
+                    g: self.g,
+                    alpha_timer: self.alpha_timer.0,
+                    decrease_interval: self.decrease_interval.0,
+                    rate_timer: self.rate_timer.0,
+                    fast_recovery: self.fast_recovery,
+                    rate_ai: self.rate_ai.0,
+                    rate_hai: self.rate_hai.0,
+                    min_rate: cc.min_rate.0,
+                    clamp_target: self.clamp_target,
+                    on_ue: self.on_ue,
+                }),
+            }
+        }
+
+        fn wants(&self) -> Wants {
+            match self.variant {
+                Variant::ByteCounter => Wants { notifications: Notifications::Chosen, ..Wants::default() },
+                Variant::DecreaseCheck => Wants { echoes: true, ..Wants::default() },
+            }
+        }
+
+        fn unread(&self) -> Unread {
+            match self.variant {
+                Variant::ByteCounter => {
+                    Unread { why: ("variant", "byte-counter"), shared: &[], own: &["decrease-interval"] }
+                }
+                Variant::DecreaseCheck => Unread {
+                    why: ("variant", "decrease-check"),
+                    shared: &["cnp-interval", "np", "np-fraction", "cnp-size"],
+                    own: &["byte-counter", "cut", "cut-first", "eighth-rule"],
+                },
+            }
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;

@@ -202,3 +202,71 @@ impl Controller for Dctcp {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::Bytes;
+
+    use super::DctcpConfig;
+    use crate::config::AutoOr;
+    use crate::reaction::settings::{Parameters, PathFacts, Wants, or_auto};
+    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+
+    /// DCTCP for `RoCE` (SIGCOMM 2010). Its threshold K is the switches': `switch.detector` = red with kmin = kmax. Every packet is
+    /// acknowledged; without slow start.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct DctcpParams {
+        /// Gain of alpha. All profiles: 1/16 (DCTCP paper §4; RFC 8257 §4.2).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub g: f64,
+        /// Alpha of a new flow; a cut is by alpha/2. All profiles: 1 (RFC 8257 §3.3; the paper does not say).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub alpha_initial: f64,
+        /// What a round trip without marks adds to the window. auto: one packet on the wire, as in TCP.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub add: AutoOr<Bytes>,
+        /// The least window; one packet is under way even if that is more. auto: one packet on the wire (ours: the paper does not say).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub min_window: AutoOr<Bytes>,
+        /// The window of a new flow, on the wire. auto: the bandwidth-delay product of the fastest host link and the longest unloaded round trip, as
+        /// `RoCE` starts at line rate (the HPCC simulator's DCTCP does).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub window: AutoOr<Bytes>,
+        /// The largest window. auto: 4 bandwidth-delay products (ours: what a receive window would be).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub max_window: AutoOr<Bytes>,
+    }
+
+    impl Parameters for DctcpParams {
+        const SHARED: &'static [&'static str] = &["window-counts"];
+        const WINDOW: bool = <super::Dctcp as Controller>::WINDOW;
+
+        fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            let path = path();
+            let mss = cc.mss(&path);
+            let (initial, max) = path.windows(mss, self.window, self.max_window);
+            ReactionConfig::Dctcp(DctcpConfig {
+                g: self.g,
+                alpha_initial: self.alpha_initial,
+                mss,
+                add: or_auto(self.add, Bytes::new(u64::from(mss))).get(),
+                min: or_auto(self.min_window, Bytes::new(u64::from(mss))).get(),
+                initial,
+                max,
+            })
+        }
+
+        /// DCTCP's switches mark all above one threshold (RFC 8257 §3.1; SIGCOMM 2010 §3.1).
+        fn wants(&self) -> Wants {
+            Wants { step: true, ..Wants::default() }
+        }
+
+        fn follows(&self) -> Option<&'static str> {
+            matches!(self.window, AutoOr::Auto).then_some("window")
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;

@@ -225,3 +225,62 @@ impl Controller for Hpcc {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::{Bytes, Span};
+
+    use super::HpccConfig;
+    use crate::config::{AutoOr, Quantity};
+    use crate::reaction::settings::{Parameters, PathFacts, or_auto};
+    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+
+    /// HPCC (SIGCOMM 2019), per ACK and per round trip as in its Algorithm 1. Every packet is acknowledged. Switches write telemetry into data packets;
+    /// the bytes that this takes on the wire (42 B for 5 hops in the paper) belong to `packet.header` and `ack.size`.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct HpccParams {
+        /// Utilisation to keep. All profiles: 0.95 (HPCC paper §3.3).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub eta: f64,
+        /// maxStage: round trips of additive increase before a multiplicative one. All profiles: 5 (HPCC paper §3.3).
+        #[schemars(range(max = 1_000_000))]
+        pub max_stage: u32,
+        /// `W_AI`: what an update adds to the window. All profiles: 80 B (HPCC paper §5.1).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+        pub wai: Quantity<Bytes>,
+        /// The least window, and with `base-rtt` the least rate. All profiles: 0 B (the paper has none; its simulator has `MIN_RATE`).
+        #[schemars(extend("x-minimum" = "0B", "x-maximum" = "1GB"))]
+        pub min_window: Quantity<Bytes>,
+        /// T. auto: the longest unloaded round trip of any flow, with the time on the wire of packet and ACK at each link (HPCC paper §3.2).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub base_rtt: AutoOr<Span>,
+    }
+
+    impl Parameters for HpccParams {
+        const SHARED: &'static [&'static str] = &["window-counts"];
+        const WINDOW: bool = <super::Hpcc as Controller>::WINDOW;
+        const TELEMETRY: bool = <super::Hpcc as Controller>::TELEMETRY;
+
+        fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            let path = path();
+            let base_rtt = or_auto(self.base_rtt, path.rtt);
+            ReactionConfig::Hpcc(HpccConfig {
+                eta: self.eta,
+                max_stage: self.max_stage,
+                add: self.wai.0.get() as f64,
+                min: self.min_window.0.get() as f64,
+                base_rtt,
+                mss: cc.mss(&path),
+                initial: path.line.bytes_in(base_rtt).get(),
+            })
+        }
+
+        fn follows(&self) -> Option<&'static str> {
+            matches!(self.base_rtt, AutoOr::Auto).then_some("base-rtt")
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;

@@ -39,6 +39,8 @@ use crate::{CodePoint, ConfigError, error::require};
 
 /// How the delay grows along the congestion control table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum CctShape {
     /// With the square of the index: gentle at first (authors' flit-level model).
     Quadratic,
@@ -48,10 +50,12 @@ pub enum CctShape {
 
 /// What a flow does when a notification tells it that its packet crossed undetermined ports only (UE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum IbCcOnUe {
-    /// CCTI stays, and a pending tick of the timer is put off to a full period from now: the rate is kept (TCD §5.2.2).
+    /// The rate is kept, and its next increase put off by a whole `timer` (TCD paper §5.2.2).
     Hold,
-    /// UE is not for this controller.
+    /// Nothing.
     Ignore,
 }
 
@@ -222,6 +226,70 @@ impl Controller for IbCc {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::Span;
+
+    use super::{CctShape, IbCcConfig, IbCcOnUe};
+    use crate::config::Quantity;
+    use crate::reaction::settings::{Notifications, Parameters, PathFacts, Wants};
+    use crate::reaction::{CcSettings, ReactionConfig};
+
+    /// InfiniBand congestion control (InfiniBand specification, Annex A10). The receiver notifies the source of every marked
+    /// packet (BECN); each notification moves the flow up a table of delays between packets, time moves it down again.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct IbCcParams {
+        /// `CCTI_Increase`: entries of the table per notification. All profiles: 1 (Gran et al., IPDPS 2010); with TCD 2 (TCD paper
+        /// §5.2.2).
+        #[schemars(range(min = 1, max = 16_383))]
+        pub increase: u16,
+        /// `CCTI_Limit`: the last entry in use. All profiles: 127 (Gran et al., IPDPS 2010).
+        #[schemars(range(min = 1, max = 16_383))]
+        pub limit: u16,
+        /// `CCTI_Min`: the first entry. All profiles: 0 (Gran et al., IPDPS 2010).
+        #[schemars(range(max = 16_383))]
+        pub min: u16,
+        /// `CCTI_Timer`: time per entry on the way back. All profiles: 153.6 µs (Gran et al., IPDPS 2010: 150 units of 1.024 µs); the
+        /// TCD authors' flit-level model has 10 to 90 µs.
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub timer: Quantity<Span>,
+        /// Shape of the table. All profiles: quadratic (TCD authors' flit-level model).
+        pub cct: CctShape,
+        /// Delay of entry 127, in times of the packet before it: the rate there is the link's over 1 + `cct-top`. All profiles:
+        /// 15.09 (TCD authors' flit-level model: 127² · 3300/6889 ns between packets of 512 ns).
+        #[schemars(range(min = 0.001, max = 16_383.0))]
+        pub cct_top: f64,
+        /// What a notification that carries UE does. All profiles: hold (TCD paper §5.2.2); none carries UE unless the detector is
+        /// tcd.
+        pub on_ue: IbCcOnUe,
+    }
+
+    impl Parameters for IbCcParams {
+        const SHARED: &'static [&'static str] = &["cnp-size"];
+        const ON_UE: bool = true;
+
+        fn resolve(&self, _: &CcSettings, _: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            ReactionConfig::IbCc(IbCcConfig {
+                increase: self.increase,
+                limit: self.limit,
+                min: self.min,
+                timer: self.timer.0,
+                shape: self.cct,
+                top: self.cct_top,
+                on_ue: self.on_ue,
+            })
+        }
+
+        fn wants(&self) -> Wants {
+            Wants { notifications: Notifications::EachMark, ..Wants::default() }
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;
 
 #[cfg(test)]
 mod tests {

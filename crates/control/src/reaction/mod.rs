@@ -21,6 +21,8 @@ mod ib_cc;
 mod opt;
 mod pacer;
 mod pft;
+#[cfg(feature = "config")]
+pub mod settings;
 mod swift;
 mod timely;
 
@@ -39,16 +41,30 @@ pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule, Transition, in
 pub use swift::{Swift, SwiftConfig};
 pub use timely::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
 
-/// What a flow does when a CNP tells it that its packets crossed undetermined ports only (UE).
+/// What parameters people write.
+#[cfg(feature = "config")]
+pub use self::{
+    custom::{CustomFeedback, CustomParams},
+    dcqcn::{DcqcnParams, Variant},
+    dctcp::DctcpParams,
+    hpcc::HpccParams,
+    ib_cc::IbCcParams,
+    swift::SwiftParams,
+    timely::TimelyParams,
+};
+
+/// What a flow does when a CNP, or an echo, tells it that its packets crossed undetermined ports only (UE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum OnUe {
-    /// A CNP whose cut is skipped: the target falls to the rate, the increase starts anew, α is neither raised nor
-    /// decays (TCD authors' release).
+    /// Everything a CNP does except the update of alpha and the cut (authors' release): the target falls to the present rate, so that
+    /// only additive and hyper increase lead back from a cut.
     ResetHold,
-    /// The increase timer and byte counter start anew; rate, target, α and stages are untouched: "keeping the flow
-    /// rate" (TCD paper §5.2) in the narrowest sense.
+    /// Restarts the rate timer and the byte counter: the rate holds, and the target stays (TCD paper, §5.2: "keeping the flow rate until it
+    /// becomes uncongested or congested").
     TimerHold,
-    /// UE is not for this controller.
+    /// Nothing.
     Ignore,
 }
 
@@ -74,6 +90,37 @@ controller::family! {
     /// A window by in-band telemetry.
     Hpcc(Hpcc),
 }
+
+#[cfg(feature = "config")]
+mod chosen {
+    use backwater_units::{Bytes, Rate, Span};
+
+    use super::settings::{Np, Pacing, Parameters, PathFacts, Unread, Wants, WindowCounts, settings};
+    use super::{
+        CustomParams, DcqcnParams, DctcpParams, HpccParams, IbCcParams, ReactionConfig, SwiftParams,
+        TimelyParams,
+    };
+    use crate::config::Quantity;
+
+    settings! {
+        /// DCQCN (SIGCOMM 2015).
+        Dcqcn(DcqcnParams) = "dcqcn", dcqcn;
+        /// TIMELY (SIGCOMM 2015).
+        Timely(TimelyParams) = "timely", timely;
+        /// InfiniBand congestion control (InfiniBand specification, Annex A10).
+        IbCc(IbCcParams) = "ib-cc", ib_cc;
+        /// A window by the share of ECN marks: DCTCP (SIGCOMM 2010) for `RoCE`.
+        Dctcp(DctcpParams) = "dctcp", dctcp;
+        /// A window by delay: Swift (SIGCOMM 2020).
+        Swift(SwiftParams) = "swift", swift;
+        /// A window by in-band telemetry: HPCC (SIGCOMM 2019).
+        Hpcc(HpccParams) = "hpcc", hpcc;
+        /// A function of the user's.
+        Custom(CustomParams) = "custom", custom;
+    }
+}
+#[cfg(feature = "config")]
+pub use chosen::{CcKind, CcSettings};
 
 controller::family! {
     /// The controller of a stream of PUTs.

@@ -228,3 +228,90 @@ impl Controller for Swift {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::{Bytes, Span};
+
+    use super::SwiftConfig;
+    use crate::config::AutoOr;
+    use crate::reaction::settings::{Parameters, PathFacts, or_auto};
+    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+
+    /// Swift (SIGCOMM 2020). Every packet is acknowledged; the delay is that of the packet and its ACK.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct SwiftParams {
+        /// ai: packets that a round trip adds. All profiles: 1 (not published; csg-htsim's Swift, which calls it a guess).
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        pub add: f64,
+        /// Multiplicative decrease. All profiles: 0.8 (not published; csg-htsim's Swift, which calls it a guess).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub beta: f64,
+        /// The most that one decrease takes of the window. All profiles: 0.5 (not published; csg-htsim's Swift, which calls it a guess).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub max_mdf: f64,
+        /// Target delay without hops and small windows. auto: 2 `hop` (ours: one hop has two links; Swift paper §5.1 tunes it to its hosts, 15 to 70 us).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub base_target: AutoOr<Span>,
+        /// Target delay per switch on the path. auto: the longest unloaded round trip divided by the links of its path, so that the target is one such share
+        /// above it (ours; the paper gives no number).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub hop: AutoOr<Span>,
+        /// `fs_range`: most that a small window adds to the target. auto: 5 `base-target` (not published; csg-htsim's Swift).
+        #[schemars(extend("x-minimum" = "0ns", "x-maximum" = "1s"))]
+        pub fs_range: AutoOr<Span>,
+        /// Window in packets below which the target does not grow further. All profiles: 0.1 (not published; csg-htsim's Swift).
+        #[schemars(range(min = 0.0, max = 1_000_000.0))]
+        pub fs_min_window: f64,
+        /// Window in packets above which flow scaling adds nothing. All profiles: 100 (not published; csg-htsim's Swift).
+        #[schemars(range(min = 0.0, max = 1_000_000.0))]
+        pub fs_max_window: f64,
+        /// Least window in packets; below 1 packets are spaced. All profiles: 0.001 (Swift paper §3.4).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub min_window: f64,
+        /// The window of a new flow, on the wire. auto: the bandwidth-delay product of the fastest host link and the longest unloaded round trip
+        /// (ours: `RoCE` starts at line rate).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub window: AutoOr<Bytes>,
+        /// The largest window. auto: 4 bandwidth-delay products (ours).
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+        pub max_window: AutoOr<Bytes>,
+    }
+
+    impl Parameters for SwiftParams {
+        const SHARED: &'static [&'static str] = &["window-counts"];
+        const WINDOW: bool = <super::Swift as Controller>::WINDOW;
+
+        fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            let path = path();
+            let mss = cc.mss(&path);
+            let hop = or_auto(self.hop, Span::from_ps(path.rtt.as_ps() / path.links));
+            let base_target = or_auto(self.base_target, Span::from_ps(2 * hop.as_ps()));
+            let (initial, max) = path.windows(mss, self.window, self.max_window);
+            ReactionConfig::Swift(SwiftConfig {
+                add: self.add,
+                beta: self.beta,
+                max_mdf: self.max_mdf,
+                base_target,
+                hop,
+                range: or_auto(self.fs_range, Span::from_ps(5 * base_target.as_ps())),
+                low: self.fs_min_window,
+                high: self.fs_max_window,
+                mss,
+                min: self.min_window,
+                initial,
+                max,
+            })
+        }
+
+        fn follows(&self) -> Option<&'static str> {
+            let auto = |is: bool, key| is.then_some(key);
+            auto(matches!(self.window, AutoOr::Auto), "window")
+                .or(auto(matches!(self.base_target, AutoOr::Auto), "base-target"))
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;

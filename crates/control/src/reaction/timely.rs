@@ -45,8 +45,10 @@ use crate::{CodePoint, ConfigError, error::require};
 
 /// What a flow does when its RTT grows and the acknowledged segment crossed undetermined ports only (UE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum TimelyOnUe {
-    /// Between Tlow and Thigh a positive gradient leaves the rate alone: the delay comes from PAUSEs (TCD §5.2.3).
+    /// Between `t-low` and `t-high` a rising delay does not lower the rate: it comes from PAUSEs (TCD paper §5.2.3).
     Hold,
     /// UE is not for this controller: plain TIMELY.
     Ignore,
@@ -54,10 +56,13 @@ pub enum TimelyOnUe {
 
 /// Which TIMELY it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum TimelyForm {
-    /// Its author's snippet: an update for each segment.
+    /// An update for each segment (the snippet of TIMELY's authors).
     Completion,
-    /// The HPCC simulator's: an update for each round trip.
+    /// An update for each round trip (HPCC simulator): every packet is a segment of its own and is spaced, and one of those of a
+    /// round trip is measured. No `floor`; `hai-after` counts increases.
     RoundTrip,
 }
 
@@ -290,3 +295,99 @@ impl Controller for Timely {
         self.pacer.gap(wire_bytes)
     }
 }
+
+/// What people write.
+#[cfg(feature = "config")]
+mod params {
+    use backwater_units::{Rate, Span};
+
+    use super::{TimelyConfig, TimelyForm, TimelyOnUe};
+    use crate::config::{AutoOr, Quantity};
+    use crate::reaction::settings::{Parameters, PathFacts, Segments, Unread, Wants};
+    use crate::reaction::{CcSettings, ReactionConfig};
+
+    /// TIMELY in the form of its authors' published snippet, or in that of the HPCC simulator. Flows start at line rate; every segment is
+    /// acknowledged.
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+    pub struct TimelyParams {
+        /// Which implementation. All profiles: completion (snippet); hpcc-ns3: round-trip.
+        pub variant: TimelyForm,
+        /// Weight of a new difference of two round-trip times in their average. 0.02 (snippet); hpcc-ns3: 0.875 (`TimelyAlpha`).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub ewma: f64,
+        /// Multiplicative decrease. 0.8 (TIMELY paper, snippet); with TCD 1.6 (TCD paper §5.2.3).
+        #[schemars(range(min = 0.0, max = 16.0))]
+        pub beta: f64,
+        /// Below this round-trip time the rate always rises. 50 µs (TIMELY paper).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub t_low: Quantity<Span>,
+        /// Above this round-trip time the rate always falls. 500 µs (TIMELY paper; snippet: 1 ms).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub t_high: Quantity<Span>,
+        /// Additive increase per minimum round-trip time. 40 Mbps: the snippet's 10 Mbps at 10 Gbps, scaled to 40 Gbps; hpcc-ns3: 100 Mbps
+        /// (`run.py` at 100 Gbps).
+        #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+        pub add: Quantity<Rate>,
+        /// Falling round-trip times in a row before the increase is hyperactive. 5 (TIMELY paper).
+        #[schemars(range(min = 1, max = 1_000_000))]
+        pub hai_after: u32,
+        /// Factor of the hyperactive increase. 5 (TIMELY paper).
+        #[schemars(range(min = 1, max = 1_000_000))]
+        pub hai_factor: u32,
+        /// Round-trip time of an empty network, by which the gradient is normalised. auto: twice the longest propagation between
+        /// the ends of any of the flows, 32 µs in Figure 2 of the TCD paper and 48 µs in its fat tree; hpcc-ns3: 20 µs (`TimelyMinRtt`, TIMELY paper).
+        #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+        pub min_rtt: AutoOr<Span>,
+        /// completion: no update lowers the rate below this share of it. 0.5 (snippet).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub floor: f64,
+        /// What an ACK that carries UE does. hold (TCD paper §5.2.3); no ACK carries UE unless the detector is tcd.
+        pub on_ue: TimelyOnUe,
+    }
+
+    impl Parameters for TimelyParams {
+        const SHARED: &'static [&'static str] = &["min-rate", "segment", "pacing"];
+        const ON_UE: bool = true;
+        const MARKS: bool = false;
+
+        fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
+            ReactionConfig::Timely(TimelyConfig {
+                form: self.variant,
+                ewma: self.ewma,
+                beta: self.beta,
+                t_low: self.t_low.0,
+                t_high: self.t_high.0,
+                add: self.add.0,
+                hai_after: self.hai_after,
+                hai_factor: self.hai_factor,
+                min_rtt: match self.min_rtt {
+                    AutoOr::Auto => path().propagation,
+                    AutoOr::Given(given) => given.0,
+                },
+                floor: self.floor,
+                min_rate: cc.min_rate.0,
+                on_ue: self.on_ue,
+            })
+        }
+
+        fn wants(&self) -> Wants {
+            let segments = match self.variant {
+                TimelyForm::Completion => Segments::Chosen,
+                TimelyForm::RoundTrip => Segments::OncePerRoundTrip,
+            };
+            Wants { segments: Some(segments), ..Wants::default() }
+        }
+
+        fn unread(&self) -> Unread {
+            match self.variant {
+                TimelyForm::Completion => Unread::default(),
+                TimelyForm::RoundTrip => {
+                    Unread { why: ("variant", "round-trip"), shared: &["segment", "pacing"], own: &["floor"] }
+                }
+            }
+        }
+    }
+}
+#[cfg(feature = "config")]
+pub use params::*;

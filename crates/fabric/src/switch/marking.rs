@@ -1,5 +1,5 @@
 //! What a switch does with its detectors' verdicts: marks, states, their accounts and records.
-use backwater_control::detector::{Departure, Detector};
+use backwater_control::detector::{Departure, Detector, MarkBasis};
 use backwater_control::reaction::IntHop;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::nic::telemetry::Telemetry;
 use crate::packet::Packet;
 use crate::record::{MarkRecord, StateRecord};
-use crate::spec::MarkBasis;
+
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
@@ -86,7 +86,7 @@ impl Chassis {
         let random = &mut self.random[out as usize];
         let draw = || random.next_u32();
         let code = match (detector, &mut self.user) {
-            (Detector::Custom { .. }, Some(user)) => {
+            (Detector::Custom(_), Some(user)) => {
                 let place = (self.ports.node, out, at);
                 user.on_dequeue(place, &mut queue.registers, &departure, draw, &cx.world.user)
             }

@@ -1,21 +1,16 @@
 //! The scenario file as types. Their doc comments are the descriptions in the JSON Schema and name the source of
 //! each default; the values themselves stand in `profiles/`.
 mod arbitration;
-mod auto;
-mod cc;
 mod choices;
 mod collective;
 mod combined;
 mod credits;
 mod defaults;
-mod detector;
 mod host;
-mod ib;
 mod isolation;
 mod kinds;
 mod line_rate;
 mod packet;
-mod parameter;
 mod pfc;
 mod pft;
 mod probe;
@@ -26,33 +21,30 @@ mod scheme;
 mod switch;
 mod topology;
 mod traffic;
-mod windows;
 mod word_or;
 mod workload;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::quantity::AutoOr;
 pub use arbitration::{VlArbitration, VlWeight};
-pub use auto::AutoOr;
-pub use cc::{
-    Cc, CcKind, Feedback, Np, OnUe, Pacing, Timely, TimelyOnUe, TimelyVariant, Variant, WindowCounts,
-};
+pub use backwater_control::config::Parameter;
+pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
+pub use backwater_control::reaction::{CcKind, CcSettings, OnUe, Variant, settings::WindowCounts};
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
 pub use collective::{Collective, CollectiveAlgorithm, CollectiveOp, RankPlacement};
 pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
-pub use detector::{ByRate, Detector, DetectorKind, MarkAt, MarkBasis, Trend};
+
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
-pub use ib::{Cct, Ib, IbOnUe};
 pub use isolation::{
     Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
 };
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
-pub use parameter::Parameter;
 pub use pfc::{Form, Pfc, ThresholdKind};
 pub use pft::{Counted, Pft, RateLaw, Scope, StateRule, Throttle};
 pub use probe::Probe;
@@ -66,7 +58,6 @@ pub use scheme::Scheme;
 pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
-pub use windows::{Dctcp, Hpcc, Swift};
 pub use word_or::{Never, NoLimit, Word, WordOr};
 pub use workload::Workload;
 
@@ -160,7 +151,7 @@ pub struct Settings {
     /// All switches alike.
     pub switch: Switch,
     /// The default reaction point (congestion control).
-    pub cc: Cc,
+    pub cc: CcSettings,
     /// The default protocol of PUTs.
     pub put: Put,
     /// Who sends what to whom.

@@ -12,7 +12,7 @@ pub struct Scheme {
     /// What it is called in tables, plots and on the command line (`--scheme`).
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What it changes, as texts of `--set`: `["switch.detector.kind=tcd", "cc.alpha-initial=1.2"]`. Default nothing.
+    /// What it changes, as texts of `--set`: `["switch.detector.kind=tcd", "cc.dcqcn.alpha-initial=1.2"]`. Default nothing.
     #[serde(default)]
     pub set: Vec<String>,
 }

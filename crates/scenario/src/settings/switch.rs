@@ -3,7 +3,7 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Combined, Credits, Detector, Isolation, Pfc, VlArbitration};
+use super::{Combined, Credits, DetectorSettings, Isolation, Pfc, VlArbitration};
 use crate::quantity::Quantity;
 
 /// Where packets wait in a switch.
@@ -155,5 +155,5 @@ pub struct Switch {
     /// Congestion isolation.
     pub isolation: Isolation,
     /// Congestion detection at the egress ports.
-    pub detector: Detector,
+    pub detector: DetectorSettings,
 }

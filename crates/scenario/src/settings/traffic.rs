@@ -3,7 +3,7 @@ use backwater_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cc, Put, Transport, Workload};
+use super::{CcSettings, Put, Transport, Workload};
 use crate::quantity::Quantity;
 
 /// What spaces the packets of an entry's flows.
@@ -114,8 +114,8 @@ pub struct Traffic {
     pub connection: Option<Connection>,
     /// A reaction point of the entry's own: what is not written here is that of `[cc]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Cc")]
-    pub cc: Option<Cc>,
+    #[schemars(with = "CcSettings")]
+    pub cc: Option<CcSettings>,
     /// What carries its bytes. Default `host.transport`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,

@@ -9,7 +9,7 @@ use backwater_traffic::{Flow, Pacing};
 use super::idle::is;
 use super::{Context, is_put};
 use crate::document::at;
-use crate::settings::{CcKind, LoadBalancing, Queueing, Routing};
+use crate::settings::{LoadBalancing, Queueing, Routing};
 
 /// How they do it. What does not go together with it is reported.
 pub(super) fn balancing(
@@ -93,11 +93,11 @@ fn reactions(context: &mut Context<'_>, what: &str) {
     };
     let help = "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\"";
     let label = "needs one way for each flow";
-    if settings.traffic.iter().any(|entry| entry.cc.is_none()) && settings.cc.kind == CcKind::Hpcc {
+    if settings.traffic.iter().any(|entry| entry.cc.is_none()) && settings.cc.kind.wants_telemetry() {
         context.report(&at!["cc", "kind"], message("cc.kind"), label, help);
     }
     for (index, entry) in settings.traffic.iter().enumerate() {
-        if entry.cc.as_ref().is_some_and(|cc| cc.kind == CcKind::Hpcc) {
+        if entry.cc.as_ref().is_some_and(|cc| cc.kind.wants_telemetry()) {
             let name = format!("traffic.{}.cc.kind", entry.name);
             context.report(&at!["traffic", index, "cc", "kind"], message(&name), label, help);
         }

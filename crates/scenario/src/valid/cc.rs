@@ -3,24 +3,16 @@ use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_control::ConfigError;
-use backwater_control::notify::{Mode, NotifyConfig};
-use backwater_control::reaction::{
-    CctShape, DcqcnConfig, DcqcnHpccConfig, IbCcConfig, IbCcOnUe, OnUe, ReactionConfig, TimelyConfig,
-    TimelyForm, TimelyOnUe,
-};
+use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::settings::{Pacing, PathFacts, Segments, WindowCounts};
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
-use backwater_units::{Bytes, Span};
+use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{
-    self, AutoOr, Cc, CcKind, Cct, DetectorKind, Feedback, Ib, IbOnUe, Np, Pacing, Settings, Variant,
-};
-
-/// The share of a slot's packets that NP-ECN wants marked (TCD paper §7).
-const NP_ECN_FRACTION: f64 = 0.95;
+use crate::settings::{CcKind, CcSettings, OnUe, Settings, Variant};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -43,14 +35,7 @@ impl Pairs {
 
 /// Writes out the defaults that depend on the detector.
 pub(super) fn fill(settings: &mut Settings) {
-    let fraction = match settings.switch.detector.kind {
-        DetectorKind::NpEcn => NP_ECN_FRACTION,
-        DetectorKind::None
-        | DetectorKind::Red
-        | DetectorKind::Tcd
-        | DetectorKind::Fecn
-        | DetectorKind::Custom => 0.0,
-    };
+    let fraction = settings.switch.detector.kind.congested_share();
     let own = settings.traffic.iter_mut().filter_map(|entry| entry.cc.as_mut());
     for cc in own.chain([&mut settings.cc]) {
         cc.np_fraction.get_or_insert(fraction);
@@ -105,47 +90,56 @@ pub(super) struct Fabric<'a> {
 }
 
 impl Fabric<'_> {
-    /// Twice the longest propagation between the ends of a flow.
-    fn round_trip(&self) -> Span {
+    /// The network as each flow has it for itself.
+    pub(super) fn facts(&self, settings: &Settings) -> PathFacts {
         let ends: BTreeSet<(u32, u32)> = self.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
-        let one_way = |(src, dst): (u32, u32)| -> u64 {
+        let trip = |(src, dst)| {
             let path = self.routes.path(self.network, src, dst, |_| 0);
-            path.iter().map(|&(node, port)| self.network.ports(node)[usize::from(port)].delay.as_ps()).sum()
+            let ports = path.iter().map(|&(node, port)| &self.network.ports(node)[usize::from(port)]);
+            let one_way: u64 = ports.clone().map(|port| port.delay.as_ps()).sum();
+            (ports.map(|port| super::round_trip(settings, port)).sum::<u64>(), path.len() as u64, one_way)
         };
-        Span::from_ps(2 * ends.into_iter().map(one_way).max().unwrap_or(1))
+        let trips: Vec<(u64, u64, u64)> = ends.iter().copied().map(trip).collect();
+        let (rtt, links) = trips.iter().map(|&(rtt, links, _)| (rtt, links)).max().unwrap_or((1, 1));
+        let shortest = trips.iter().map(|&(rtt, ..)| rtt).min().unwrap_or(rtt);
+        let one_way = trips.iter().map(|&(.., one_way)| one_way).max().unwrap_or(1);
+        // A host that only receives, or nothing, sets no pace.
+        let nics = ends.iter().filter_map(|&(src, _)| self.network.ports(src).first()).map(|port| port.rate);
+        let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
+        PathFacts {
+            propagation: Span::from_ps(2 * one_way),
+            rtt: Span::from_ps(rtt),
+            shortest: Span::from_ps(shortest),
+            links: links.max(1),
+            line,
+            slowest: nics.min().unwrap_or(line),
+            payload: settings.packet.payload.0,
+            mtu: super::mtu(settings),
+        }
     }
 }
 
 /// The queue pairs of a `[cc]` that stands at `place`.
-fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
+fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
     let settings = context.settings;
-    let reaction = config(cc, fabric, settings);
-    let inner = match cc.kind {
-        CcKind::Timely => below(place, "timely"),
-        CcKind::IbCc => below(place, "ib"),
-        CcKind::Dctcp => below(place, "dctcp"),
-        CcKind::Swift => below(place, "swift"),
-        CcKind::Hpcc => below(place, "hpcc"),
-        CcKind::Dcqcn | CcKind::None | CcKind::Custom => place.to_vec(),
-    };
+    let (reaction, wants) = (cc.resolve(&|| fabric.facts(settings)), cc.wants());
     if let Err(error) = reaction.validate(super::mtu(settings).get() as u32) {
-        // `min-rate` is shared by all kinds.
-        context.refuse(if error.parameter == "min-rate" { place } else { &inner }, &error);
+        let shared = cc.kind.shared().contains(&error.parameter);
+        context.refuse(&if shared { place.to_vec() } else { below(place, cc.kind.word()) }, &error);
         return None;
     }
     slowest(context, cc, place, fabric.network);
     forgets(context, cc, place, fabric);
     let ack = settings.ack;
-    if cc.kind == CcKind::Dcqcn && cc.variant == Variant::DecreaseCheck && ack.every == 0 {
-        let name = name(place);
-        let message = format!(
-            "{name}.variant = \"decrease-check\" gets its marks from ACKs, but ack.every = 0 sends none"
-        );
-        let help = format!("set ack.every = 1, or {name}.variant = \"byte-counter\"");
-        context.report(&below(place, "variant"), message, "needs ACKs", help);
+    if wants.echoes && ack.every == 0 {
+        let (key, word) = cc.unread().why;
+        let name = format!("{}.{}", name(place), cc.own_key(key));
+        let message = format!("{name} = {word:?} gets its marks from ACKs, but ack.every = 0 sends none");
+        let help = format!("set ack.every = 1, or another {name}");
+        context.report(&below(&below(place, cc.kind.word()), key), message, "needs ACKs", help);
     }
     let custom = if cc.kind == CcKind::Custom { Some(user::controller(context, cc, place)?) } else { None };
-    let segment = measures(cc).then(|| segment(cc, settings));
+    let segment = wants.segments.map(|segments| segment(segments, cc, settings));
     let has_window = reaction.has_window();
     if has_window {
         windows::check(context, cc, &reaction, place, fabric);
@@ -159,67 +153,63 @@ fn pair(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>)
         cnp_size: cc.cnp_size.0,
         ack: (every > 0).then_some(AckSpec { every, size: ack.size.0, priority: ack.priority.or(prompt) }),
         segment,
-        payload_windows: cc.window_counts == settings::WindowCounts::Payload,
+        payload_windows: cc.window_counts == WindowCounts::Payload,
     })
 }
 
-/// Whether a reaction point wants the round-trip times of segments.
-fn measures(cc: &Cc) -> bool {
-    cc.kind == CcKind::Timely || (cc.kind == CcKind::Custom && user::feedback(cc) == Feedback::Rtt)
-}
-
 /// Segments are whole packets, at least one.
-fn segment(cc: &Cc, settings: &Settings) -> SegmentSpec {
-    if cc.kind == CcKind::Timely && cc.timely.variant == settings::TimelyVariant::RoundTrip {
+fn segment(segments: Segments, cc: &CcSettings, settings: &Settings) -> SegmentSpec {
+    if segments == Segments::OncePerRoundTrip {
         return SegmentSpec { packets: 1, burst: false, once_per_round_trip: true };
     }
-    let packets = cc.timely.segment.0.get() / settings.packet.payload.0.get();
+    let packets = cc.segment.0.get() / settings.packet.payload.0.get();
     SegmentSpec {
         once_per_round_trip: false,
         packets: u32::try_from(packets.max(1)).unwrap_or(u32::MAX),
-        burst: cc.timely.pacing == Pacing::Burst,
+        burst: cc.pacing == Pacing::Burst,
     }
 }
 
 /// A target that falls to the rate at each UE, and increments that do not lead back while the flows last. Of the profile's own words, which
 /// are the authors' release, nothing is said.
-fn forgets(context: &mut Context<'_>, cc: &Cc, place: &[Step], fabric: &Fabric<'_>) {
+fn forgets(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fabric<'_>) {
     let settings = context.settings;
-    let chosen = !context.scenario.of_profile(&below(place, "on-ue"));
-    let acts = cc.kind == CcKind::Dcqcn && settings.switch.detector.kind == DetectorKind::Tcd;
+    let chosen = !context.scenario.of_profile(&below(place, "dcqcn.on-ue"));
+    let acts = cc.kind == CcKind::Dcqcn && settings.switch.detector.kind.marks_ue();
     let rates =
         fabric.network.hosts().iter().flat_map(|&host| fabric.network.ports(host)).map(|port| port.rate);
-    let Some(line) = rates.min().filter(|_| chosen && acts && cc.on_ue == settings::OnUe::ResetHold) else {
+    let Some(line) = rates.min().filter(|_| chosen && acts && cc.dcqcn.on_ue == OnUe::ResetHold) else {
         return;
     };
     let sizes = fabric.flows.iter().map(|flow| flow.size).filter(|&size| size < Bytes::MAX);
     let Some(largest) = sizes.max() else { return };
     // From half of the line rate, as after a cut by alpha = 1.
     let half = u128::from(line.as_bps() / 2);
-    let (add, stages) = match cc.variant {
-        Variant::ByteCounter => (cc.rate_ai, cc.fast_recovery),
-        Variant::DecreaseCheck => (cc.rate_hai, cc.fast_recovery + 1),
+    let dcqcn = &cc.dcqcn;
+    let (add, stages) = match dcqcn.variant {
+        Variant::ByteCounter => (dcqcn.rate_ai, dcqcn.fast_recovery),
+        Variant::DecreaseCheck => (dcqcn.rate_hai, dcqcn.fast_recovery + 1),
     };
     let steps = u128::from(stages) + half / u128::from(add.0.as_bps().max(1));
-    let back = u64::try_from(steps * u128::from(cc.rate_timer.0.as_ps())).unwrap_or(u64::MAX);
+    let back = u64::try_from(steps * u128::from(dcqcn.rate_timer.0.as_ps())).unwrap_or(u64::MAX);
     let takes = u128::from(largest.get()) * 8 * 1_000_000_000_000 / half.max(1);
     if u128::from(back) > takes {
-        let (name, back) = (name(place), Span::from_ps(back));
+        let (name, back) = (format!("{}.dcqcn", name(place)), Span::from_ps(back));
         let takes = Span::from_ps(u64::try_from(takes).unwrap_or(u64::MAX));
         context.caveat(Code::TargetForgotten, format!("{name}.on-ue"), format!(
             "{name}.on-ue = \"reset-hold\": a flow that meets UE after a cut has nothing to recover to but what {name}.rate-ai = {}, \
              rate-hai = {} and rate-timer = {} add: from half of {line} back to it that takes {back}, and the largest flow lasts {takes} \
              at that half. The TCD paper (section 5.2) keeps the rate: {name}.on-ue = \"timer-hold\"",
-            cc.rate_ai, cc.rate_hai, cc.rate_timer,
+            dcqcn.rate_ai, dcqcn.rate_hai, dcqcn.rate_timer,
         ));
     }
 }
 
 /// A flow must be able to go as slowly as it is told at least.
-fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network) {
+fn slowest(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], network: &Network) {
     let nics = network.hosts().iter().filter_map(|&host| network.ports(host).first());
     let slowest = nics.map(|port| port.rate).min();
-    let reads = matches!(cc.kind, CcKind::Dcqcn | CcKind::Timely);
+    let reads = cc.kind.shared().contains(&"min-rate");
     if let Some(slowest) = slowest.filter(|&slowest| reads && slowest < cc.min_rate.0) {
         let name = name(place);
         let message =
@@ -229,112 +219,12 @@ fn slowest(context: &mut Context<'_>, cc: &Cc, place: &[Step], network: &Network
     }
 }
 
-fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> ReactionConfig {
-    let on_ue = match cc.on_ue {
-        settings::OnUe::ResetHold => OnUe::ResetHold,
-        settings::OnUe::TimerHold => OnUe::TimerHold,
-        settings::OnUe::Ignore => OnUe::Ignore,
-    };
-    match (cc.kind, cc.variant) {
-        // A function takes the place of this one.
-        (CcKind::None | CcKind::Custom, _) => ReactionConfig::LineRate(()),
-        (CcKind::Dcqcn, Variant::ByteCounter) => ReactionConfig::Dcqcn(DcqcnConfig {
-            alpha_initial: cc.alpha_initial,
-            cut: cc.cut,
-            g: cc.g,
-            alpha_timer: cc.alpha_timer.0,
-            rate_timer: cc.rate_timer.0,
-            byte_counter: cc.byte_counter.0,
-            fast_recovery: cc.fast_recovery,
-            rate_ai: cc.rate_ai.0,
-            rate_hai: cc.rate_hai.0,
-            min_rate: cc.min_rate.0,
-            clamp_target: cc.clamp_target,
-            cut_first: cc.cut_first,
-            eighth_rule: cc.eighth_rule,
-            on_ue,
-        }),
-        (CcKind::Dcqcn, Variant::DecreaseCheck) => ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
-            alpha_initial: cc.alpha_initial,
-            g: cc.g,
-            alpha_timer: cc.alpha_timer.0,
-            decrease_interval: cc.decrease_interval.0,
-            rate_timer: cc.rate_timer.0,
-            fast_recovery: cc.fast_recovery,
-            rate_ai: cc.rate_ai.0,
-            rate_hai: cc.rate_hai.0,
-            min_rate: cc.min_rate.0,
-            clamp_target: cc.clamp_target,
-            on_ue,
-        }),
-        (CcKind::Timely, _) => ReactionConfig::Timely(timely(cc, fabric)),
-        (CcKind::IbCc, _) => ReactionConfig::IbCc(ib(&cc.ib)),
-        (CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc, _) => windows::config(cc, fabric, settings),
-    }
-}
-
-fn ib(ib: &Ib) -> IbCcConfig {
-    IbCcConfig {
-        increase: ib.increase,
-        limit: ib.limit,
-        min: ib.min,
-        timer: ib.timer.0,
-        shape: match ib.cct {
-            Cct::Quadratic => CctShape::Quadratic,
-            Cct::Linear => CctShape::Linear,
-        },
-        top: ib.cct_top,
-        on_ue: match ib.on_ue {
-            IbOnUe::Hold => IbCcOnUe::Hold,
-            IbOnUe::Ignore => IbCcOnUe::Ignore,
-        },
-    }
-}
-
-fn timely(cc: &Cc, fabric: &Fabric<'_>) -> TimelyConfig {
-    let timely = &cc.timely;
-    TimelyConfig {
-        form: match timely.variant {
-            settings::TimelyVariant::Completion => TimelyForm::Completion,
-            settings::TimelyVariant::RoundTrip => TimelyForm::RoundTrip,
-        },
-        ewma: timely.ewma,
-        beta: timely.beta,
-        t_low: timely.t_low.0,
-        t_high: timely.t_high.0,
-        add: timely.add.0,
-        hai_after: timely.hai_after,
-        hai_factor: timely.hai_factor,
-        min_rtt: match timely.min_rtt {
-            AutoOr::Auto => fabric.round_trip(),
-            AutoOr::Given(given) => given.0,
-        },
-        floor: timely.floor,
-        min_rate: cc.min_rate.0,
-        on_ue: match timely.on_ue {
-            settings::TimelyOnUe::Hold => TimelyOnUe::Hold,
-            settings::TimelyOnUe::Ignore => TimelyOnUe::Ignore,
-        },
-    }
-}
-
 /// The notification point, if receivers send CNPs; `None` if it is wrong.
 #[allow(clippy::option_option, reason = "no notification point is a good outcome, a wrong one is not")]
-fn notify(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<Option<NotifyConfig>> {
-    let mode = match (cc.kind, cc.variant, cc.np) {
-        _ if measures(cc) => return Some(None),
-        (CcKind::None | CcKind::Timely | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc, ..)
-        | (CcKind::Dcqcn, Variant::DecreaseCheck, _) => return Some(None),
-        (CcKind::IbCc, ..) | (CcKind::Dcqcn | CcKind::Custom, _, Np::EachMark) => {
-            return Some(Some(NotifyConfig::each_mark()));
-        }
-        (CcKind::Dcqcn | CcKind::Custom, _, Np::Grid) => Mode::Grid,
-        (CcKind::Dcqcn | CcKind::Custom, _, Np::FirstMark) => Mode::FirstMark,
-    };
-    let fraction = cc.np_fraction.unwrap_or_default();
-    let config = NotifyConfig { interval: cc.cnp_interval.0, mode, fraction };
-    match config.validate() {
-        Ok(()) => Some(Some(config)),
+fn notify(context: &mut Context<'_>, cc: &CcSettings, place: &[Step]) -> Option<Option<NotifyConfig>> {
+    let config = cc.notify();
+    match config.map_or(Ok(()), |config| config.validate()) {
+        Ok(()) => Some(config),
         Err(error) => {
             context.refuse(place, &error);
             None

@@ -24,7 +24,9 @@ pub(super) fn is_combined(settings: &Settings) -> bool {
 
 /// Whether the user wrote a key of `[switch.<table>]`.
 fn said(written: &Node, table: &str, key: &str) -> bool {
-    written.get("switch").and_then(|switch| switch.get(table)?.get(key)).is_some()
+    let table =
+        table.split('.').try_fold(written.get("switch"), |node, name| Some(node.and_then(|n| n.get(name))));
+    table.flatten().is_some_and(|table| table.get(key).is_some())
 }
 
 /// Writes out the defaults that depend on other values. What a profile for other switches says about the form of PAUSE and about
@@ -42,13 +44,13 @@ pub(super) fn fill(settings: &mut Settings, written: &Node) {
             switch.pfc.threshold = ThresholdKind::Static;
         }
     }
-    let detector = &mut switch.detector;
-    let elsewhere = switch.queueing != Queueing::Combined || !goes_by_queue(detector.kind);
-    if elsewhere && !said(written, "detector", "at") {
-        detector.at = MarkAt::Dequeue;
+    let elsewhere = switch.queueing != Queueing::Combined || !goes_by_queue(switch.detector.kind);
+    let red = &mut switch.detector.red;
+    if elsewhere && !said(written, "detector.red", "at") {
+        red.at = MarkAt::Dequeue;
     }
-    if elsewhere && !said(written, "detector", "basis") {
-        detector.basis = MarkBasis::Queue;
+    if elsewhere && !said(written, "detector.red", "basis") {
+        red.basis = MarkBasis::Queue;
     }
 }
 
@@ -205,32 +207,23 @@ pub(super) fn widest(settings: &Settings, lanes: &Lanes) -> Bytes {
 /// Where detectors look; what is for other switches or other detectors is reported.
 pub(super) fn mark(context: &mut Context<'_>) -> fabric::MarkSpec {
     let settings = context.settings;
-    let detector = &settings.switch.detector;
-    if !is_combined(settings) && detector.kind == DetectorKind::Red {
+    let (kind, red) = (settings.switch.detector.kind, settings.switch.detector.red);
+    if !is_combined(settings) && kind == DetectorKind::Red {
         let asked = [
-            ("at", detector.at != MarkAt::Dequeue, "enqueue", "dequeue"),
-            ("basis", detector.basis != MarkBasis::Queue, "port", "queue"),
+            ("at", red.at != MarkAt::Dequeue, "enqueue", "dequeue"),
+            ("basis", red.basis != MarkBasis::Queue, "port", "queue"),
         ];
         for (key, wrong, word, other) in asked {
             if wrong {
                 let message =
-                    format!("switch.detector.{key} = {word:?} needs switch.queueing = \"combined\"");
+                    format!("switch.detector.red.{key} = {word:?} needs switch.queueing = \"combined\"");
                 let help = format!("write {other:?}, or set switch.queueing = \"combined\"");
-                context.report(&at!["switch", "detector", key], message, "only with combined", help);
+                context.report(&at!["switch", "detector", "red", key], message, "only with combined", help);
             }
         }
     }
-    if !goes_by_queue(detector.kind) {
+    if !goes_by_queue(kind) {
         return fabric::MarkSpec::default();
     }
-    fabric::MarkSpec {
-        at: match detector.at {
-            MarkAt::Dequeue => fabric::MarkAt::Dequeue,
-            MarkAt::Enqueue => fabric::MarkAt::Enqueue,
-        },
-        basis: match detector.basis {
-            MarkBasis::Queue => fabric::MarkBasis::Queue,
-            MarkBasis::Port => fabric::MarkBasis::Port,
-        },
-    }
+    fabric::MarkSpec { at: red.at, basis: red.basis }
 }

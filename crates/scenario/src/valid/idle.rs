@@ -10,8 +10,9 @@ mod throttle;
 use backwater_codes::{Code, Remark};
 
 use super::{Context, is_put, put};
-use crate::document::Node;
+use crate::document::{Node, Value};
 use crate::settings::CcKind;
+use backwater_control::detector::RAMP;
 
 /// Keys of one table that are idle under a condition, with the reason.
 type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
@@ -20,11 +21,10 @@ type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
 pub(super) fn report(context: &mut Context<'_>) {
     let settings = context.settings;
     let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
-    let kinds = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
-    let acked = |kind| matches!(kind, CcKind::Timely | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc);
-    let timely = kinds().any(acked);
+    let used = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc));
+    let timely = used().any(|cc| cc.kind == CcKind::Timely || cc.kind.has_window());
     let puts = put::all(settings);
-    let all_timely = !puts && kinds().all(|kind| kind == CcKind::Timely);
+    let all_timely = !puts && used().all(|cc| cc.kind == CcKind::Timely);
     let others: [Case<'_>; 4] = [
         (
             puts,
@@ -51,6 +51,9 @@ pub(super) fn report(context: &mut Context<'_>) {
         let table = Written { name: table.join("."), node: context.wrote(table) };
         caveat(&mut caveats, &table, keys, idle, &why);
     }
+    let detector = settings.switch.detector.kind;
+    let ramp: &[&str] = if detector.has_ramp() { &RAMP } else { &[] };
+    unchosen(&mut caveats, context.wrote(&["switch", "detector"]), "switch.detector", detector.word(), ramp);
     context.caveats.extend(caveats);
     let own = [reactions::report(context), puts::report(context), ranks::report(context)].concat();
     context.caveats.extend(own);
@@ -60,6 +63,21 @@ pub(super) fn report(context: &mut Context<'_>) {
 pub(super) fn is(key: &str, word: impl serde::Serialize) -> String {
     let word = serde_json::to_value(word).expect("a kind is a word");
     format!("{key} = {word}")
+}
+
+/// Of a table whose `kind` chooses: what was written beside that for other kinds, whose tables have their names, and what the chosen
+/// one does not read (`reads`) of what several share.
+fn unchosen(caveats: &mut Vec<Remark>, node: Option<&Node>, name: &str, kind: &str, reads: &[&str]) {
+    let Some(Value::Table(entries)) = node.map(|node| &node.value) else { return };
+    let idle = |key: &&str| *key != "kind" && *key != kind && !reads.contains(key);
+    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).filter(idle).collect();
+    caveat(
+        caveats,
+        &Written { name: name.to_owned(), node },
+        &keys,
+        true,
+        &format!("{name}.kind = {kind:?}"),
+    );
 }
 
 /// A table as the user wrote it, if at all.

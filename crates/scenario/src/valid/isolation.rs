@@ -15,7 +15,7 @@ use super::{Context, mtu, put};
 use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{
-    AutoOr, CcKind, DetectorKind, FlowControl, IsolationKind, KeyKind, QueueClass, Ramp, Settings,
+    AutoOr, DetectorKind, FlowControl, IsolationKind, KeyKind, QueueClass, Ramp, Settings,
 };
 
 /// Whether switches isolate and have the queues for it.
@@ -291,7 +291,7 @@ fn company(context: &mut Context<'_>) {
         ));
     }
     let mut kinds = settings.traffic.iter().map(|entry| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
-    if kinds.all(|kind| matches!(kind, CcKind::None | CcKind::Timely)) {
+    if kinds.all(|kind| !kind.listens_to_marks()) {
         let caveat = "ICI+ marks packets, but no reaction point listens to marks: with cc.kind = \"none\" or timely it is ICI";
         context.caveat(Code::NobodyListens, "cc.kind", caveat);
     }

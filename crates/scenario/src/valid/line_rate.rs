@@ -8,7 +8,7 @@ use backwater_units::{Bytes, Rate};
 use crate::document::{Step, at};
 use crate::quantity::{Quantity, Unit};
 use crate::scenario::Scenario;
-use crate::settings::{ByRate, CcKind, DetectorKind, FlowControl, Settings};
+use crate::settings::{ByRate, CcKind, FlowControl, Settings};
 
 /// The largest `switch.buffer` that the schema allows.
 const LARGEST_BUFFER: u64 = 4_000_000_000;
@@ -184,12 +184,13 @@ fn increments(rule: &Rule<'_>, settings: &mut Settings, line: Rate) -> Vec<Value
         let Some(cc) = entry.cc.as_mut() else { continue };
         let place = at!["traffic", index, "cc"];
         let of = |key| super::cc::below(&place, key);
-        told.push(rule.follow(&of("rate-ai"), &mut cc.rate_ai, (line, u64::MAX)));
-        told.push(rule.follow(&of("rate-hai"), &mut cc.rate_hai, (line, u64::MAX)));
+        told.push(rule.follow(&of("dcqcn.rate-ai"), &mut cc.dcqcn.rate_ai, (line, u64::MAX)));
+        told.push(rule.follow(&of("dcqcn.rate-hai"), &mut cc.dcqcn.rate_hai, (line, u64::MAX)));
     }
     let cc = &mut settings.cc;
-    told.push(rule.follow(&at!["cc", "rate-ai"], &mut cc.rate_ai, (line, u64::MAX)));
-    told.push(rule.follow(&at!["cc", "rate-hai"], &mut cc.rate_hai, (line, u64::MAX)));
+    let dcqcn = &mut cc.dcqcn;
+    told.push(rule.follow(&at!["cc", "dcqcn", "rate-ai"], &mut dcqcn.rate_ai, (line, u64::MAX)));
+    told.push(rule.follow(&at!["cc", "dcqcn", "rate-hai"], &mut dcqcn.rate_hai, (line, u64::MAX)));
     told
 }
 
@@ -216,16 +217,15 @@ fn unlike(rule: &Rule<'_>, settings: &Settings, network: &Network, factor: u64) 
     let far =
         |rate: Rate| rate.as_bps() >= rule.meant_for * factor || rate.as_bps() * factor <= rule.meant_for;
     let rate = usual(port_rates(network)).filter(|&rate| far(rate))?;
-    let marks =
-        matches!(settings.switch.detector.kind, DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn);
+    let marks = settings.switch.detector.kind.has_ramp();
     let dcqcn = settings.cc.kind == CcKind::Dcqcn;
     let pfc = settings.switch.flow_control == FlowControl::Pfc;
     let keys = [
         (pfc, at!["switch", "buffer"].to_vec(), settings.switch.buffer.to_string()),
         (marks, at!["switch", "detector", "kmin"].to_vec(), settings.switch.detector.kmin.to_string()),
         (marks, at!["switch", "detector", "kmax"].to_vec(), settings.switch.detector.kmax.to_string()),
-        (dcqcn, at!["cc", "rate-ai"].to_vec(), settings.cc.rate_ai.to_string()),
-        (dcqcn, at!["cc", "rate-hai"].to_vec(), settings.cc.rate_hai.to_string()),
+        (dcqcn, at!["cc", "dcqcn", "rate-ai"].to_vec(), settings.cc.dcqcn.rate_ai.to_string()),
+        (dcqcn, at!["cc", "dcqcn", "rate-hai"].to_vec(), settings.cc.dcqcn.rate_hai.to_string()),
     ];
     let list: Vec<String> = keys
         .into_iter()

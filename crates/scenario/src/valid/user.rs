@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::Context;
 use super::cc::{below, name};
 use crate::document::{Step, at};
-use crate::settings::{Cc, Feedback, Parameter};
+use crate::settings::CcSettings;
+use backwater_control::config::Parameter;
 
 /// What a scenario says of a function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,14 +61,10 @@ impl Functions {
     }
 }
 
-/// What a `[cc]` of kind custom is told of.
-pub(super) fn feedback(cc: &Cc) -> Feedback {
-    cc.feedback.unwrap_or_default()
-}
-
 /// The number of the function that a `[cc]` at `place` names.
-pub(super) fn controller(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> Option<u16> {
-    let made = function(context, cc.function.as_ref(), &cc.parameters, place)?;
+pub(super) fn controller(context: &mut Context<'_>, cc: &CcSettings, place: &[Step]) -> Option<u16> {
+    let custom = &cc.custom;
+    let made = function(context, custom.function.as_ref(), &custom.parameters, place)?;
     let known = &mut context.functions.controllers;
     let same = |other: &Function| (&other.function, &other.parameters) == (&made.function, &made.parameters);
     let number = known.iter().position(same).unwrap_or(known.len());
@@ -79,9 +76,9 @@ pub(super) fn controller(context: &mut Context<'_>, cc: &Cc, place: &[Step]) -> 
 
 /// Notes the function of the detector.
 pub(super) fn detector(context: &mut Context<'_>) -> Option<()> {
-    let detector = &context.settings.switch.detector;
+    let custom = &context.settings.switch.detector.custom;
     let place = at!["switch", "detector"];
-    let made = function(context, detector.function.as_ref(), &detector.parameters, &place)?;
+    let made = function(context, custom.function.as_ref(), &custom.parameters, &place)?;
     context.functions.detector = Some(made);
     Some(())
 }
@@ -92,18 +89,20 @@ fn function(
     parameters: &BTreeMap<String, Parameter>,
     place: &[Step],
 ) -> Option<Function> {
-    let name = name(place);
+    let table = below(place, "custom");
+    let (name, inner) = (name(place), name(&table));
     let Some(function) = written else {
-        let message = format!("{name}.kind = \"custom\", but {name}.function does not say which function");
-        let help = format!("add function = \"my_file.py:my_function\" to [{name}]; docs/extend.md shows one");
+        let message = format!("{name}.kind = \"custom\", but {inner}.function does not say which function");
+        let help =
+            format!("add function = \"my_file.py:my_function\" to [{inner}]; docs/extend.md shows one");
         context.report(&below(place, "kind"), message, "which function?", help);
         return None;
     };
     let (file, symbol) = function.rsplit_once(':').unwrap_or((function, ""));
     if file.is_empty() || symbol.is_empty() {
-        let message = format!("{name}.function = {function:?} is not a file or module and a name");
+        let message = format!("{inner}.function = {function:?} is not a file or module and a name");
         let help = "write \"my_file.py:my_function\", \"library.so:symbol\" or \"package.module:name\"";
-        context.report(&below(place, "function"), message, "expected file:name", help);
+        context.report(&below(&table, "function"), message, "expected file:name", help);
         return None;
     }
     Some(Function { place: name, function: function.clone(), parameters: parameters.clone() })

@@ -2,136 +2,23 @@
 use backwater_codes::Code;
 use std::collections::BTreeSet;
 
-use backwater_control::reaction::{DctcpConfig, HpccConfig, MAX_HOPS, ReactionConfig, SwiftConfig};
+use backwater_control::reaction::{HpccConfig, MAX_HOPS, ReactionConfig};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
-use backwater_units::{Bytes, Rate, Span};
 
 use super::Context;
 use super::cc::{Fabric, below, name};
 use crate::document::{Step, at};
-use crate::quantity::{Quantity, Unit};
-use crate::settings::{
-    AutoOr, Cc, CcKind, DetectorKind, IsolationKind, Queueing, Settings, Traffic, WindowCounts,
-};
+use crate::settings::{CcSettings, DetectorKind, IsolationKind, Queueing, Traffic};
 
 mod caveats;
 
 /// Packets under way whose telemetry takes 4 GiB.
 const MOST_PLACES: u64 = 16 << 20;
 
-/// The network as a flow has it for itself.
-struct Unloaded {
-    /// The longest round trip of a packet and its ACK, with their times on each wire.
-    rtt: Span,
-    /// The shortest.
-    shortest: Span,
-    /// Links of the longest path, one way.
-    links: u64,
-    /// The rate of the fastest sender, and of the slowest.
-    line: Rate,
-    slowest: Rate,
-}
-
-impl Unloaded {
-    fn new(fabric: &Fabric<'_>, settings: &Settings) -> Self {
-        let ends: BTreeSet<(u32, u32)> = fabric.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
-        let trip = |(src, dst)| {
-            let path = fabric.routes.path(fabric.network, src, dst, |_| 0);
-            let ports = path.iter().map(|&(node, port)| &fabric.network.ports(node)[usize::from(port)]);
-            (ports.map(|port| super::round_trip(settings, port)).sum::<u64>(), path.len() as u64)
-        };
-        let trips: Vec<(u64, u64)> = ends.iter().copied().map(trip).collect();
-        let (rtt, links) = trips.iter().copied().max().unwrap_or((1, 1));
-        let shortest = trips.iter().copied().min().map_or(rtt, |(rtt, _)| rtt);
-        // A host that only receives, or nothing, sets no pace.
-        let nics =
-            ends.iter().filter_map(|&(src, _)| fabric.network.ports(src).first()).map(|port| port.rate);
-        let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
-        let slowest = nics.min().unwrap_or(line);
-        let (rtt, shortest) = (Span::from_ps(rtt), Span::from_ps(shortest));
-        Self { rtt, shortest, links: links.max(1), line, slowest }
-    }
-
-    /// Bandwidth-delay product, a packet at least.
-    fn bdp(&self, packet: u32) -> u64 {
-        self.line.bytes_in(self.rtt).get().max(u64::from(packet))
-    }
-}
-
-fn or_auto<T: Unit + Copy>(value: AutoOr<T>, auto: T) -> T {
-    match value {
-        AutoOr::Auto => auto,
-        AutoOr::Given(Quantity(given)) => given,
-    }
-}
-
-/// The parameters of a kind with a window.
-pub(super) fn config(cc: &Cc, fabric: &Fabric<'_>, settings: &Settings) -> ReactionConfig {
-    let unloaded = Unloaded::new(fabric, settings);
-    let mss = match cc.window_counts {
-        WindowCounts::Wire => super::mtu(settings).get() as u32,
-        WindowCounts::Payload => settings.packet.payload.0.get() as u32,
-    };
-    let bdp = unloaded.bdp(mss);
-    let limits = |window, max| {
-        let max = or_auto(max, Bytes::new(4 * bdp)).get();
-        // What is left to follow from the network follows from a largest window that is smaller, too.
-        (or_auto(window, Bytes::new(bdp.min(max))).get(), max)
-    };
-    match cc.kind {
-        CcKind::Swift => {
-            let swift = &cc.swift;
-            let hop = or_auto(swift.hop, Span::from_ps(unloaded.rtt.as_ps() / unloaded.links));
-            let base_target = or_auto(swift.base_target, Span::from_ps(2 * hop.as_ps()));
-            let (initial, max) = limits(swift.window, swift.max_window);
-            ReactionConfig::Swift(SwiftConfig {
-                add: swift.add,
-                beta: swift.beta,
-                max_mdf: swift.max_mdf,
-                base_target,
-                hop,
-                range: or_auto(swift.fs_range, Span::from_ps(5 * base_target.as_ps())),
-                low: swift.fs_min_window,
-                high: swift.fs_max_window,
-                mss,
-                min: swift.min_window,
-                initial,
-                max,
-            })
-        }
-        CcKind::Hpcc => {
-            let hpcc = &cc.hpcc;
-            let base_rtt = or_auto(hpcc.base_rtt, unloaded.rtt);
-            ReactionConfig::Hpcc(HpccConfig {
-                eta: hpcc.eta,
-                max_stage: hpcc.max_stage,
-                add: hpcc.wai.0.get() as f64,
-                min: hpcc.min_window.0.get() as f64,
-                base_rtt,
-                mss,
-                initial: unloaded.line.bytes_in(base_rtt).get(),
-            })
-        }
-        _ => {
-            let dctcp = &cc.dctcp;
-            let (initial, max) = limits(dctcp.window, dctcp.max_window);
-            ReactionConfig::Dctcp(DctcpConfig {
-                g: dctcp.g,
-                alpha_initial: dctcp.alpha_initial,
-                mss,
-                add: or_auto(dctcp.add, Bytes::new(u64::from(mss))).get(),
-                min: or_auto(dctcp.min_window, Bytes::new(u64::from(mss))).get(),
-                initial,
-                max,
-            })
-        }
-    }
-}
-
 /// Reports what a `[cc]` with a window at `place` cannot work with.
 pub(super) fn check(
     context: &mut Context<'_>,
-    cc: &Cc,
+    cc: &CcSettings,
     reaction: &ReactionConfig,
     place: &[Step],
     fabric: &Fabric<'_>,
@@ -160,9 +47,10 @@ pub(super) fn check(
         let help = "set switch.isolation.kind = \"none\", or cc.kind = \"dcqcn\"";
         context.report(&below(place, "kind"), message, "not with isolation", help);
     }
-    if matches!(reaction, ReactionConfig::Dctcp(_)) && settings.switch.detector.kind == DetectorKind::None {
+    if cc.wants().step && settings.switch.detector.kind == DetectorKind::None {
         let caveat = format!(
-            "{kind} = \"dctcp\" gets no marks with switch.detector.kind = \"none\": its windows only grow"
+            "{kind} = {:?} gets no marks with switch.detector.kind = \"none\": its windows only grow",
+            cc.kind.word()
         );
         context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
@@ -210,7 +98,7 @@ fn refuse_entry(context: &mut Context<'_>, group: u16, kind: &str, why: &str) {
 /// PUTs are paced by their policy: a window of their own would be accepted and ignored.
 pub(super) fn no_puts(context: &mut Context<'_>, index: usize, entry: &Traffic) {
     let Some(cc) = &entry.cc else { return };
-    let has_window = matches!(cc.kind, CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc);
+    let has_window = cc.kind.has_window();
     if has_window && super::is_put(context.settings, index) {
         let message = format!(
             "traffic.{} is of PUTs, whose window is put.packets: its cc has no part in it",

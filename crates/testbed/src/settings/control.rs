@@ -1,4 +1,5 @@
 //! `[flow-control]`, `[detector]`
+use backwater_control::detector::Trend;
 use backwater_document::quantity::Quantity;
 use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -103,22 +104,6 @@ const fn kmax() -> Quantity<Bytes> {
 }
 const fn pmax() -> f64 {
     0.01
-}
-
-/// How TCD recognises a rising queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trend {
-    /// Risen by `delta` (TCD authors' release).
-    Authors,
-    /// Risen by more than `delta` (the paper's flowchart, Fig. 9).
-    Rise,
-    /// Not fallen (the paper's prose, §4.3).
-    #[serde(rename = "nofall")]
-    NoFall,
-    /// Risen, or level while the switch held back an upstream port.
-    #[default]
-    RiseBp,
 }
 
 /// What egress ports mark.

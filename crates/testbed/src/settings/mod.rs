@@ -7,7 +7,7 @@ use serde::Deserialize;
 mod control;
 mod run;
 
-pub use control::{Action, Detector, FlowControl, Trend};
+pub use control::{Action, Detector, FlowControl};
 pub use run::{Clock, ClockKind, Run};
 
 /// A data plane.

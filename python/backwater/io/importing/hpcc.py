@@ -40,7 +40,7 @@ _DCQCN: dict[str, tuple[str, Callable[[float], str]]] = {
     "FAST_RECOVERY_TIMES": ("fast-recovery", lambda value: str(int(value))),
 }
 #: Keys whose value is a word of `Mb/s`.
-_RATES = {"RATE_AI": "rate-ai", "RATE_HAI": "rate-hai", "MIN_RATE": "min-rate"}
+_RATES = {"RATE_AI": "rate-ai", "RATE_HAI": "rate-hai"}
 #: Why keys of that simulator have no key of ours; of others a note says only that they are not carried over.
 _RECORDS = "say what that simulator records: here [probe] does, and `backwater export`"
 _REASONS = {
@@ -176,6 +176,8 @@ def _cc(config: Config, flows: str) -> tuple[list[str], list[str]]:
         return hpcc_windows.lines(kind, config, config.file("TOPOLOGY_FILE", "topology"), flows)
     lines = ["[cc]", f'kind = "{kind}"']
     if kind == "dcqcn":
+        floor = config.mbps("MIN_RATE")
+        lines += [*([f"min-rate = {_rate(floor)}"] if floor is not None else []), "", "[cc.dcqcn]"]
         for key, (ours, write) in _DCQCN.items():
             value = config.number(key)
             if value is not None:

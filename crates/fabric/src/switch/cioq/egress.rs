@@ -6,11 +6,11 @@ use backwater_engine::Post;
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
-use crate::spec::{MarkAt, MarkBasis};
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Combined;
 use crate::switch::count;
 use crate::world::World;
+use backwater_control::detector::{MarkAt, MarkBasis};
 
 impl Combined {
     /// A packet has moved to the region of `out`.

@@ -1,11 +1,13 @@
 //! Keys of `[cc]`, and of the entries' own, that no flow reads.
 use backwater_codes::{Code, Remark};
+use backwater_control::reaction::settings::{Notifications, Np};
 
 use super::{Context, Written, caveat, is, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::{
-    Cc, CcKind, Control, DetectorKind, Feedback, Np, TimelyVariant, Traffic, Variant, Workload,
-};
+use crate::settings::{CcSettings, Control, Traffic, Workload};
+
+/// Why keys are idle that every entry has of its own, or no use for.
+const NONE_READS: &str = "these entries, of which none reads them";
 
 /// What to say about the reaction points.
 pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
@@ -25,7 +27,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
             (Some(cc), true) => {
                 unread(&mut caveats, &table, cc, |_| true);
                 deaf(context, &mut caveats, &table, cc);
-                per_round_trip(&mut caveats, &table, cc);
+                unread_own(&mut caveats, &table, &[(cc, None)]);
                 users.push((cc, table.node));
             }
         }
@@ -35,13 +37,13 @@ pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
 }
 
 /// The keys of the scenario's `[cc]`: one counts if an entry reads it, directly or where its own `cc` does not say.
-fn common(context: &Context<'_>, caveats: &mut Vec<Remark>, users: &[(&Cc, Option<&Node>)]) {
+fn common(context: &Context<'_>, caveats: &mut Vec<Remark>, users: &[(&CcSettings, Option<&Node>)]) {
     let cc = &context.settings.cc;
     let table = Written { name: "cc".to_owned(), node: context.wrote(&["cc"]) };
     let Some(Value::Table(entries)) = table.node.map(|node| &node.value) else { return };
-    let reads = |key: &str, (cc, own): &(&Cc, Option<&Node>)| {
-        let says_itself = !matches!(key, "timely" | "ib" | "dctcp" | "swift" | "hpcc")
-            && own.is_some_and(|own| own.get(key).is_some());
+    let reads = |key: &str, (cc, own): &(&CcSettings, Option<&Node>)| {
+        let says_itself =
+            own.is_some_and(|own| own.get(key).is_some_and(|own| !matches!(own.value, Value::Table(_))));
         !says_itself && !is_idle(cc, key)
     };
     // `kind` chooses what the others mean; it is judged by them, unless nobody has a reaction point.
@@ -50,40 +52,20 @@ fn common(context: &Context<'_>, caveats: &mut Vec<Remark>, users: &[(&Cc, Optio
     let keys: Vec<&str> = keys.filter(|key| !users.iter().any(|user| reads(key, user))).collect();
     unread(caveats, &table, cc, |key| keys.contains(&key));
     let by_users: Vec<&str> = keys.iter().copied().filter(|key| !is_idle(cc, key)).collect();
-    let why = "these entries, of which none reads them";
-    caveat(caveats, &table, &by_users, true, why);
+    caveat(caveats, &table, &by_users, true, NONE_READS);
+    unread_own(caveats, &table, users);
     if users.iter().any(|(_, own)| own.is_none()) {
         deaf(context, caveats, &table, cc);
-        per_round_trip(caveats, &table, cc);
     }
 }
 
-/// TIMELY has keys that its form of the HPCC simulator does not read.
-fn per_round_trip(caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc) {
-    if cc.kind == CcKind::Timely && cc.timely.variant == TimelyVariant::RoundTrip {
-        let inner = table.node.and_then(|node| node.get("timely"));
-        let inner = Written { name: format!("{}.timely", table.name), node: inner };
-        let why = format!("{}.{}", inner.name, is("variant", cc.timely.variant));
-        caveat(caveats, &inner, &["floor", "segment", "pacing"], true, &why);
-    }
-}
-
-/// UE comes from TCD only.
-fn deaf(context: &Context<'_>, caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc) {
+/// Not every detector marks UE.
+fn deaf(context: &Context<'_>, caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &CcSettings) {
     let detector = context.settings.switch.detector.kind;
-    if detector == DetectorKind::Tcd {
-        return;
-    }
-    let why = is("switch.detector.kind", detector);
-    match cc.kind {
-        CcKind::None | CcKind::Custom | CcKind::Dctcp | CcKind::Swift | CcKind::Hpcc => {}
-        CcKind::Dcqcn => caveat(caveats, table, &["on-ue"], true, &why),
-        CcKind::Timely | CcKind::IbCc => {
-            let key = if cc.kind == CcKind::Timely { "timely" } else { "ib" };
-            let inner = table.node.and_then(|node| node.get(key));
-            let inner = Written { name: format!("{}.{key}", table.name), node: inner };
-            caveat(caveats, &inner, &["on-ue"], true, &why);
-        }
+    if cc.kind.has_on_ue() && !detector.marks_ue() {
+        let inner = table.node.and_then(|node| node.get(cc.kind.word()));
+        let inner = Written { name: format!("{}.{}", table.name, cc.kind.word()), node: inner };
+        caveat(caveats, &inner, &["on-ue"], true, &is("switch.detector.kind", detector));
     }
 }
 
@@ -98,87 +80,57 @@ fn controlled(entry: &Traffic) -> bool {
     !matches!(entry.control, Some(Control::LineRate)) && !matches!(entry.workload, Workload::Constant { .. })
 }
 
-/// Whether a `[cc]` does not read this key.
-fn is_idle(cc: &Cc, key: &str) -> bool {
-    idle_by_kind(cc).contains(&key) || idle_by_variant(cc).contains(&key) || idle_by_np(cc).contains(&key)
+/// Whether a `[cc]` does not read this key, which may be the table of a kind.
+fn is_idle(cc: &CcSettings, key: &str) -> bool {
+    let own = key == "kind" || key == cc.kind.word();
+    !own && (!cc.kind.shared().contains(&key)
+        || cc.unread().shared.contains(&key)
+        || by_np(cc).contains(&key))
 }
 
-/// The keys that a `[cc]` of this kind does not read.
-fn idle_by_kind(cc: &Cc) -> Vec<&'static str> {
-    let dcqcn: &[&str] = &[
-        "variant",
-        "alpha-initial",
-        "cut",
-        "cut-first",
-        "eighth-rule",
-        "g",
-        "alpha-timer",
-        "rate-timer",
-        "byte-counter",
-        "fast-recovery",
-        "rate-ai",
-        "rate-hai",
-        "clamp-target",
-        "on-ue",
-        "cnp-interval",
-        "np",
-        "np-fraction",
-        "decrease-interval",
-    ];
-    let no_window: &[&str] = &["window-counts"];
-    let tables = ["timely", "ib", "dctcp", "swift", "hpcc"];
-    let others = |own: &str| tables.into_iter().filter(|table| *table != own).collect::<Vec<_>>();
-    let custom: &[&str] = &["function", "parameters", "feedback"];
-    match cc.kind {
-        CcKind::None => [dcqcn, no_window, &["cnp-size", "min-rate"], &tables, custom].concat(),
-        CcKind::Timely => [dcqcn, no_window, &["cnp-size"], &others("timely"), custom].concat(),
-        CcKind::IbCc => [dcqcn, no_window, &["min-rate"], &others("ib"), custom].concat(),
-        CcKind::Dcqcn => [no_window, &others("dcqcn"), custom].concat(),
-        CcKind::Dctcp => [dcqcn, &["cnp-size", "min-rate"], &others("dctcp"), custom].concat(),
-        CcKind::Swift => [dcqcn, &["cnp-size", "min-rate"], &others("swift"), custom].concat(),
-        CcKind::Hpcc => [dcqcn, &["cnp-size", "min-rate"], &others("hpcc"), custom].concat(),
-        CcKind::Custom if cc.feedback == Some(Feedback::Rtt) => {
-            [dcqcn, no_window, &["cnp-size", "min-rate"], &others("timely")].concat()
-        }
-        CcKind::Custom => {
-            let notified = ["cnp-interval", "np", "np-fraction"];
-            let rest = dcqcn.iter().copied().filter(|key| !notified.contains(key));
-            rest.chain(tables).chain(["min-rate", "window-counts"]).collect()
-        }
-    }
-}
-
-/// The keys of DCQCN that this variant of it does not read.
-fn idle_by_variant(cc: &Cc) -> &'static [&'static str] {
-    match (cc.kind, cc.variant) {
-        (CcKind::Dcqcn, Variant::ByteCounter) => &["decrease-interval"],
-        (CcKind::Dcqcn, Variant::DecreaseCheck) => &[
-            "byte-counter",
-            "cut",
-            "cut-first",
-            "eighth-rule",
-            "cnp-interval",
-            "np",
-            "np-fraction",
-            "cnp-size",
-        ],
-        _ => &[],
-    }
-}
-
-/// The keys of DCQCN's notification point that are for one that sums marks up.
-fn idle_by_np(cc: &Cc) -> &'static [&'static str] {
-    let sums = matches!((cc.kind, cc.variant), (CcKind::Dcqcn, Variant::ByteCounter) | (CcKind::Custom, _));
-    let each = sums && cc.np == Np::EachMark;
+/// The keys of the notification point that are for one that sums marks up.
+fn by_np(cc: &CcSettings) -> &'static [&'static str] {
+    let each = cc.wants().notifications == Notifications::Chosen && cc.np == Np::EachMark;
     if each { &["cnp-interval", "np-fraction"] } else { &[] }
 }
 
+/// What a choice in the table of the kind is called.
+fn choice(name: &str, cc: &CcSettings) -> String {
+    let (key, word) = cc.unread().why;
+    format!("{name}.{} = {word:?}", cc.own_key(key))
+}
+
 /// Notes those of the keys that were written in a `[cc]`, satisfy `only`, and are idle.
-fn unread(caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &Cc, only: impl Fn(&str) -> bool) {
-    let of = |keys: &[&'static str]| keys.iter().copied().filter(|key| only(key)).collect::<Vec<_>>();
-    let (kind, variant) = (is("kind", cc.kind), is("variant", cc.variant));
-    let np = is("np", cc.np);
-    caveat(caveats, table, &of(&idle_by_kind(cc)), true, &format!("{}.{kind}", table.name));
-    caveat(caveats, table, &of(idle_by_variant(cc)), true, &format!("{}.{variant}", table.name));
-    caveat(caveats, table, &of(idle_by_np(cc)), true, &format!("{}.{np}", table.name));
+fn unread(caveats: &mut Vec<Remark>, table: &Written<'_>, cc: &CcSettings, only: impl Fn(&str) -> bool) {
+    let Some(Value::Table(entries)) = table.node.map(|node| &node.value) else { return };
+    let shared = cc.kind.shared();
+    let by_kind = |key: &&str| *key != "kind" && *key != cc.kind.word() && !shared.contains(key);
+    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).filter(|key| only(key)).collect();
+    let idle: Vec<&str> = keys.iter().copied().filter(by_kind).collect();
+    let among =
+        |idle: &[&'static str]| idle.iter().copied().filter(|key| keys.contains(key)).collect::<Vec<_>>();
+    caveat(caveats, table, &idle, true, &format!("{}.{}", table.name, is("kind", cc.kind)));
+    caveat(caveats, table, &among(cc.unread().shared), true, &choice(&table.name, cc));
+    caveat(caveats, table, &among(by_np(cc)), true, &format!("{}.{}", table.name, is("np", cc.np)));
+}
+
+/// Notes what was written in the table of the kind of the `users` and none of them reads: it says so itself, or has chosen otherwise.
+fn unread_own(caveats: &mut Vec<Remark>, table: &Written<'_>, users: &[(&CcSettings, Option<&Node>)]) {
+    let Some(Value::Table(tables)) = table.node.map(|node| &node.value) else { return };
+    for entry in tables {
+        let users: Vec<_> = users.iter().filter(|(cc, _)| cc.kind.word() == entry.key).collect();
+        let (Some((first, _)), Value::Table(keys)) = (users.first(), &entry.node.value) else { continue };
+        let reads = |key: &str, (cc, own): &(&CcSettings, Option<&Node>)| {
+            let says_itself =
+                own.is_some_and(|own| own.get(&entry.key).is_some_and(|own| own.get(key).is_some()));
+            !says_itself && !cc.unread().own.contains(&key)
+        };
+        let idle = |key: &&str| !users.iter().any(|user| reads(key, user));
+        let keys = keys.iter().map(|entry| entry.key.as_str()).filter(idle);
+        let (by_choice, by_users): (Vec<&str>, Vec<&str>) =
+            keys.partition(|key| first.unread().own.contains(key));
+        let inner = Written { name: format!("{}.{}", table.name, entry.key), node: Some(&entry.node) };
+        caveat(caveats, &inner, &by_choice, true, &choice(&table.name, first));
+        caveat(caveats, &inner, &by_users, true, NONE_READS);
+    }
 }

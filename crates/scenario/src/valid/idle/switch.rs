@@ -8,7 +8,7 @@ use crate::settings::{
 const SWITCH: &[&str] = &["switch"];
 const PFC: &[&str] = &["switch", "pfc"];
 const CREDITS: &[&str] = &["switch", "credits"];
-const DETECTOR: &[&str] = &["switch", "detector"];
+const TCD: &[&str] = &["switch", "detector", "tcd"];
 
 const ALL_PFC: &[&str] = &[
     "form",
@@ -49,9 +49,6 @@ const ALL_ISOLATION: &[&str] = &[
     "ici",
 ];
 const MARKING: &[&str] = &["overflow", "persist", "mark-gap", "congested", "monitored"];
-const RED: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
-const FECN: &[&str] = &["threshold", "marking-rate", "packet-size"];
-const TCD: &[&str] = &["trend", "max-ton", "epsilon", "period", "low", "delta", "truncate"];
 
 /// All groups of keys of the switches, each with whether it is idle and why.
 pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
@@ -137,23 +134,8 @@ fn combined(settings: &Settings) -> Vec<Case<'static>> {
 
 /// Under credits that come back `periodic`ally max(Ton) follows from their period.
 fn detector(settings: &Settings, periodic: bool) -> Vec<Case<'static>> {
-    let kind = settings.switch.detector.kind;
-    let because = is("switch.detector.kind", kind);
-    let ramp = matches!(kind, DetectorKind::Red | DetectorKind::Tcd | DetectorKind::NpEcn);
-    let tcd = kind == DetectorKind::Tcd;
+    let tcd = settings.switch.detector.kind == DetectorKind::Tcd;
     let from_tc =
         "credits that come back every switch.credits.period, from which max(Ton) follows".to_owned();
-    vec![
-        (!ramp, DETECTOR, RED, because.clone()),
-        (kind != DetectorKind::Fecn, DETECTOR, FECN, because.clone()),
-        (!tcd, DETECTOR, TCD, because.clone()),
-        (!matches!(kind, DetectorKind::Red), DETECTOR, &["at", "basis"], because),
-        (tcd && periodic, DETECTOR, &["epsilon"], from_tc),
-        (
-            kind != DetectorKind::Custom,
-            DETECTOR,
-            &["function", "parameters", "calm"],
-            is("switch.detector.kind", kind),
-        ),
-    ]
+    vec![(tcd && periodic, TCD, &["epsilon"], from_tc)]
 }

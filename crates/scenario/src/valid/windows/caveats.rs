@@ -1,11 +1,10 @@
 //! What works with windows, but hardly as its paper meant it.
 use backwater_codes::Code;
-use backwater_control::reaction::ReactionConfig;
+use backwater_control::reaction::{ReactionConfig, settings::PathFacts};
 use backwater_units::Span;
 
-use super::Unloaded;
 use crate::document::Step;
-use crate::settings::{AutoOr, Cc, CcKind, DetectorKind};
+use crate::settings::{CcSettings, DetectorKind};
 use crate::valid::Context;
 use crate::valid::cc::{Fabric, name};
 
@@ -14,12 +13,12 @@ const TELEMETRY_BYTES: u64 = 42;
 
 pub(super) fn note(
     context: &mut Context<'_>,
-    cc: &Cc,
+    cc: &CcSettings,
     reaction: &ReactionConfig,
     place: &[Step],
     fabric: &Fabric<'_>,
 ) {
-    let unloaded = Unloaded::new(fabric, context.settings);
+    let unloaded = fabric.facts(context.settings);
     let name = name(place);
     let caveats = [
         (Code::WindowsForOthers, unlike(cc, &name, &unloaded)),
@@ -35,15 +34,9 @@ pub(super) fn note(
 }
 
 /// One window serves all flows of a `[cc]`; those of a shorter path or a slower NIC have more than their own share of it.
-fn unlike(cc: &Cc, name: &str, unloaded: &Unloaded) -> Option<String> {
-    let auto = |value: bool, key| value.then_some(key);
-    let key = match cc.kind {
-        CcKind::Swift => auto(matches!(cc.swift.window, AutoOr::Auto), "swift.window")
-            .or(auto(matches!(cc.swift.base_target, AutoOr::Auto), "swift.base-target")),
-        CcKind::Hpcc => auto(matches!(cc.hpcc.base_rtt, AutoOr::Auto), "hpcc.base-rtt"),
-        _ => auto(matches!(cc.dctcp.window, AutoOr::Auto), "dctcp.window"),
-    }?;
-    let Unloaded { rtt, shortest, line, slowest, .. } = *unloaded;
+fn unlike(cc: &CcSettings, name: &str, unloaded: &PathFacts) -> Option<String> {
+    let key = cc.own_key(cc.follows()?);
+    let PathFacts { rtt, shortest, line, slowest, .. } = *unloaded;
     // Between racks of a fat tree of three stages it is three times that within one, as in the papers themselves.
     let far = rtt.as_ps() > 4 * shortest.as_ps();
     if !far && line == slowest {
@@ -58,10 +51,10 @@ fn unlike(cc: &Cc, name: &str, unloaded: &Unloaded) -> Option<String> {
 }
 
 /// DCTCP's switches mark all above one threshold (RFC 8257 §3.1; SIGCOMM 2010 §3.1).
-fn ramp(context: &Context<'_>, cc: &Cc, name: &str, unloaded: &Unloaded) -> Option<String> {
+fn ramp(context: &Context<'_>, cc: &CcSettings, name: &str, unloaded: &PathFacts) -> Option<String> {
     let detector = &context.settings.switch.detector;
     let (kmin, kmax, pmax) = detector.ramp(unloaded.line);
-    if cc.kind != CcKind::Dctcp || detector.kind != DetectorKind::Red || kmin == kmax {
+    if !cc.wants().step || detector.kind != DetectorKind::Red || kmin == kmax {
         return None;
     }
     let threshold = 3 * unloaded.line.as_bps() / 1_000_000_000;
@@ -71,9 +64,9 @@ fn ramp(context: &Context<'_>, cc: &Cc, name: &str, unloaded: &Unloaded) -> Opti
     ))
 }
 
-fn telemetry(context: &Context<'_>, cc: &Cc, name: &str) -> Option<String> {
+fn telemetry(context: &Context<'_>, cc: &CcSettings, name: &str) -> Option<String> {
     let (header, ack) = (context.settings.packet.header.0, context.settings.ack.size.0);
-    let free = cc.kind == CcKind::Hpcc && header.get() < TELEMETRY_BYTES;
+    let free = cc.kind.wants_telemetry() && header.get() < TELEMETRY_BYTES;
     free.then(|| {
         format!(
             "{name}.kind = \"hpcc\": telemetry takes no room on the wire, as packet.header = \"{header}\" is less than its \
@@ -85,7 +78,7 @@ fn telemetry(context: &Context<'_>, cc: &Cc, name: &str) -> Option<String> {
 }
 
 /// A target that an empty network cannot keep, a round trip that is none of this network.
-fn target(reaction: &ReactionConfig, name: &str, unloaded: &Unloaded) -> Option<String> {
+fn target(reaction: &ReactionConfig, name: &str, unloaded: &PathFacts) -> Option<String> {
     let rtt = unloaded.rtt;
     match reaction {
         ReactionConfig::Swift(swift) => {

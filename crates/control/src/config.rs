@@ -1,9 +1,11 @@
-//! A number that a function of the user's gets.
+//! What parameters as people write them are made of. With the feature `config` only, which needs an allocator.
+use alloc::borrow::Cow;
+
+pub use backwater_units::config::{AutoOr, Quantity, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
-/// Any finite number.
+/// A number that a function of the user's gets: any finite one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Parameter(pub f64);

@@ -1,11 +1,14 @@
-//! Quantities in scenario files: strings with a unit, kept as exact integers.
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
+//! Quantities in files: texts with a unit, kept as exact integers. With the feature `config` only, which needs an allocator.
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::str::FromStr;
 
-use backwater_units::{Bytes, ParseError, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::{Bytes, ParseError, Rate, Span};
 
 /// What distinguishes one kind of quantity from another in texts and in the schema.
 pub trait Unit: FromStr<Err = ParseError> + fmt::Display + Copy + Ord {
@@ -88,6 +91,48 @@ impl<T: Unit> JsonSchema for Quantity<T> {
             "description": description,
             "pattern": T::PATTERN,
             "x-quantity": T::NAME,
+        })
+    }
+}
+
+/// `"auto"` or a quantity. What auto stands for is said at the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoOr<T> {
+    /// Computed from the network.
+    Auto,
+    /// As written.
+    Given(Quantity<T>),
+}
+
+impl<T: Unit> Serialize for AutoOr<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Given(given) => given.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: Unit> Deserialize<'de> for AutoOr<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        match text.as_ref() {
+            "auto" => Ok(Self::Auto),
+            given => given.parse().map(|given| Self::Given(Quantity(given))).map_err(de::Error::custom),
+        }
+    }
+}
+
+impl<T: Unit> JsonSchema for AutoOr<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}OrAuto", T::NAME).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let given = generator.subschema_for::<Quantity<T>>();
+        json_schema!({
+            "description": format!("{} with its unit, or \"auto\".", T::ARTICLE),
+            "anyOf": [{ "type": "string", "const": "auto" }, given],
         })
     }
 }

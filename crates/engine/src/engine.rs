@@ -1,8 +1,9 @@
-//! The front of both engines: build, run in stretches, look at the nodes in between.
+//! The front of the engines: build, run in stretches, look at the nodes in between.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use backwater_units::{Span, Time};
 
+#[cfg(feature = "reference")]
 use crate::heap::Heap;
 use crate::shard::{Shard, widest};
 use crate::window::Windows;
@@ -16,7 +17,8 @@ pub enum Kind {
         /// Threads, at least 1; more than nodes are not used.
         threads: usize,
     },
-    /// The reference: a global heap.
+    /// The reference: a global heap, for tests and benches (feature `reference`).
+    #[cfg(feature = "reference")]
     Heap,
 }
 
@@ -81,12 +83,15 @@ pub struct Stats {
     pub message_bytes: usize,
 }
 
+#[derive(Clone)]
 enum Inner<N: Node> {
     Windows(Windows<N>),
+    #[cfg(feature = "reference")]
     Heap(Heap<N>),
 }
 
-/// A model being run.
+/// A model being run. Between two stretches it can be copied, and both run on alike.
+#[derive(Clone)]
 pub struct Engine<N: Node> {
     inner: Inner<N>,
     now: u64,
@@ -104,6 +109,7 @@ impl<N: Node> Engine<N> {
         assert!(!nodes.is_empty() && nodes.len() < 1 << 24, "between 1 and 2^24 nodes");
         let width = lookahead.as_ps().min(widest());
         let inner = match kind {
+            #[cfg(feature = "reference")]
             Kind::Heap => {
                 let places: Vec<Place> = (0..nodes.len()).map(|i| Place::new(0, i)).collect();
                 for node in &mut nodes {
@@ -127,6 +133,7 @@ impl<N: Node> Engine<N> {
         let limits = Limits { now: Some(shown), ..*limits };
         let stop = match &mut self.inner {
             Inner::Windows(windows) => windows.run(world, &limits),
+            #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.run(world, &limits),
         };
         self.now = match stop {
@@ -141,23 +148,31 @@ impl<N: Node> Engine<N> {
         self.now = self.now.max(time);
     }
 
-    /// Keeps a copy of every message that takes effect at `from` (picoseconds) or later. Only the reference engine does
-    /// that, so that the fast one need not ask; false if this is not it.
-    pub fn keep_messages(&mut self, from: u64) -> bool {
+    /// Keeps a copy of every message that takes effect at `from` (picoseconds) or later.
+    pub fn keep_messages(&mut self, from: u64) {
         match &mut self.inner {
-            Inner::Heap(heap) => {
-                heap.keep_from = from;
-                true
-            }
-            Inner::Windows(_) => false,
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.keep_from = from,
+            Inner::Windows(windows) => windows.shards.iter_mut().for_each(|shard| shard.keep_from = from),
         }
     }
 
-    /// The messages kept since the last call, each with the node at which it took effect, in order of time.
+    /// The messages kept since the last call, each with the node at which it took effect, in no particular order.
     pub fn kept_messages(&mut self) -> Vec<(u32, N::Message)> {
         match &mut self.inner {
+            #[cfg(feature = "reference")]
             Inner::Heap(heap) => std::mem::take(&mut heap.kept),
-            Inner::Windows(_) => Vec::new(),
+            Inner::Windows(Windows { shards, places, .. }) => {
+                let mut numbers: Vec<Vec<u32>> =
+                    shards.iter().map(|shard| vec![0; shard.nodes.len()]).collect();
+                for (node, place) in (0..).zip(&*places) {
+                    numbers[place.shard()][place.index()] = node;
+                }
+                let kept = shards.iter_mut().zip(&numbers).flat_map(|(shard, numbers)| {
+                    shard.kept.drain(..).map(|(index, message)| (numbers[index as usize], message))
+                });
+                kept.collect()
+            }
         }
     }
 
@@ -169,6 +184,7 @@ impl<N: Node> Engine<N> {
     /// All nodes, in node order.
     pub fn nodes(&self) -> Vec<&N> {
         match &self.inner {
+            #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.nodes.iter().collect(),
             Inner::Windows(windows) => {
                 windows.places.iter().map(|p| &windows.shards[p.shard()].nodes[p.index()]).collect()
@@ -179,6 +195,7 @@ impl<N: Node> Engine<N> {
     /// Calls `f` with every node, in node order, between two stretches.
     pub fn each_node(&mut self, mut f: impl FnMut(u32, &mut N)) {
         match &mut self.inner {
+            #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.nodes.iter_mut().enumerate().for_each(|(i, node)| f(i as u32, node)),
             Inner::Windows(windows) => {
                 for (i, &p) in windows.places.iter().enumerate() {
@@ -201,6 +218,7 @@ impl<N: Node> Engine<N> {
     /// Figures about the engine.
     pub fn stats(&self) -> Stats {
         match &self.inner {
+            #[cfg(feature = "reference")]
             Inner::Heap(heap) => Stats {
                 windows: 0,
                 shared: 0,

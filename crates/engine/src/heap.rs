@@ -1,21 +1,24 @@
 //! The reference engine: one global priority queue, the textbook way. Slow and short; the fast engine must give
 //! the same trajectory.
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::engine::{Limits, Stop};
 use crate::shard::Tally;
-use crate::{Key, Message, Node, Place, Post};
+use crate::{Key, MAX_EXTENSION, Message, Node, Place, Post};
 
 /// (time, order inside the node, node, message or `LOCAL`)
 type Entry = Reverse<(u64, u16, u32, u32)>;
 const LOCAL: u32 = u32::MAX;
 
+#[derive(Clone)]
 pub(crate) struct Heap<N: Node> {
     pub(crate) nodes: Vec<N>,
     entries: BinaryHeap<Entry>,
     messages: Vec<N::Message>,
     free: Vec<u32>,
+    /// What travels beside some of the messages.
+    extensions: BTreeMap<u32, Vec<u8>>,
     pub(crate) tally: Tally,
     recorded: u64,
     pub(crate) width: u64,
@@ -27,17 +30,21 @@ pub(crate) struct Heap<N: Node> {
 }
 
 struct HeapPost<'a, M> {
-    sent: &'a mut Vec<(u32, M)>,
+    sent: &'a mut Vec<(u32, M, Vec<u8>)>,
     tally: &'a mut Tally,
     earliest: u64,
 }
 
 impl<M: Message> Post<M> for HeapPost<'_, M> {
     fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M)) {
+        self.send_with(to, time, message, &[], patch);
+    }
+    fn send_with(&mut self, to: Place, time: u64, message: &M, extension: &[u8], patch: impl FnOnce(&mut M)) {
         assert!(time >= self.earliest, "a message takes effect sooner than the lookahead allows");
+        assert!(extension.len() <= MAX_EXTENSION, "an extension has at most {MAX_EXTENSION} bytes");
         let mut message = *message;
         patch(&mut message);
-        self.sent.push((to.index() as u32, message));
+        self.sent.push((to.index() as u32, message, extension.to_vec()));
     }
     fn complete(&mut self) {
         self.tally.completed += 1;
@@ -56,6 +63,7 @@ impl<N: Node> Heap<N> {
             entries: BinaryHeap::new(),
             messages: Vec::new(),
             free: Vec::new(),
+            extensions: BTreeMap::new(),
             tally: Tally::default(),
             recorded: 0,
             width,
@@ -151,15 +159,21 @@ impl<N: Node> Heap<N> {
                 if time >= self.keep_from {
                     self.kept.push((node, payload));
                 }
+                if let Some(extension) = self.extensions.remove(&message) {
+                    state.extension(&payload, &extension);
+                }
                 state.receive(&payload, world, &mut post);
             }
-            for (to, message) in sent.drain(..) {
+            for (to, message, extension) in sent.drain(..) {
                 let order = Key::new(0, message.class(), self.nodes[to as usize].rank(message.port())).order;
                 let slot = self.free.pop().unwrap_or(self.messages.len() as u32);
                 if slot as usize == self.messages.len() {
                     self.messages.push(message);
                 } else {
                     self.messages[slot as usize] = message;
+                }
+                if !extension.is_empty() {
+                    self.extensions.insert(slot, extension);
                 }
                 self.entries.push(Reverse((message.time(), order, to, slot)));
             }

@@ -1,25 +1,66 @@
 //! Messages waiting for the window in which they take effect.
 use std::collections::BTreeMap;
 
+use crate::Message;
+use crate::extension::{Beside, Mail};
+
 /// The messages of one window, a list per node.
-#[derive(Default)]
+#[derive(Clone)]
 pub(crate) struct Slot<M> {
     pub(crate) lists: Vec<Vec<M>>,
+    /// What travels beside them.
+    pub(crate) beside: Beside,
     /// Whether a list may hold something.
     pub(crate) used: bool,
 }
 
-/// (window, node, message)
-type Far<M> = Vec<(u64, usize, M)>;
+impl<M> Default for Slot<M> {
+    fn default() -> Self {
+        Self { lists: Vec::new(), beside: Beside::default(), used: false }
+    }
+}
+
+impl<M: Copy> Slot<M> {
+    fn new(nodes: usize) -> Self {
+        Self { lists: (0..nodes).map(|_| Vec::new()).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn put(&mut self, node: usize, message: M, extension: &[u8]) {
+        self.used = true;
+        self.beside.put(node, self.lists[node].len(), extension);
+        self.lists[node].push(message);
+    }
+}
+
+impl<M: Message> Slot<M> {
+    /// Takes out what takes effect at `end` or later.
+    #[cold]
+    pub(crate) fn split_off(&mut self, end: u64) -> Self {
+        let (mut early, mut late) = (Self::new(self.lists.len()), Self::new(self.lists.len()));
+        let mut extensions: BTreeMap<(usize, usize), Vec<u8>> = BTreeMap::new();
+        self.beside.drain(|node, index, extension| {
+            extensions.insert((node, index), extension.to_vec());
+        });
+        for (node, list) in self.lists.iter().enumerate() {
+            for (index, message) in list.iter().enumerate() {
+                let half = if message.time() < end { &mut early } else { &mut late };
+                half.put(node, *message, extensions.get(&(node, index)).map_or(&[], Vec::as_slice));
+            }
+        }
+        *self = early;
+        late
+    }
+}
 
 /// A ring of windows; what lies beyond it waits in `far`, a list per block of windows, and is moved into the ring once, when the block
 /// before its own begins.
+#[derive(Clone)]
 pub(crate) struct Inbox<M> {
     slots: Vec<Slot<M>>,
     /// By number of the block; many where links are much longer than the shortest.
-    far: BTreeMap<u64, Far<M>>,
+    far: BTreeMap<u64, Mail<M>>,
     /// Lists that were emptied, so that their memory is used again.
-    spare: Vec<Far<M>>,
+    spare: Vec<Mail<M>>,
     mask: u64,
     /// A block is half the ring: window >> shift.
     shift: u32,
@@ -31,9 +72,8 @@ impl<M: Copy> Inbox<M> {
     /// For `nodes` nodes, with a ring of `slots` windows (a power of two, at least 4).
     pub(crate) fn new(nodes: usize, slots: usize) -> Self {
         assert!(slots.is_power_of_two() && slots >= 4);
-        let slot = || Slot { lists: (0..nodes).map(|_| Vec::new()).collect(), used: false };
         Self {
-            slots: (0..slots).map(|_| slot()).collect(),
+            slots: (0..slots).map(|_| Slot::new(nodes)).collect(),
             far: BTreeMap::new(),
             spare: Vec::new(),
             mask: slots as u64 - 1,
@@ -43,34 +83,31 @@ impl<M: Copy> Inbox<M> {
     }
 
     /// Puts a message for `node` into the window `ahead` (>= 1) of `current`.
-    pub(crate) fn put(&mut self, current: u64, ahead: u64, node: usize, message: M) {
+    pub(crate) fn put(&mut self, current: u64, ahead: u64, node: usize, message: M, extension: &[u8]) {
         let window = current + ahead;
         if ahead > self.mask {
             let block = self.far.entry(window >> self.shift);
-            block.or_insert_with(|| self.spare.pop().unwrap_or_default()).push((window, node, message));
+            let mail = block.or_insert_with(|| self.spare.pop().unwrap_or_default());
+            mail.push(window, node, message, extension);
             return;
         }
-        let slot = &mut self.slots[(window & self.mask) as usize];
-        slot.used = true;
-        slot.lists[node].push(message);
+        self.slots[(window & self.mask) as usize].put(node, message, extension);
     }
 
-    /// The first window after `current` that holds a message.
+    /// The first window after `current` that holds a message, or `current` if it was run in part and still does.
     pub(crate) fn next_window(&self, current: u64) -> u64 {
-        let near = (1..=self.mask).find(|ahead| self.slots[((current + ahead) & self.mask) as usize].used);
+        let near = (0..=self.mask).find(|ahead| self.slots[((current + ahead) & self.mask) as usize].used);
         let near = near.map_or(u64::MAX, |ahead| current + ahead);
         match self.far.first_key_value() {
             // The ring reaches into that block, of which the earlier messages may still be far.
-            Some((block, far)) if near >> self.shift >= *block => {
-                far.iter().map(|(window, _, _)| *window).fold(near, u64::min)
-            }
+            Some((block, far)) if near >> self.shift >= *block => far.first_window().min(near),
             _ => near,
         }
     }
 
-    /// Makes `window` the current one. Returns its lists, to be given back empty, and the slots of the two windows
-    /// after it.
-    pub(crate) fn open(&mut self, window: u64) -> (Vec<Vec<M>>, [&mut Slot<M>; 2]) {
+    /// Makes `window` the current one. Returns what is in it, to be given back with empty lists, and the slots of the two
+    /// windows after it.
+    pub(crate) fn open(&mut self, window: u64) -> (Slot<M>, [&mut Slot<M>; 2]) {
         if !self.far.is_empty() {
             self.approach(window);
         }
@@ -79,8 +116,7 @@ impl<M: Copy> Inbox<M> {
             .slots
             .get_disjoint_mut([slot(0), slot(1), slot(2)])
             .expect("the ring has at least four slots");
-        current.used = false;
-        (std::mem::take(&mut current.lists), [next, later])
+        (std::mem::take(current), [next, later])
     }
 
     /// Moves what has come near.
@@ -88,26 +124,25 @@ impl<M: Copy> Inbox<M> {
         let near = (window >> self.shift) + 1;
         while let Some(block) = self.far.first_entry().filter(|block| *block.key() <= near) {
             let mut block = block.remove();
-            for (at, node, message) in block.drain(..) {
-                let slot = &mut self.slots[(at & self.mask) as usize];
-                slot.used = true;
-                slot.lists[node].push(message);
+            block.drain(|at, node, message, extension| {
+                self.slots[(at & self.mask) as usize].put(node, message, extension);
                 self.moved += 1;
-            }
+            });
             self.spare.push(block);
         }
     }
 
-    /// Returns the emptied lists of `window` so that their memory is used again.
-    pub(crate) fn give_back(&mut self, window: u64, lists: Vec<Vec<M>>) {
-        self.slots[(window & self.mask) as usize].lists = lists;
+    /// Returns the slot of `window`: empty, so that its memory is used again, or with what is still to come in it.
+    pub(crate) fn give_back(&mut self, window: u64, slot: Slot<M>) {
+        self.slots[(window & self.mask) as usize] = slot;
     }
 
     /// Bytes held by the lists.
     pub(crate) fn memory(&self) -> usize {
         let lists = self.slots.iter().flat_map(|slot| &slot.lists);
         let near: usize = lists.map(|l| l.capacity() * size_of::<M>() + size_of::<Vec<M>>()).sum();
-        near + self.far.values().map(|far| far.capacity() * size_of::<(u64, usize, M)>()).sum::<usize>()
+        let beside: usize = self.slots.iter().map(|slot| slot.beside.memory()).sum();
+        near + beside + self.far.values().map(Mail::memory).sum::<usize>()
     }
 }
 
@@ -127,12 +162,13 @@ mod tests {
             if window == u64::MAX {
                 return seen;
             }
-            let (mut lists, _) = inbox.open(window);
-            for list in &mut lists {
+            let (mut slot, _) = inbox.open(window);
+            for list in &mut slot.lists {
                 assert!(list.iter().all(|message| *message == window), "in window {window}");
                 seen.append(list);
             }
-            inbox.give_back(window, lists);
+            slot.used = false;
+            inbox.give_back(window, slot);
             put(inbox, window);
             current = window;
         }
@@ -144,7 +180,7 @@ mod tests {
             let mut inbox = Inbox::new(2, slots);
             let far: Vec<u64> = (1..400).chain([1000, 1063, 1064, 5000, 1 << 40]).collect();
             for &window in &far {
-                inbox.put(0, window, (window % 2) as usize, window);
+                inbox.put(0, window, (window % 2) as usize, window, &[]);
             }
             assert_eq!(drain(&mut inbox, 0, |_, _| ()), far);
         }
@@ -153,13 +189,13 @@ mod tests {
     #[test]
     fn messages_sent_on_the_way_come_in_their_windows() {
         let mut inbox = Inbox::new(1, 8);
-        inbox.put(0, 1, 0, 1);
+        inbox.put(0, 1, 0, 1, &[]);
         let mut left = 300_u64;
         let seen = drain(&mut inbox, 0, |inbox, window| {
             let ahead = (window * 7919) % 97 + 1;
             if left > 0 {
                 left -= 1;
-                inbox.put(window, ahead, 0, window + ahead);
+                inbox.put(window, ahead, 0, window + ahead, &[]);
             }
         });
         assert_eq!(seen.len(), 301);
@@ -169,12 +205,12 @@ mod tests {
     fn a_message_on_a_long_link_is_touched_once_and_not_in_every_window() {
         // Each window sends one message 10 000 windows ahead, as 1 ns beside 10 µs links do.
         let (mut inbox, windows) = (Inbox::new(1, 64), 30_000_u64);
-        inbox.put(0, 1, 0, 1);
+        inbox.put(0, 1, 0, 1, &[]);
         for window in 1..=windows {
-            let (mut lists, _) = inbox.open(window);
-            lists[0].clear();
-            inbox.give_back(window, lists);
-            inbox.put(window, 10_000, 0, window + 10_000);
+            let (mut slot, _) = inbox.open(window);
+            slot.lists[0].clear();
+            inbox.give_back(window, slot);
+            inbox.put(window, 10_000, 0, window + 10_000, &[]);
         }
         assert!((windows - 10_100..=windows).contains(&inbox.moved), "{}", inbox.moved);
     }

@@ -8,12 +8,13 @@
 //!   node 2   |(idle: skipped)         |e          |     run one after the other, or on several threads
 //! ```
 //!
-//! A model implements [`Node`] and [`Message`]. [`Engine`] runs it either with [`Kind::Windows`] (fast) or with
-//! [`Kind::Heap`], a plain global priority queue kept as the reference that the fast one is tested against.
-//! Both give the same [`Trajectory`] digest.
+//! A model implements [`Node`] and [`Message`], and [`Engine`] runs it. The feature `reference` adds `Kind::Heap`, a plain
+//! global priority queue that the windows are tested against: both give the same [`Trajectory`] digest.
 
 mod barrier;
 mod engine;
+mod extension;
+#[cfg(feature = "reference")]
 mod heap;
 mod inbox;
 mod key;
@@ -24,6 +25,7 @@ mod trajectory;
 mod window;
 
 pub use engine::{Engine, Kind, Limits, Stats, Stop};
+pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};
 pub use shard::{Keys, Window, in_order};

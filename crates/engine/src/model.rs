@@ -22,6 +22,9 @@ pub trait Post<M> {
     /// least one lookahead after the current event. `patch` works on the copy in its place at the receiver, so
     /// that nothing is copied twice; after it [`Message::time`] gives `time`.
     fn send(&mut self, to: Place, time: u64, message: &M, patch: impl FnOnce(&mut M));
+    /// The same with `extension` beside the message, at most [`crate::MAX_EXTENSION`] bytes, which the node is given by
+    /// [`Node::extension`]. An empty one is none. Messages sent without pay nothing for those that are sent with one.
+    fn send_with(&mut self, to: Place, time: u64, message: &M, extension: &[u8], patch: impl FnOnce(&mut M));
     /// Counts one step towards the goal of [`crate::Limits`].
     fn complete(&mut self);
     /// The node met a broken invariant and keeps the reason: the run stops at the end of the window.
@@ -37,7 +40,7 @@ pub trait Node: Send {
     /// Facts that all nodes share and none changes.
     type World: Sync;
     /// Memory that a thread lends to the node that it runs, one after the other.
-    type Scratch: Default + Send;
+    type Scratch: Clone + Default + Send;
 
     /// The earliest pending event of the node's own (wake or timer), or [`Key::NEVER`].
     fn local_key(&self) -> Key;
@@ -45,6 +48,9 @@ pub trait Node: Send {
     fn fire<P: Post<Self::Message>>(&mut self, key: Key, world: &Self::World, post: &mut P);
     /// A message takes effect.
     fn receive<P: Post<Self::Message>>(&mut self, message: &Self::Message, world: &Self::World, post: &mut P);
+    /// Gives the node what came beside a message that it is yet to receive, in the order in which such messages take effect. How
+    /// long before it is received is up to the engine, so that nothing may follow from it but what `receive` makes of it.
+    fn extension(&mut self, message: &Self::Message, extension: &[u8]);
     /// The rank of a port among those with an event at the same time (see [`crate::Ties`]).
     fn rank(&self, port: u16) -> u16;
     /// What happened here so far.

@@ -1,4 +1,5 @@
 //! The nodes that one thread runs, and how it runs them through a window.
+use crate::extension::Mail;
 use crate::inbox::{Inbox, Slot};
 use crate::{Key, Message, Node, Place, Post};
 
@@ -9,9 +10,6 @@ pub(crate) struct Tally {
     pub(crate) recorded: u64,
     pub(crate) failed: bool,
 }
-
-/// A message on its way to another shard: (window, node index there, message).
-pub(crate) type Mail<M> = Vec<(u64, usize, M)>;
 
 const INDEX_BITS: u32 = 24;
 
@@ -30,21 +28,25 @@ impl Place {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Shard<N: Node> {
     pub(crate) nodes: Vec<N>,
     /// Time of each node's earliest local event.
     pub(crate) next: Vec<u64>,
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
-    deferred: Vec<(u64, usize, N::Message)>,
+    deferred: Mail<N::Message>,
     pub(crate) tally: Tally,
+    /// From when on messages are kept as they take effect, and those that were, with their nodes.
+    pub(crate) keep_from: u64,
+    pub(crate) kept: Vec<(u32, N::Message)>,
     me: usize,
     keys: Keys,
     scratch: N::Scratch,
 }
 
 /// The arrivals of a window in order, as [`in_order`] needs them: memory that is used again and again.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Keys(Vec<u64>);
 
 /// One window: `[start, grid_end)` on the grid, of which the part before `end` is run.
@@ -69,8 +71,8 @@ impl Window {
 struct WindowPost<'a, M> {
     /// The next two windows: where almost every message goes.
     near: [&'a mut Slot<M>; 2],
-    /// (windows ahead, node, message) beyond them.
-    deferred: &'a mut Vec<(u64, usize, M)>,
+    /// Those beyond them.
+    deferred: &'a mut Mail<M>,
     mail: &'a mut [Mail<M>],
     tally: &'a mut Tally,
     /// The place of this shard's first node.
@@ -85,13 +87,11 @@ impl<M: Copy> WindowPost<'_, M> {
     /// Another shard, or later than the next two windows.
     #[cold]
     #[inline(never)]
-    fn send_away(&mut self, to: Place, late: u64, message: M) {
-        let ahead = 1 + late / self.width;
-        if to.shard() == Place(self.here).shard() {
-            self.deferred.push((ahead, to.index(), message));
-        } else {
-            self.mail[to.shard()].push((self.index + ahead, to.index(), message));
-        }
+    fn send_away(&mut self, to: Place, late: u64, message: M, extension: &[u8]) {
+        let window = self.index + 1 + late / self.width;
+        let here = to.shard() == Place(self.here).shard();
+        let mail = if here { &mut *self.deferred } else { &mut self.mail[to.shard()] };
+        mail.push(window, to.index(), message, extension);
     }
 }
 
@@ -111,7 +111,19 @@ impl<M: Message> Post<M> for WindowPost<'_, M> {
         } else {
             let mut message = *message;
             patch(&mut message);
-            self.send_away(to, late, message);
+            self.send_away(to, late, message, &[]);
+        }
+    }
+    #[inline(never)]
+    fn send_with(&mut self, to: Place, time: u64, message: &M, extension: &[u8], patch: impl FnOnce(&mut M)) {
+        assert!(time >= self.end, "a message takes effect sooner than the lookahead allows");
+        let late = time - self.end;
+        let mut message = *message;
+        patch(&mut message);
+        if to.shard() == Place(self.here).shard() && late < self.two_widths {
+            self.near[usize::from(late >= self.width)].put(to.index(), message, extension);
+        } else {
+            self.send_away(to, late, message, extension);
         }
     }
     #[inline]
@@ -132,9 +144,11 @@ impl<N: Node> Shard<N> {
         Self {
             next: nodes.iter().map(|node| node.local_key().time).collect(),
             inbox: Inbox::new(nodes.len(), slots),
-            mail: (0..shards).map(|_| Vec::new()).collect(),
-            deferred: Vec::new(),
+            mail: (0..shards).map(|_| Mail::default()).collect(),
+            deferred: Mail::default(),
             tally: Tally::default(),
+            keep_from: u64::MAX,
+            kept: Vec::new(),
             me,
             keys: Keys::default(),
             scratch: N::Scratch::default(),
@@ -144,7 +158,15 @@ impl<N: Node> Shard<N> {
 
     /// Runs every node that has something to do in `window`.
     pub(crate) fn run(&mut self, window: Window, world: &N::World) {
-        let (mut lists, near) = self.inbox.open(window.index);
+        let (mut slot, near) = self.inbox.open(window.index);
+        let rest = if window.is_whole() { None } else { Some(slot.split_off(window.end)) };
+        if !slot.beside.is_empty() {
+            hand_over(&mut self.nodes, &mut slot);
+        }
+        if window.end > self.keep_from {
+            let all = (0..).zip(&slot.lists).flat_map(|(node, list)| list.iter().map(move |it| (node, *it)));
+            self.kept.extend(all.filter(|(_, message)| message.time() >= self.keep_from));
+        }
         let mut post = WindowPost {
             near,
             deferred: &mut self.deferred,
@@ -156,7 +178,7 @@ impl<N: Node> Shard<N> {
             width: window.grid_end - window.start,
             two_widths: 2 * (window.grid_end - window.start),
         };
-        for ((node, next), arrivals) in self.nodes.iter_mut().zip(&mut self.next).zip(&mut lists) {
+        for ((node, next), arrivals) in self.nodes.iter_mut().zip(&mut self.next).zip(&mut slot.lists) {
             if arrivals.is_empty() && *next >= window.end {
                 continue;
             }
@@ -165,18 +187,33 @@ impl<N: Node> Shard<N> {
             *next = node.local_key().time;
             arrivals.clear();
         }
-        self.inbox.give_back(window.index, lists);
-        for (ahead, node, message) in self.deferred.drain(..) {
-            self.inbox.put(window.index, ahead, node, message);
-        }
+        slot.used = false;
+        self.inbox.give_back(window.index, rest.unwrap_or(slot));
+        let inbox = &mut self.inbox;
+        self.deferred.drain(|at, node, message, extension| {
+            inbox.put(window.index, at - window.index, node, message, extension);
+        });
     }
 
-    /// The first window after `current` in which something is due here.
+    /// The first window from `current` on in which something is due here.
     pub(crate) fn next_window(&self, current: u64, width: u64) -> u64 {
         let local = self.next.iter().copied().min().unwrap_or(u64::MAX);
         let local = if local == u64::MAX { u64::MAX } else { local / width };
         local.min(self.inbox.next_window(current))
     }
+}
+
+/// Gives every node what came beside the messages of the window, in the order in which these take effect.
+#[cold]
+#[inline(never)]
+fn hand_over<N: Node>(nodes: &mut [N], slot: &mut Slot<N::Message>) {
+    let Slot { lists, beside, .. } = slot;
+    let key = |nodes: &[N], node: usize, index: usize| {
+        let message = &lists[node][index];
+        Key::new(message.time(), message.class(), nodes[node].rank(message.port()))
+    };
+    let keys = beside.sorted(|node, index| key(nodes, node, index));
+    keys.drain(|node, index, extension| nodes[node].extension(&lists[node][index], extension));
 }
 
 const INDEX: u32 = 24;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::barrier::Barrier;
 use crate::engine::{Limits, Stop};
-use crate::shard::{Mail, Shard, Window};
+use crate::extension::Mail;
+use crate::shard::{Shard, Window};
 use crate::{Node, Place};
 
 /// What a shard tells the others at the end of a window.
@@ -28,6 +29,7 @@ struct Board<M> {
 }
 
 /// The shards and how far they have come.
+#[derive(Clone)]
 pub(crate) struct Windows<N: Node> {
     pub(crate) shards: Vec<Shard<N>>,
     pub(crate) places: Vec<Place>,
@@ -56,7 +58,7 @@ impl<N: Node> Windows<N> {
         let shards = self.shards.len();
         let boards: [Board<N::Message>; 2] = std::array::from_fn(|_| Board {
             notices: (0..shards).map(|_| Notice::default()).collect(),
-            mail: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+            mail: (0..shards * shards).map(|_| Mutex::new(Mail::default())).collect(),
         });
         loop {
             let barrier = Barrier::new(shards, self.cores);
@@ -99,7 +101,7 @@ enum Way {
 }
 
 /// What the ways took when they were tried last. Windows of a few events are over before threads have met.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Ways {
     /// Nanoseconds per window; 0 if never tried.
     alone: f64,
@@ -254,7 +256,7 @@ impl<N: Node> Step<'_, N> {
         let shards = board.notices.len();
         for (to, mail) in shard.mail.iter_mut().enumerate() {
             if !mail.is_empty() {
-                next = mail.iter().map(|(window, _, _)| *window).fold(next, u64::min);
+                next = next.min(mail.first_window());
                 let mut slot = board.mail[me * shards + to].lock().expect("no shard panicked");
                 std::mem::swap(&mut *slot, mail);
             }
@@ -274,9 +276,9 @@ impl<N: Node> Step<'_, N> {
                 continue;
             }
             let mut mail = board.mail[from * shards + me].lock().expect("no shard panicked");
-            for (window, node, message) in mail.drain(..) {
-                shard.inbox.put(current, window - current, node, message);
-            }
+            mail.drain(|window, node, message, extension| {
+                shard.inbox.put(current, window - current, node, message, extension);
+            });
         }
     }
 }

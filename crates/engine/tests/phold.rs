@@ -1,8 +1,11 @@
 //! PHOLD, the classical benchmark of discrete-event cores, on the engine: it knows no networking, and both
-//! engines and any number of threads tell the same story.
+//! engines and any number of threads tell the same story, in one go or in stretches, with copies made on the way, and with bytes
+//! beside some of the messages.
+use std::collections::BTreeMap;
+
 use backwater_engine::{
-    Class, Engine, Key, Kind, Limits, Message, Node, Place, Post, Stop, Stream, Ties, Trajectory, stream,
-    uniform,
+    Class, Engine, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
+    Trajectory, stream, uniform,
 };
 use backwater_units::Span;
 use proptest::prelude::*;
@@ -14,6 +17,8 @@ const LOOKAHEAD: u64 = 1000;
 struct Ball {
     time: u64,
     port: u16,
+    /// How often it has been thrown by its thrower: with the port, its name.
+    number: u64,
 }
 
 impl Message for Ball {
@@ -30,7 +35,12 @@ impl Message for Ball {
 
 /// A node holds each ball for a random time and throws it to a random node. Port `i` is the line from node `i`;
 /// a line carries one ball at a time, so that keys are unique.
+#[derive(Clone)]
 struct Juggler {
+    /// Balls in 100 that travel with bytes beside them.
+    laden: u32,
+    /// The bytes beside balls that are not caught yet.
+    beside: BTreeMap<(u16, u64), Vec<u8>>,
     id: u32,
     nodes: u32,
     ties: Ties,
@@ -39,6 +49,7 @@ struct Juggler {
     held: Vec<Key>,
     line_free: Vec<u64>,
     throws_left: u64,
+    thrown: u64,
     places: Vec<Place>,
     trajectory: Trajectory,
 }
@@ -48,6 +59,8 @@ impl Juggler {
         let ties = Ties::new(seed, id);
         let held = (0..balls).map(|b| Key::new(u64::from(b) * 7, Class::Timer, ties.rank(b))).collect();
         Self {
+            laden: 0,
+            beside: BTreeMap::new(),
             id,
             nodes,
             ties,
@@ -55,6 +68,7 @@ impl Juggler {
             held,
             line_free: vec![0; nodes as usize],
             throws_left: throws,
+            thrown: 0,
             places: Vec::new(),
             trajectory: Trajectory::default(),
         }
@@ -78,17 +92,36 @@ impl Node for Juggler {
             return;
         }
         self.throws_left -= 1;
+        self.thrown += 1;
         let to = ((u64::from(self.random.next_u32()) * u64::from(self.nodes)) >> 32) as u32;
         let far = if self.random.next_u32().is_multiple_of(50) { 200 * LOOKAHEAD } else { 0 };
         let delay = LOOKAHEAD + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
         let time = (key.time + delay).max(self.line_free[to as usize] + 1);
         self.line_free[to as usize] = time;
-        post.send(self.places[to as usize], time, &Ball { time: 0, port: self.id as u16 }, |ball| {
-            ball.time = time;
-        });
+        let (place, ball) =
+            (self.places[to as usize], Ball { time: 0, port: self.id as u16, number: self.thrown });
+        if self.laden == 0 || self.random.next_u32() % 100 >= self.laden {
+            post.send(place, time, &ball, |ball| ball.time = time);
+        } else {
+            let bytes: Vec<u8> = (0..self.random.next_u32() as usize % MAX_EXTENSION)
+                .map(|_| self.random.next_u32() as u8)
+                .collect();
+            post.send_with(place, time, &ball, &bytes, |ball| ball.time = time);
+        }
+    }
+    fn extension(&mut self, ball: &Ball, extension: &[u8]) {
+        let before = self.beside.insert((ball.port, ball.number), extension.to_vec());
+        assert!(before.is_none() && !extension.is_empty());
     }
     fn receive<P: Post<Ball>>(&mut self, ball: &Ball, (): &(), _post: &mut P) {
         self.trajectory.note(ball.time, u64::from(ball.port), 2);
+        if let Some(bytes) = self.beside.remove(&(ball.port, ball.number)) {
+            for (at, byte) in (0..).zip(&bytes) {
+                self.trajectory.note(at, u64::from(*byte), 3);
+            }
+            // What was beside it decides what happens next.
+            self.throws_left += u64::from(bytes.first().is_some_and(|byte| byte % 8 == 0));
+        }
         let rank = self.ties.rank(ball.port);
         let mut hold = ball.time + u64::from(self.random.next_u32() % 500);
         while self.held.contains(&Key::new(hold, Class::Timer, rank)) {
@@ -111,6 +144,12 @@ fn jugglers(seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
     (0..nodes).map(|id| Juggler::new(seed, id, nodes, balls, throws)).collect()
 }
 
+/// Those of which `laden` in 100 throws carry something.
+fn laden_jugglers(laden: u32, seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
+    let load = |juggler| Juggler { laden, ..juggler };
+    jugglers(seed, nodes, balls, throws).into_iter().map(load).collect()
+}
+
 fn engine(kind: Kind, nodes: Vec<Juggler>) -> Engine<Juggler> {
     let groups: Vec<u32> = (0..nodes.len() as u32).collect();
     Engine::new(kind, nodes, &groups, Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD))
@@ -127,14 +166,60 @@ proptest! {
     #[test]
     fn both_engines_and_any_thread_count_give_one_trajectory(
         seed in any::<u64>(), nodes in 1u32..20, balls in 1u16..6, throws in 1u64..200, until in 1u64..400_000,
+        laden in prop_oneof![Just(0), Just(100), 0_u32..100],
     ) {
         for limits in [Limits::default(), Limits { until, ..Limits::default() }] {
-            let make = || jugglers(seed, nodes, balls, throws);
+            let make = || laden_jugglers(laden, seed, nodes, balls, throws);
             let reference = outcome(Kind::Heap, make(), &limits);
             for threads in [1, 2, 3] {
                 prop_assert_eq!(reference, outcome(Kind::Windows { threads }, make(), &limits));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn a_run_may_stop_anywhere_and_a_copy_of_it_runs_on_as_it_does(
+        seed in any::<u64>(), nodes in 1u32..12, laden in 0_u32..100, mut stops in prop::collection::vec(1u64..60_000, 1..8),
+    ) {
+        stops.sort_unstable();
+        let make = || laden_jugglers(laden, seed, nodes, 3, 60);
+        let whole = outcome(Kind::Heap, make(), &Limits::default());
+        for kind in [Kind::Heap, Kind::Windows { threads: 1 }, Kind::Windows { threads: 3 }] {
+            let mut engine = engine(kind, make());
+            for until in &stops {
+                let limits = Limits { until: *until, ..Limits::default() };
+                engine.run(&(), &limits);
+                prop_assert_eq!(
+                    (engine.digest(), engine.events()),
+                    { let (_, digest, events) = outcome(Kind::Heap, make(), &limits); (digest, events) }
+                );
+                let mut copy = engine.clone();
+                let stop = copy.run(&(), &Limits::default());
+                prop_assert_eq!((stop, copy.digest(), copy.events()), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn messages_are_kept_alike_on_every_engine(seed in any::<u64>(), nodes in 1u32..12, from in 0_u64..60_000) {
+        let kept = |kind| {
+            let mut engine = engine(kind, laden_jugglers(10, seed, nodes, 3, 60));
+            engine.keep_messages(from);
+            for until in [10_000, 20_500, u64::MAX] {
+                engine.run(&(), &Limits { until, ..Limits::default() });
+            }
+            let mut kept: Vec<(u64, u32, u16)> =
+                engine.kept_messages().iter().map(|(node, ball)| (ball.time, *node, ball.port)).collect();
+            kept.sort_unstable();
+            kept
+        };
+        let reference = kept(Kind::Heap);
+        prop_assert!(reference.iter().all(|(time, ..)| *time >= from));
+        prop_assert_eq!(&reference, &kept(Kind::Windows { threads: 1 }));
+        prop_assert_eq!(&reference, &kept(Kind::Windows { threads: 3 }));
     }
 }
 

@@ -47,7 +47,7 @@ impl FabricNode {
             Self::Host(host) => host.endpoint.as_ref().map_or((0, 0), |endpoint| endpoint.slots()),
             Self::Switch(_) => (0, 0),
         };
-        (pool.slots() + slots, pool.memory() + bytes)
+        (pool.slots() + slots, pool.memory() + bytes + self.ports().extensions.memory())
     }
 
     /// Records per sampling instant.
@@ -123,6 +123,9 @@ macro_rules! node_of_ports {
                 egress.place = places[egress.peer as usize];
             }
         }
+        fn extension(&mut self, packet: &Packet, extension: &[u8]) {
+            self.$($ports).+.extensions.put(packet, extension);
+        }
         fn trajectory(&self) -> &Trajectory {
             &self.$($ports).+.trajectory
         }
@@ -166,6 +169,9 @@ impl Node for FabricNode {
             Self::Host(host) => host.placed(places),
             Self::Switch(switch) => switch.placed(places),
         }
+    }
+    fn extension(&mut self, packet: &Packet, extension: &[u8]) {
+        self.ports_mut().extensions.put(packet, extension);
     }
     fn trajectory(&self) -> &Trajectory {
         &self.ports().trajectory

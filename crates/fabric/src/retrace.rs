@@ -53,7 +53,7 @@ pub struct Arrival {
 }
 
 impl Simulation {
-    /// Length of a window in picoseconds; on the fast engine all times of [`Simulation::prefixes`] but the last are multiples of it.
+    /// Length of a window in picoseconds.
     pub fn window_ps(&self) -> u64 {
         self.engine.stats().window.as_ps()
     }
@@ -80,11 +80,7 @@ impl Simulation {
         Ok(found)
     }
 
-    /// Runs from the start to `to` and returns every frame that arrived at `from` or later, in order of time and node. Needs the
-    /// reference engine.
-    ///
-    /// # Panics
-    /// On the fast engine.
+    /// Runs from the start to `to` and returns every frame that arrived at `from` or later, in order of time and node.
     ///
     /// # Errors
     /// A [`Violation`] if an invariant breaks.
@@ -94,7 +90,7 @@ impl Simulation {
         to: Time,
         interrupt: Option<&AtomicBool>,
     ) -> Result<Vec<Arrival>, Violation> {
-        assert!(self.engine.keep_messages(from.as_ps()), "only the heap keeps messages");
+        self.engine.keep_messages(from.as_ps());
         self.prefixes(&[to], interrupt)?;
         let mut found: Vec<Arrival> =
             self.engine.kept_messages().iter().map(|(node, packet)| self.arrival(*node, packet)).collect();

@@ -256,6 +256,9 @@ impl Simulation {
             fn send(&mut self, _: Place, _: u64, _: &Packet, _: impl FnOnce(&mut Packet)) {
                 unreachable!("sampling sends nothing");
             }
+            fn send_with(&mut self, _: Place, _: u64, _: &Packet, _: &[u8], _: impl FnOnce(&mut Packet)) {
+                unreachable!("sampling sends nothing");
+            }
             fn complete(&mut self) {}
             fn fail(&mut self) {}
             fn recorded(&mut self, _: u64) {}

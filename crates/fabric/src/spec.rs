@@ -122,14 +122,6 @@ pub struct PairSpec {
     pub payload_windows: bool,
 }
 
-impl PairSpec {
-    /// What windows count a full packet as.
-    pub(crate) const fn counted(&self, packet: &PacketSpec) -> u64 {
-        let payload = packet.payload.get();
-        if self.payload_windows { payload } else { payload + packet.header.get() }
-    }
-}
-
 /// What a reaction point that measures round-trip times counts as one transmission (TIMELY).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSpec {

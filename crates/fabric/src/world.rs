@@ -10,7 +10,6 @@ use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
-use crate::nic::telemetry::Telemetry;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
@@ -166,8 +165,8 @@ pub(crate) struct World {
     pub(crate) last_packet: Vec<u32>,
     /// Switches on the path of each flow; empty unless a reaction point has a window.
     pub(crate) hops: Vec<u8>,
-    /// What switches write into packets, if a reaction point wants that.
-    pub(crate) telemetry: Option<Box<Telemetry>>,
+    /// Whether switches write into packets, as a reaction point wants that.
+    pub(crate) telemetry: bool,
     /// Whether switches may run a window port by port.
     pub(crate) batching: bool,
     /// The same, and no wire is tapped: one question instead of two, once a window and switch.
@@ -203,7 +202,7 @@ impl World {
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
         Self {
             hops: window::hops(spec, &flows),
-            telemetry: Telemetry::new(spec, &flows),
+            telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),
             seed: spec.seed,
             classes,
             lossless,
@@ -312,6 +311,12 @@ impl World {
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
         self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
+    }
+
+    /// Whether switches write into a flow's packets.
+    pub(crate) fn wants_telemetry(&self, flow: u32) -> bool {
+        let pair = self.pair_of(&self.flows[flow as usize]);
+        self.pairs[usize::from(pair)].reaction.wants_telemetry()
     }
 
     /// Whether a flow's packets are recorded.

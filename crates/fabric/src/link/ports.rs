@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use backwater_control::detector::Registers;
 
 use backwater_control::CodePoint;
-use backwater_engine::{Class, Key, Post, Ties, Trajectory};
+use backwater_engine::{Class, Key, Place, Post, Ties, Trajectory};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 
@@ -13,11 +13,12 @@ use crate::check::violation::{Breach, What};
 use crate::ctx::Ctx;
 use crate::link::credits::Credits;
 use crate::link::egress::{Egress, pick};
+use crate::link::extensions::Extensions;
 use crate::link::gates::Gate;
 use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
 use crate::observe::isolation_stats::Tally;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::record::SampleRecord;
 use crate::world::World;
 
@@ -85,6 +86,8 @@ pub(crate) struct Ports {
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) pool: Pool,
+    /// What travels beside the frames that are here.
+    pub(crate) extensions: Extensions,
     /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
     wakes: Vec<u64>,
     timers: BinaryHeap<Reverse<Timer>>,
@@ -124,6 +127,7 @@ impl Ports {
             queues: vec![Queue::default(); ports.len() * classes],
             gates: vec![Gate::default(); ports.len() * classes],
             pool: Pool::new(),
+            extensions: Extensions::default(),
             wakes: vec![NO_WAKE; ports.len()],
             timers: BinaryHeap::new(),
             next: Key::NEVER,
@@ -290,11 +294,67 @@ impl Ports {
     ) {
         let egress = &mut self.egress[port as usize];
         let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        cx.post.send(egress.place, time, packet, |copy| {
+        self.send(port, time, packet, cx, |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
         });
+    }
+
+    /// The same of one that has no flag any more.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(crate) fn transmit_unflagged<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        code: CodePoint,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
+        let egress = &mut self.egress[port as usize];
+        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
+        self.send(port, time, packet, cx, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+            copy.code = code;
+            copy.echo = echo;
+        });
+    }
+
+    /// Sends a frame to the other end of a link, with what is beside it.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    fn send<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        time: u64,
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+        patch: impl FnOnce(&mut Packet),
+    ) {
+        let place = self.egress[port as usize].place;
+        if self.extensions.is_empty() {
+            cx.post.send(place, time, packet, patch);
+        } else {
+            self.send_extended(place, time, packet, cx, patch);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_extended<P: Post<Packet>>(
+        &mut self,
+        place: Place,
+        time: u64,
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+        patch: impl FnOnce(&mut Packet),
+    ) {
+        match self.extensions.take(packet) {
+            Some(extension) => cx.post.send_with(place, time, packet, extension.bytes(), patch),
+            None => cx.post.send(place, time, packet, patch),
+        }
     }
 
     /// The class that an idle port sends now, if any may.

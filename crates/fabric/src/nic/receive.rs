@@ -59,6 +59,9 @@ impl Host {
                         None => packet.class,
                     };
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, cx.world);
+                    if !self.ports.extensions.is_empty() {
+                        self.ports.extensions.answer(packet, &frame);
+                    }
                     self.send_control(&frame, cx);
                 }
                 if message {
@@ -115,8 +118,10 @@ impl Host {
         sender.count(ack.echo);
         let (kind, queue_pair) = (sender.kind, sender.spacing);
         if let Some(window) = sender.window_mut() {
+            let told = self.ports.extensions.take(ack);
+            let told = told.as_ref().map_or(&[][..], |told| told.bytes());
             let spacing = &mut self.spacings[queue_pair as usize];
-            if let Some(due) = window.acknowledged(ack, kind, spacing, cx.world) {
+            if let Some(due) = window.acknowledged(ack, told, kind, spacing, cx.world) {
                 let class = self.told.class_of(&self.senders[slot as usize], cx.world);
                 self.due.push(class, due, slot, queue_pair);
                 self.send_next(&mut cx.at(ack.time));

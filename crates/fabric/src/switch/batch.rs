@@ -12,7 +12,7 @@ use crate::switch::chassis::Chassis;
 use crate::world::World;
 
 /// Memory for one window of one switch.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Batch {
     /// Per egress port the arrivals that leave by it: time in the window, order at that time, index.
     keys: Vec<Vec<u64>>,

@@ -7,8 +7,8 @@ use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
 use crate::ctx::Ctx;
-use crate::nic::telemetry::Telemetry;
-use crate::packet::Packet;
+use crate::nic::telemetry;
+use crate::packet::{Kind, Packet};
 use crate::record::{MarkRecord, StateRecord};
 
 use crate::switch::chassis::{Chassis, Fabric};
@@ -26,8 +26,8 @@ impl Chassis {
         if packet.class == 0 {
             return packet.code;
         }
-        if let Some(telemetry) = &cx.world.telemetry {
-            self.write_into(telemetry, out, packet, cx.now);
+        if cx.world.telemetry {
+            self.write_into(out, packet, cx);
         }
         let queue = match cx.world.mark.basis {
             MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
@@ -41,17 +41,20 @@ impl Chassis {
     }
 
     /// Writes what there is to know of the port into the packet that leaves by it.
-    fn write_into(&self, telemetry: &Telemetry, out: u16, packet: &Packet, now: u64) {
+    fn write_into<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &Ctx<'_, P>) {
+        if packet.kind != Kind::Data || !cx.world.wants_telemetry(packet.flow) {
+            return;
+        }
         let first = self.ports.at(out, 0);
         let queues = &self.ports.queues[first..first + self.ports.classes];
         let hop = IntHop {
             id: self.ports.node << 10 | u32::from(out),
             rate: self.ports.egress[usize::from(out)].rate(),
-            at: Time::from_ps(now),
+            at: Time::from_ps(cx.now),
             sent: queues.iter().map(|queue| queue.sent_bytes).sum(),
             queue: u64::from(self.waiting_at(out)),
         };
-        telemetry.write(packet, &hop);
+        self.ports.extensions.append(packet, &telemetry::encode(&hop));
     }
 
     /// Bytes in all queues of an egress port but that of the control frames.

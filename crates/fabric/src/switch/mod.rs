@@ -146,11 +146,9 @@ impl Switch {
     pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
         for (egress, detector) in ports.egress.iter_mut().zip(&spec.switch.detectors[node as usize]) {
             egress.detector = world.detector_number(detector);
-            egress.calm = match world.telemetry {
-                // Every packet is to be written into.
-                Some(_) => 0,
-                None => (detector.calm().saturating_add(1)).min(u64::from(u32::MAX)) as u32,
-            };
+            // Where there is telemetry, every packet is to be written into.
+            let calm = if world.telemetry { 0 } else { detector.calm().saturating_add(1) };
+            egress.calm = calm.min(u64::from(u32::MAX)) as u32;
         }
         let count = ports.egress.len();
         let truth = spec.probe.blame.as_ref().map(|above| {

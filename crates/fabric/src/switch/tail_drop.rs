@@ -26,6 +26,7 @@ impl Chassis {
     /// There is no room for a packet that is to leave by `out`: it is gone.
     #[cold]
     pub(crate) fn drop_packet<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        self.ports.extensions.take(packet);
         let at = self.ports.at(out, packet.class);
         let gate = &mut self.ports.gates[at];
         gate.dropped_packets += 1;

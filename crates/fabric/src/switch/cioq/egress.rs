@@ -57,15 +57,7 @@ impl Combined {
         self.outputs[usize::from(out)].taken -= u32::from(packet.size);
         self.leaves_egress(chassis, &packet, out, cx.now, cx.world);
         let code = chassis.judge_at_departure(out, &packet, cx);
-        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
-        let egress = &mut chassis.ports.egress[usize::from(out)];
-        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        cx.post.send(egress.place, time, &packet, |copy| {
-            copy.time = time;
-            copy.port = peer_port;
-            copy.code = code;
-            copy.echo = echo;
-        });
+        chassis.ports.transmit_unflagged(out, &packet, code, cx);
         self.settle_output(chassis, out, cx.now, cx.world);
         self.try_output(chassis, out, cx);
     }

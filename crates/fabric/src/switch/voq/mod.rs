@@ -280,15 +280,7 @@ impl Crossbar {
         } else {
             chassis.depart(out, packet, cx)
         };
-        let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
-        let egress = &mut chassis.ports.egress[out as usize];
-        let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        cx.post.send(egress.place, time, packet, |copy| {
-            copy.time = time;
-            copy.port = peer_port;
-            copy.code = code;
-            copy.echo = echo;
-        });
+        chassis.ports.transmit_unflagged(out, packet, code, cx);
         if chassis.ports.credits.is_some() {
             let came_in = chassis.came_in(packet, cx.world);
             chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));

@@ -126,7 +126,7 @@ impl Sender {
         let (next, made) = self.after_special(now, wire, wire_time);
         let last = self.sent == self.packets;
         if let Some(window) = self.special.as_mut().and_then(|special| special.window.as_mut()) {
-            window.sent(self.flow, self.sent, now, wire, made, world);
+            window.sent(self.sent, now, wire, made);
         }
         if last && self.connection == OWN_CONNECTION {
             return After::Nothing;

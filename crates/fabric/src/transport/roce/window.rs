@@ -5,6 +5,7 @@ use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
+use crate::nic::telemetry;
 use crate::packet::Packet;
 use crate::spec::{PairSpec, Spec};
 use crate::transport::roce::pacer::Spacing;
@@ -65,12 +66,9 @@ impl Window {
     }
 
     /// A packet of `wire` bytes starts to leave `now`, the `sent`-th of its flow; the next one is there at `made`.
-    pub(crate) fn sent(&mut self, flow: u32, sent: u32, now: u64, wire: u32, made: u64, world: &World) {
+    pub(crate) fn sent(&mut self, sent: u32, now: u64, wire: u32, made: u64) {
         (self.sent, self.wire, self.made, self.last) = (sent, wire, made, now);
         self.times.push_back(now);
-        if let Some(telemetry) = &world.telemetry {
-            telemetry.begin(flow, sent - 1);
-        }
     }
 
     /// Whether no more may be sent for now. Then the queue pair waits for an ACK.
@@ -83,10 +81,11 @@ impl Window {
         u64::from(self.sent - self.acked) * self.packet
     }
 
-    /// An ACK has come. When the next packet is due, if the window was closed and is open now.
+    /// An ACK has come, with `int` beside it. When the next packet is due, if the window was closed and is open now.
     pub(crate) fn acknowledged(
         &mut self,
         ack: &Packet,
+        int: &[u8],
         kind: u16,
         spacing: &mut Spacing,
         world: &World,
@@ -96,10 +95,8 @@ impl Window {
         let started = self.take_time(number)?;
         let newly = ack.seq.saturating_sub(self.acked);
         self.acked += newly;
-        let mut int = Told::NOTHING;
-        if let (Some(telemetry), true) = (&world.telemetry, self.told.is_some()) {
-            int.count = telemetry.read(ack.flow, number, &mut int.hops);
-        }
+        let mut told = Told::NOTHING;
+        told.count = telemetry::decode(int, &mut told.hops).expect("switches wrote it");
         let before = self.told.as_deref().copied().unwrap_or(Told::NOTHING);
         let feedback = Feedback {
             acked: u64::from(self.acked) * self.packet,
@@ -108,12 +105,12 @@ impl Window {
             echo: ack.echo,
             rtt: Span::from_ps(now - started),
             hops: self.hops,
-            int: &int.hops[..int.count],
+            int: &told.hops[..told.count],
             before: &before.hops[..before.count],
         };
         spacing.fed_back(kind, &feedback, now, world);
-        if let Some(told) = &mut self.told {
-            **told = int;
+        if let Some(before) = &mut self.told {
+            **before = told;
         }
         if !self.closed || self.under_way() as f64 >= spacing.window() {
             return None;

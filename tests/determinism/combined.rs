@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use scene::{CONGESTED, NORMAL, flow_of_priority, ideal, per_port, with_links};
 
 use crate::combined_draws::case;
-use crate::fingerprint::{Course, difference, fingerprint, watch_all, watch_nothing};
+use crate::fingerprint::{Course, difference, fingerprint, of_copies, watch_all, watch_nothing};
 
 /// None of them has a circle of waiting buffers.
 #[derive(Clone, Debug)]
@@ -211,6 +211,10 @@ proptest! {
             let found = difference(&finished, &fingerprint(spec, kind, None), probes).unwrap_or_default();
             prop_assert!(found.is_empty(), "{kind:?}, probes {probes}: {found}");
         }
+        let mut spec = case.spec();
+        watch_all(&mut spec);
+        let found = of_copies(&finished, spec, digest, None).unwrap_or_default();
+        prop_assert!(found.is_empty(), "{found}");
         // The audit at an instant of its own: all counts are those of what is there.
         let middle = Time::from_ps(digest % now.as_ps().max(1));
         let cut = fingerprint(case.spec(), Kind::Windows { threads: 1 }, Some(middle));

@@ -1,9 +1,9 @@
 //! Everything that a run says, to be compared with what another one says.
 use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
-use backwater_fabric::{End, Kind, Records, Spec};
+use backwater_fabric::{End, Kind, Records, Simulation, Spec, Violation};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
-use scene::try_run;
+use scene::{Outcome, try_go, try_run};
 
 /// What must be the same with probes on and off.
 #[derive(Debug, PartialEq)]
@@ -45,7 +45,48 @@ pub(crate) fn watch_nothing(spec: &mut Spec) {
 
 /// Runs it.
 pub(crate) fn fingerprint(spec: Spec, kind: Kind, until: Option<Time>) -> Fingerprint {
-    let outcome = try_run(spec, kind, until).map_err(|violation| violation.to_string())?;
+    taken(try_run(spec, kind, until))
+}
+
+/// What a run, and a copy of it that is made in the middle, say in windows that are a third or less as long as they may be. The middle
+/// is half the time that the run takes, or less.
+fn shorter(spec: Spec, kind: Kind, until: Option<Time>, now: Time) -> [Fingerprint; 2] {
+    let mut simulation = Simulation::in_windows(spec, kind, 3);
+    let grid = simulation.window_ps();
+    let middle = (now.as_ps() / 2).min(MIDDLE) / grid * grid;
+    if let Err(violation) = simulation.prefixes(&[Time::from_ps(middle)], None) {
+        let broken = || Err(violation.to_string());
+        return [broken(), broken()];
+    }
+    let copy = simulation.clone();
+    [simulation, copy].map(|simulation| taken(try_go(simulation, until)))
+}
+
+/// Before the first look for a deadlock, which a run has behind it that is stopped later.
+const MIDDLE: u64 = 9_000_000_000;
+
+/// In what a run that was copied, or its copy, in short windows differs from `reference`, if in anything. With the seed the engine
+/// changes.
+pub(crate) fn of_copies(
+    reference: &Fingerprint,
+    spec: Spec,
+    seed: u64,
+    until: Option<Time>,
+) -> Option<String> {
+    let kinds = [Kind::Windows { threads: 1 }, Kind::Windows { threads: 2 }, Kind::Heap];
+    let kind = kinds[(seed % 3) as usize];
+    // What breaks ends the run at once: how far the others have come then is up to the windows.
+    let (course, _) = reference.as_ref().ok()?;
+    let both = shorter(spec, kind, until, course.now);
+    let named = both.iter().zip(["copied", "copy"]);
+    let mut found = named.filter_map(|(one, name)| {
+        difference(reference, one, true).map(|found| format!("{name}, {kind:?}: {found}"))
+    });
+    found.next()
+}
+
+fn taken(outcome: Result<Outcome, Violation>) -> Fingerprint {
+    let outcome = outcome.map_err(|violation| violation.to_string())?;
     let course = Course {
         digest: outcome.totals.digest,
         now: outcome.totals.now,

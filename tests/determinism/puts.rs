@@ -14,7 +14,7 @@ use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use scene::{flow_of_priority, ideal, per_port, with_links};
 
-use crate::fingerprint::{Course, difference, fingerprint, watch_all, watch_nothing};
+use crate::fingerprint::{Course, difference, fingerprint, of_copies, watch_all, watch_nothing};
 use crate::puts_draws::case;
 
 /// None of them has a circle of waiting buffers.
@@ -209,5 +209,9 @@ proptest! {
             let found = difference(&reference, &other, probes).unwrap_or_default();
             prop_assert!(found.is_empty(), "{threads} threads, batching {batching}, probes {probes}: {found}");
         }
+        let mut spec = case.spec();
+        watch_all(&mut spec);
+        let found = of_copies(&reference, spec, case.seed, Some(END)).unwrap_or_default();
+        prop_assert!(found.is_empty(), "{found}");
     }
 }

@@ -12,7 +12,7 @@ use backwater_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use scene::{messages, per_port, red};
 
-use crate::fingerprint::{Course, difference, fingerprint, watch_all, watch_nothing};
+use crate::fingerprint::{Course, difference, fingerprint, of_copies, watch_all, watch_nothing};
 use crate::puts::Shape;
 use crate::ranks_draws::case;
 
@@ -242,5 +242,9 @@ proptest! {
             let found = difference(&reference, &other, probes).unwrap_or_default();
             prop_assert!(found.is_empty(), "{threads} threads, batching {batching}, probes {probes}: {found}");
         }
+        let mut spec = case.spec();
+        watch_all(&mut spec);
+        let found = of_copies(&reference, spec, case.seed, None).unwrap_or_default();
+        prop_assert!(found.is_empty(), "{found}");
     }
 }

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use scene::{dynamic_thresholds, flow_of_priority, ideal, per_port, us, with_links};
 
 use crate::draws::case;
-use crate::fingerprint::{difference, fingerprint, watch_all, watch_nothing};
+use crate::fingerprint::{difference, fingerprint, of_copies, watch_all, watch_nothing};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
@@ -267,5 +267,9 @@ proptest! {
             let found = difference(&reference, &other, probes).unwrap_or_default();
             prop_assert!(found.is_empty(), "{kind:?}, batching {batching}, probes {probes}: {found}");
         }
+        let mut spec = case.spec();
+        watch_all(&mut spec);
+        let found = of_copies(&reference, spec, case.seed, until).unwrap_or_default();
+        prop_assert!(found.is_empty(), "{found}");
     }
 }

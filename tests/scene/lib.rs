@@ -78,8 +78,15 @@ impl Outcome {
 /// # Errors
 /// The invariant that broke.
 pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, Violation> {
+    try_go(Simulation::new(spec, kind), until)
+}
+
+/// Runs on what has been built, or has been run to some instant.
+///
+/// # Errors
+/// The invariant that broke.
+pub fn try_go(mut simulation: Simulation, until: Option<Time>) -> Result<Outcome, Violation> {
     let mut all = Records::default();
-    let mut simulation = Simulation::new(spec, kind);
     let control = Control { until, ..Control::default() };
     let totals = simulation.run(&control, &mut |records| {
         all.marks.extend(&records.marks);

@@ -95,6 +95,7 @@ enum Inner<N: Node> {
 pub struct Engine<N: Node> {
     inner: Inner<N>,
     now: u64,
+    grid: u64,
 }
 
 impl<N: Node> Engine<N> {
@@ -107,7 +108,7 @@ impl<N: Node> Engine<N> {
     pub fn new(kind: Kind, mut nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
         assert!(lookahead > Span::ZERO, "the lookahead must be positive");
         assert!(!nodes.is_empty() && nodes.len() < 1 << 24, "between 1 and 2^24 nodes");
-        let width = lookahead.as_ps().min(widest());
+        let width = Self::width_for(lookahead).as_ps();
         let inner = match kind {
             #[cfg(feature = "reference")]
             Kind::Heap => {
@@ -123,7 +124,37 @@ impl<N: Node> Engine<N> {
                 Inner::Windows(Windows::new(shards, places, width))
             }
         };
-        Self { inner, now: 0 }
+        Self { inner, now: 0, grid: 1 }.with_grid(Span::from_ps(width))
+    }
+
+    /// The width of windows for a `lookahead`: longer ones could not be put in order.
+    pub fn width_for(lookahead: Span) -> Span {
+        Span::from_ps(lookahead.as_ps().min(widest()))
+    }
+
+    /// Gives the model a grid of its own, whatever the windows are: [`Node::close_period`], the goal and the end of a run in which
+    /// nothing is pending fall on multiples of `grid`, a whole number of windows. Without it, it is a window.
+    ///
+    /// # Panics
+    /// If it is no whole number of windows.
+    #[must_use]
+    pub fn with_grid(mut self, grid: Span) -> Self {
+        self.grid = grid.as_ps();
+        let width = self.stats().window.as_ps();
+        assert!(self.grid > 0 && self.grid.is_multiple_of(width), "a whole number of windows");
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.grid = grid.as_ps(),
+            Inner::Windows(windows) => {
+                windows.shards.iter_mut().for_each(|shard| shard.set_grid(grid.as_ps()));
+            }
+        }
+        self
+    }
+
+    /// The periods of the grid.
+    pub const fn grid(&self) -> Span {
+        Span::from_ps(self.grid)
     }
 
     /// Runs on until one of the limits is met.
@@ -131,16 +162,44 @@ impl<N: Node> Engine<N> {
         let reached = AtomicU64::new(self.now);
         let shown = limits.now.unwrap_or(&reached);
         let limits = Limits { now: Some(shown), ..*limits };
+        let mut stop = self.stretch(world, &limits);
+        let end = self.now.next_multiple_of(self.grid).min(limits.until);
+        if stop == Stop::Goal && self.now < end {
+            let rest = Limits { until: end, goal: u64::MAX, records: u64::MAX, ..limits };
+            stop = match self.stretch(world, &rest) {
+                Stop::Until | Stop::Idle => Stop::Goal,
+                sooner => sooner,
+            };
+        }
+        if matches!(stop, Stop::Goal | Stop::Idle) {
+            self.now = self.now.max(end);
+        }
+        if stop != Stop::Records {
+            self.close_period();
+        }
+        stop
+    }
+
+    /// Runs on until one of the limits is met, at the end of whatever window that is.
+    fn stretch(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let stop = match &mut self.inner {
-            Inner::Windows(windows) => windows.run(world, &limits),
+            Inner::Windows(windows) => windows.run(world, limits),
             #[cfg(feature = "reference")]
-            Inner::Heap(heap) => heap.run(world, &limits),
+            Inner::Heap(heap) => heap.run(world, limits),
         };
         self.now = match stop {
-            Stop::Until => limits.until,
-            _ => self.now.max(shown.load(Relaxed)),
+            Stop::Until => self.now.max(limits.until),
+            _ => self.now.max(limits.now.map_or(0, |now| now.load(Relaxed))),
         };
         stop
+    }
+
+    fn close_period(&mut self) {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.close_period(),
+            Inner::Windows(windows) => windows.shards.iter_mut().for_each(Shard::close_period),
+        }
     }
 
     /// Lets time pass to `time` when nothing is pending ([`Stop::Idle`]).

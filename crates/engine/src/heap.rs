@@ -22,8 +22,11 @@ pub(crate) struct Heap<N: Node> {
     pub(crate) tally: Tally,
     recorded: u64,
     pub(crate) width: u64,
-    /// Nodes with an event in the current window.
+    /// Periods of the grid.
+    pub(crate) grid: u64,
+    /// Nodes with an event in the period that ends then.
     touched: Vec<bool>,
+    open_until: u64,
     /// From when on messages are kept as they take effect, and those that were, with their nodes.
     pub(crate) keep_from: u64,
     pub(crate) kept: Vec<(u32, N::Message)>,
@@ -67,7 +70,9 @@ impl<N: Node> Heap<N> {
             tally: Tally::default(),
             recorded: 0,
             width,
+            grid: width,
             touched: vec![false; nodes.len()],
+            open_until: u64::MAX,
             keep_from: u64::MAX,
             kept: Vec::new(),
             nodes,
@@ -101,11 +106,13 @@ impl<N: Node> Heap<N> {
             }
             let grid_end = (time / self.width + 1) * self.width;
             let end = grid_end.min(limits.until);
+            if time >= self.open_until {
+                self.close_period();
+            }
+            self.open_until = grid_end.next_multiple_of(self.grid);
             self.run_to(end, world);
-            for (node, touched) in self.nodes.iter_mut().zip(&mut self.touched) {
-                if std::mem::take(touched) {
-                    node.close_window();
-                }
+            if end >= self.open_until {
+                self.close_period();
             }
             limits.report(end);
             if self.tally.failed {
@@ -119,6 +126,15 @@ impl<N: Node> Heap<N> {
             } else if self.tally.recorded - self.recorded >= limits.records {
                 self.recorded = self.tally.recorded;
                 return Stop::Records;
+            }
+        }
+    }
+
+    /// Closes the open period of its nodes.
+    pub(crate) fn close_period(&mut self) {
+        for (node, touched) in self.nodes.iter_mut().zip(&mut self.touched) {
+            if std::mem::take(touched) {
+                node.close_period();
             }
         }
     }

@@ -57,8 +57,9 @@ pub trait Node: Send {
     fn trajectory(&self) -> &Trajectory;
     /// Tells where all nodes live, before anything runs; `places[i]` is the address of node `i`.
     fn placed(&mut self, places: &[Place]);
-    /// A window in which the node had an event is over.
-    fn close_window(&mut self) {}
+    /// A period of the engine's grid ([`crate::Engine::with_grid`]) in which the node had an event is over, or is looked at in its
+    /// middle.
+    fn close_period(&mut self) {}
     /// Runs all events of a window. `arrivals` come in no particular order. A node may do this in any way whose
     /// outcome is that of [`in_order`].
     #[inline]

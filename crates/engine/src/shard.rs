@@ -41,6 +41,11 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) keep_from: u64,
     pub(crate) kept: Vec<(u32, N::Message)>,
     me: usize,
+    /// Periods of the grid, in picoseconds: a whole number of windows.
+    grid: u64,
+    /// Nodes that had an event in a period that is not closed yet, and its end. Empty where a period is one window.
+    open: Vec<u32>,
+    open_until: u64,
     keys: Keys,
     scratch: N::Scratch,
 }
@@ -150,14 +155,37 @@ impl<N: Node> Shard<N> {
             keep_from: u64::MAX,
             kept: Vec::new(),
             me,
+            grid: 1,
+            open: Vec::new(),
+            open_until: u64::MAX,
             keys: Keys::default(),
             scratch: N::Scratch::default(),
             nodes,
         }
     }
 
+    /// From now on periods take `grid`.
+    pub(crate) const fn set_grid(&mut self, grid: u64) {
+        self.grid = grid;
+    }
+
+    /// Closes the open period of its nodes.
+    #[cold]
+    pub(crate) fn close_period(&mut self) {
+        self.open.sort_unstable();
+        self.open.dedup();
+        for node in self.open.drain(..) {
+            self.nodes[node as usize].close_period();
+        }
+        self.open_until = u64::MAX;
+    }
+
     /// Runs every node that has something to do in `window`.
     pub(crate) fn run(&mut self, window: Window, world: &N::World) {
+        if window.start >= self.open_until {
+            self.close_period();
+        }
+        let closes = window.grid_end.is_multiple_of(self.grid);
         let (mut slot, near) = self.inbox.open(window.index);
         let rest = if window.is_whole() { None } else { Some(slot.split_off(window.end)) };
         if !slot.beside.is_empty() {
@@ -178,14 +206,25 @@ impl<N: Node> Shard<N> {
             width: window.grid_end - window.start,
             two_widths: 2 * (window.grid_end - window.start),
         };
-        for ((node, next), arrivals) in self.nodes.iter_mut().zip(&mut self.next).zip(&mut slot.lists) {
+        let nodes = (0..).zip(&mut self.nodes).zip(&mut self.next).zip(&mut slot.lists);
+        for (((number, node), next), arrivals) in nodes {
             if arrivals.is_empty() && *next >= window.end {
                 continue;
             }
             node.run(arrivals, window, &mut self.keys, &mut self.scratch, world, &mut post);
-            node.close_window();
+            if closes {
+                node.close_period();
+            } else {
+                self.open.push(number);
+            }
             *next = node.local_key().time;
             arrivals.clear();
+        }
+        if !self.open.is_empty() {
+            self.open_until = window.grid_end.next_multiple_of(self.grid);
+            if closes {
+                self.close_period();
+            }
         }
         slot.used = false;
         self.inbox.give_back(window.index, rest.unwrap_or(slot));

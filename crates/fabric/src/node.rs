@@ -9,6 +9,7 @@ use crate::switch::Switch;
 use crate::switch::batch::Batch;
 use crate::world::World;
 
+#[derive(Clone)]
 pub(crate) enum FabricNode {
     Host(Box<Host>),
     Switch(Box<Switch>),
@@ -191,9 +192,9 @@ impl Node for FabricNode {
             Self::Switch(switch) => switch.run(arrivals, window, keys, batch, world, post),
         }
     }
-    fn close_window(&mut self) {
+    fn close_period(&mut self) {
         if let Self::Switch(switch) = self {
-            switch.close_window();
+            switch.close_period();
         }
     }
 }

@@ -53,9 +53,9 @@ pub struct Arrival {
 }
 
 impl Simulation {
-    /// Length of a window in picoseconds.
+    /// What the instants at which the model looks at itself are multiples of, in picoseconds: the shortest link delay.
     pub fn window_ps(&self) -> u64 {
-        self.engine.stats().window.as_ps()
+        self.engine.grid().as_ps()
     }
 
     /// Runs from the start to the last of `times` (ascending) and says what had happened before each of them; fewer if it is

@@ -1,4 +1,5 @@
 //! A run from beginning to end.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
@@ -75,10 +76,11 @@ pub struct Totals {
 /// Records are handed over when so many have gathered.
 const BATCH: u64 = 1 << 18;
 
-/// A fabric ready to run.
+/// A fabric ready to run. A copy of it, between two stretches, runs on as it does; they share only what no event changes.
+#[derive(Clone)]
 pub struct Simulation {
     pub(crate) engine: Engine<FabricNode>,
-    pub(crate) world: World,
+    pub(crate) world: Arc<World>,
     pub(crate) network: Network,
     goal: u64,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
@@ -90,7 +92,12 @@ pub struct Simulation {
 
 impl Simulation {
     /// Builds the fabric. `spec` has passed validation; what it still can get wrong are bugs.
-    pub fn new(mut spec: Spec, kind: Kind) -> Self {
+    pub fn new(spec: Spec, kind: Kind) -> Self {
+        Self::in_windows(spec, kind, 1)
+    }
+
+    /// The same in windows that are at least `parts` times as short as they may be: nothing that can be observed depends on that.
+    pub fn in_windows(mut spec: Spec, kind: Kind, parts: u64) -> Self {
         let flows = std::mem::take(&mut spec.flows);
         let user = std::mem::take(&mut spec.user);
         let mut world = World::new(&spec, flows, user);
@@ -112,11 +119,14 @@ impl Simulation {
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
         let goal = finite.map(steps).sum::<u64>() + ranks as u64;
-        let engine = Engine::new(kind, nodes, &groups(&network), lookahead, reach);
+        let grid = Engine::<FabricNode>::width_for(lookahead);
+        let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
+        let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
+        let engine = Engine::new(kind, nodes, &groups(&network), width, reach).with_grid(grid);
         let stall = deadlock::patience(reach, &world);
-        let stall = stall.as_ps().next_multiple_of(engine.stats().window.as_ps());
+        let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
         let settled = deadlock::settled(reach, &world).as_ps();
-        Self { engine, world, network, goal, stall, settled }
+        Self { engine, world: Arc::new(world), network, goal, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
@@ -244,7 +254,7 @@ impl Simulation {
         if observed == 0 {
             return self.stall;
         }
-        let window = self.engine.stats().window.as_ps();
+        let window = self.engine.grid().as_ps();
         let batch = (BATCH / observed).max(1).saturating_mul(self.world.sample);
         (batch / window).max(1).saturating_mul(window).min(self.stall)
     }

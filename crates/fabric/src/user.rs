@@ -169,7 +169,7 @@ impl UserPacing {
 }
 
 /// What the detector of the user's remembers at one switch: one state per egress queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct UserQueues {
     states: Vec<QueueState>,
     broken: bool,

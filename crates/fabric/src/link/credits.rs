@@ -55,7 +55,7 @@ struct Leaving {
 }
 
 /// Credits of all ports of a node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Credits {
     settings: CreditSettings,
     periodic: bool,

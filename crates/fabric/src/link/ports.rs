@@ -77,6 +77,7 @@ pub(crate) struct Timer {
 }
 
 /// Ports of a node and its bookkeeping.
+#[derive(Clone)]
 pub(crate) struct Ports {
     pub(crate) node: u32,
     ties: Ties,

@@ -24,7 +24,7 @@ impl Fifo {
 }
 
 /// The slab. Freed slots are used again last in, first out, so that they are still in the cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pool {
     packets: Vec<Packet>,
     free: u32,

@@ -30,6 +30,7 @@ use crate::world::World;
 /// A NIC has one port.
 pub(crate) const NIC: u16 = 0;
 
+#[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) ports: Ports,
     pub(crate) senders: Vec<Sender>,

@@ -3,7 +3,7 @@
 use crate::spec::NicScheduler;
 
 /// The queue pairs of a NIC that have something to send, by class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Due {
     lines: Vec<Line>,
     /// Bit per class: its line is not empty.
@@ -189,7 +189,7 @@ impl Due {
 }
 
 /// The queue pairs of one class. Those in `ready` are due; those in `later` are not, but for its first one while `ready` is empty.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Line {
     later: DueHeap,
     ready: Ready,
@@ -233,7 +233,7 @@ impl Line {
 }
 
 /// Entries by number, and the first one from any number on: a bit for each, and above 64 of them one that says whether there are any.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Ready {
     /// `due` and `pair` by number.
     places: Vec<(u64, u32)>,
@@ -319,7 +319,7 @@ impl Ready {
 }
 
 /// A binary heap whose first entry is replaced in place when its queue pair has sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct DueHeap {
     entries: Vec<Entry>,
 }

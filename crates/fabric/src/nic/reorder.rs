@@ -12,7 +12,7 @@ use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
 
 /// What a host keeps of its flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reorder {
     /// By receiver and number.
     early: BTreeMap<(u32, u32), Packet>,

@@ -21,6 +21,7 @@ use crate::world::World;
 const PERIOD: u64 = 100_000_000;
 
 /// What a switch keeps to record the ground truth.
+#[derive(Clone)]
 pub(crate) struct Truth {
     /// Per egress port the threshold K.
     pub(crate) above: Vec<u32>,

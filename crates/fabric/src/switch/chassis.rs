@@ -14,6 +14,7 @@ use crate::user::UserQueues;
 use crate::world::World;
 
 /// Ports, packet memory, routes and detectors: what a switch has whatever its queues are like.
+#[derive(Clone)]
 pub(crate) struct Chassis {
     pub(crate) ports: Ports,
     pub(crate) memory: Memory,
@@ -53,6 +54,7 @@ pub(crate) trait Fabric: Sized {
 }
 
 /// The kinds of switches.
+#[derive(Clone)]
 pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
     Output,

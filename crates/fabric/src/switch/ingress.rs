@@ -21,6 +21,7 @@ pub(crate) struct Account {
 }
 
 /// The packet memory of a switch with its ingress accounting.
+#[derive(Clone)]
 pub(crate) struct Memory {
     classes: usize,
     /// `accounts[port * classes + class]`

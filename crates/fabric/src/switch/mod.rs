@@ -35,6 +35,7 @@ use crate::world::World;
 /// Purpose of the random streams of the detectors; entity: node << 16 | port.
 const MARKING: u64 = 0x3a7b;
 
+#[derive(Clone)]
 pub(crate) struct Switch {
     pub(crate) chassis: Chassis,
     pub(crate) fabric: SwitchFabric,
@@ -108,7 +109,7 @@ impl Node for Switch {
         }
     }
 
-    fn close_window(&mut self) {
+    fn close_period(&mut self) {
         self.chassis.memory.note_peaks();
     }
 

@@ -34,7 +34,7 @@ const GAPS: u64 = 0x9f71;
 const NEVER: u64 = u64::MAX;
 
 /// The throttle of one NIC.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Throttle {
     config: PftConfig,
     /// One for the port, or one for each class, of which those not under credits never count anything.

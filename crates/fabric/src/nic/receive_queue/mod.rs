@@ -39,6 +39,7 @@ struct Share {
 }
 
 /// The receive queue of a slow host.
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     queue: Fifo,
     pool: Pool,

@@ -119,6 +119,7 @@ pub(crate) struct Output {
 }
 
 /// The state of such a switch beside its egress queues.
+#[derive(Clone)]
 pub(crate) struct Combined {
     /// `lines[port * classes + class]`
     pub(crate) lines: Vec<Line>,

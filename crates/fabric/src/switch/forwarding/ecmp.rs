@@ -93,6 +93,7 @@ type Matrix = [[u64; 3]; 3];
 /// The first numbers of successive streams of `MRG32k3a` (L'Ecuyer, Simard, Chen and Kelton: An object-oriented random-number package
 /// with many long streams and substreams, Operations Research 50(6), 2002): streams begin 2^127 apart, and ns-3's run 1 is the second
 /// substream of each, 2^76 further.
+#[derive(Clone)]
 struct Streams {
     state: [[u64; 3]; 2],
     jump: [Matrix; 2],

@@ -16,7 +16,7 @@ use crate::switch::forwarding::spread::Spread;
 const DIRECT: u16 = 1 << 15;
 
 /// Next ports by destination host: 2 B per host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Forwarding {
     cells: Vec<u16>,
     /// Empty if the switch does not go by a flow's number: then they are in `spread`. The check of the index tells the two apart.

@@ -13,7 +13,7 @@ use crate::switch::forwarding::ecmp::way;
 const SPREAD: u64 = 0x59ea;
 
 /// What a switch needs for it. Nothing here is drawn from a stream: a packet's choice does not depend on how many were made before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spread {
     balancing: Balancing,
     /// Those of the forwarding table, which keeps none then.

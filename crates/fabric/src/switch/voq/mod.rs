@@ -46,6 +46,7 @@ use crate::switch::count;
 use crate::switch::voq::queues::Voqs;
 use crate::world::World;
 
+#[derive(Clone)]
 pub(crate) struct Crossbar {
     pub(crate) voqs: Voqs,
     /// Per egress port, if turns are weighted.

@@ -3,6 +3,7 @@ use crate::link::queue::{Fifo, Pool};
 use crate::packet::Packet;
 
 /// The queues of all egress ports and classes. With one lane per egress port they are plain output queues.
+#[derive(Clone)]
 pub(crate) struct Voqs {
     /// Queues per egress port and class: one for each ingress port, or one for all.
     lanes: usize,

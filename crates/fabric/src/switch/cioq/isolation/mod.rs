@@ -104,6 +104,7 @@ impl World {
 }
 
 /// The table of a switch and what goes with each entry.
+#[derive(Clone)]
 pub(crate) struct Isolating {
     pub(crate) cft: Cft,
     pub(crate) slots: Vec<Slot>,

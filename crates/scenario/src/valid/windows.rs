@@ -2,7 +2,7 @@
 use backwater_codes::Code;
 use std::collections::BTreeSet;
 
-use backwater_control::reaction::{HpccConfig, MAX_HOPS, ReactionConfig};
+use backwater_control::reaction::{MAX_HOPS, ReactionConfig};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 
 use super::Context;
@@ -11,9 +11,6 @@ use crate::document::{Step, at};
 use crate::settings::{CcSettings, DetectorKind, IsolationKind, Queueing, Traffic};
 
 mod caveats;
-
-/// Packets under way whose telemetry takes 4 GiB.
-const MOST_PLACES: u64 = 16 << 20;
 
 /// Reports what a `[cc]` with a window at `place` cannot work with.
 pub(super) fn check(
@@ -55,13 +52,13 @@ pub(super) fn check(
         context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
     caveats::note(context, cc, reaction, place, fabric);
-    if let ReactionConfig::Hpcc(config) = reaction {
-        telemetry(context, config, place, fabric);
+    if matches!(reaction, ReactionConfig::Hpcc(_)) {
+        telemetry(context, place, fabric);
     }
 }
 
 /// What telemetry needs.
-fn telemetry(context: &mut Context<'_>, config: &HpccConfig, place: &[Step], fabric: &Fabric<'_>) {
+fn telemetry(context: &mut Context<'_>, place: &[Step], fabric: &Fabric<'_>) {
     let kind = format!("{}.kind = \"hpcc\"", name(place));
     let at = below(place, "kind");
     if context.settings.switch.queueing == Queueing::Combined {
@@ -76,14 +73,6 @@ fn telemetry(context: &mut Context<'_>, config: &HpccConfig, place: &[Step], fab
         let message =
             format!("{kind}: a path has {longest} switches, and a packet's telemetry room for {MAX_HOPS}");
         context.report(&at, message, format!("allowed: at most {MAX_HOPS} switches"), "use another kind");
-    }
-    let payload = context.settings.packet.payload.0.get();
-    let most = config.initial / u64::from(config.mss) + 2;
-    let places: u64 = fabric.flows.iter().map(|flow| flow.size.get().div_ceil(payload).min(most)).sum();
-    if places > MOST_PLACES {
-        let message = format!("{kind}: telemetry of {places} packets under way takes more than 4 GiB");
-        let help = "fewer flows in one run, or a shorter cc.hpcc.base-rtt";
-        context.report(&at, message, format!("allowed: {MOST_PLACES} packets"), help);
     }
 }
 

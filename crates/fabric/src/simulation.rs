@@ -22,6 +22,7 @@ use crate::packet::Packet;
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::transport::roce::host_flows::Ends;
+use crate::user::UserFault;
 use crate::world::World;
 
 /// How a run is watched and ended from outside.
@@ -154,7 +155,7 @@ impl Simulation {
         let (mut hops, mut quiet) = (0, Quiet::default());
         let end = loop {
             let mut stop = self.engine.run(&self.world, &limits);
-            if let Some(fault) = self.world.user.fault() {
+            if let Some(fault) = self.user_fault() {
                 return Err(Violation::User(fault));
             }
             if stop == Stop::Idle && self.waits_beyond_the_longest_run() {
@@ -216,6 +217,22 @@ impl Simulation {
         };
         self.audit()?;
         Ok(self.totals(end))
+    }
+
+    /// The first call of a function of the user's that failed.
+    fn user_fault(&self) -> Option<UserFault> {
+        self.world.user.first_fault(|| {
+            self.engine.nodes().into_iter().flat_map(|node| -> Box<dyn Iterator<Item = &UserFault>> {
+                match node {
+                    FabricNode::Host(host) => {
+                        Box::new(host.spacings.iter().filter_map(|spacing| spacing.user_fault()))
+                    }
+                    FabricNode::Switch(switch) => {
+                        Box::new(switch.chassis.user.iter().filter_map(|user| user.fault()))
+                    }
+                }
+            })
+        })
     }
 
     /// The nodes and links.

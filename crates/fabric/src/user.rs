@@ -6,7 +6,6 @@
 #![allow(clippy::result_large_err, reason = "a fault ends the run; where it is kept it is boxed")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use backwater_control::CodePoint;
 use backwater_control::detector::custom::{CustomDetector, QueueState};
@@ -67,16 +66,15 @@ impl UserFault {
     }
 }
 
-/// The functions while they run.
+/// The functions while they run. A call that fails is kept where it was made.
 #[derive(Debug, Default)]
 pub(crate) struct User {
     pub(crate) spec: UserSpec,
-    first: Mutex<Option<UserFault>>,
 }
 
 impl User {
     pub(crate) fn new(spec: UserSpec) -> Self {
-        Self { spec, first: Mutex::new(None) }
+        Self { spec }
     }
 
     /// What ends the run when one of them fails, if there are any.
@@ -85,17 +83,18 @@ impl User {
         any.then(|| Arc::clone(&self.spec.stop))
     }
 
-    /// The first call that failed.
-    pub(crate) fn fault(&self) -> Option<UserFault> {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Of the calls that failed the first one, in the order of time, kind and number; `all` looks for them.
+    pub(crate) fn first_fault<'a, I: Iterator<Item = &'a UserFault>>(
+        &self,
+        all: impl FnOnce() -> I,
+    ) -> Option<UserFault> {
+        // Nobody is asked while nothing has been stopped.
+        let stopped = self.spec.stop.load(Ordering::Relaxed);
+        stopped.then(all)?.min_by_key(|fault| fault.order()).cloned()
     }
 
     #[cold]
-    fn report(&self, fault: UserFault) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|known| fault.order() < known.order()) {
-            *first = Some(fault);
-        }
+    fn end_run(&self) {
         self.spec.stop.store(true, Ordering::Relaxed);
     }
 }
@@ -105,8 +104,8 @@ impl User {
 pub(crate) struct UserPacing {
     number: u16,
     flow: u32,
-    /// A call failed: nothing is called any more until the run ends.
-    broken: bool,
+    /// The call that failed: nothing is called any more until the run ends.
+    fault: Option<Box<UserFault>>,
     state: CustomFlow,
 }
 
@@ -114,7 +113,7 @@ impl UserPacing {
     /// For the queue pair that flow `flow` is the first of, with function `number`, on a link of rate `line`.
     pub(crate) fn new(number: u16, flow: u32, line: Rate, user: &User) -> Self {
         let state = CustomFlow::new(&user.spec.controllers[usize::from(number)], line);
-        Self { number, flow, broken: false, state }
+        Self { number, flow, fault: None, state }
     }
 
     /// A packet of `wire` bytes leaves `now`: the gap to the next one, if what is paced has `paced` bytes.
@@ -145,10 +144,15 @@ impl UserPacing {
     /// The rate at `now`, computed on a copy: observing changes nothing. What fails there fails again when it is its turn.
     pub(crate) fn rate(&self, now: Time, user: &User) -> Rate {
         let mut copy = self.state;
-        if !self.broken {
+        if self.fault.is_none() {
             let _ = copy.advance(&user.spec.controllers[usize::from(self.number)], now);
         }
         copy.rate()
+    }
+
+    /// The call that failed.
+    pub(crate) fn fault(&self) -> Option<&UserFault> {
+        self.fault.as_deref()
     }
 
     fn told(
@@ -156,14 +160,14 @@ impl UserPacing {
         user: &User,
         tell: impl FnOnce(&mut CustomFlow, &CustomConfig) -> Result<(), reaction::Fault>,
     ) {
-        if self.broken {
+        if self.fault.is_some() {
             return;
         }
         let config = &user.spec.controllers[usize::from(self.number)];
         if let Err(fault) = tell(&mut self.state, config) {
-            self.broken = true;
             let (number, flow) = (self.number, self.flow);
-            user.report(UserFault::Controller { number, flow, fault: Box::new(fault) });
+            self.fault = Some(Box::new(UserFault::Controller { number, flow, fault: Box::new(fault) }));
+            user.end_run();
         }
     }
 }
@@ -172,14 +176,19 @@ impl UserPacing {
 #[derive(Clone, Debug)]
 pub(crate) struct UserQueues {
     states: Vec<QueueState>,
-    broken: bool,
+    fault: Option<Box<UserFault>>,
 }
 
 impl UserQueues {
     /// For a switch with so many egress queues; none without such a detector.
     pub(crate) fn new(queues: usize, user: &User) -> Option<Box<Self>> {
         let fresh = user.spec.detector.as_ref()?.fresh();
-        Some(Box::new(Self { states: vec![fresh; queues], broken: false }))
+        Some(Box::new(Self { states: vec![fresh; queues], fault: None }))
+    }
+
+    /// The call that failed.
+    pub(crate) fn fault(&self) -> Option<&UserFault> {
+        self.fault.as_deref()
     }
 
     /// Bytes of state.
@@ -196,12 +205,14 @@ impl UserQueues {
         draw: impl FnOnce() -> u32,
         user: &User,
     ) -> CodePoint {
-        let Some(detector) = user.spec.detector.filter(|_| !self.broken) else { return departure.code };
+        let Some(detector) = user.spec.detector.filter(|_| self.fault.is_none()) else {
+            return departure.code;
+        };
         match detector.on_dequeue(&mut self.states[at], registers, departure, draw) {
             Ok(code) => code,
             Err(fault) => {
-                self.broken = true;
-                user.report(UserFault::Detector { node, port, fault: Box::new(fault) });
+                self.fault = Some(Box::new(UserFault::Detector { node, port, fault: Box::new(fault) }));
+                user.end_run();
                 departure.code
             }
         }
@@ -216,10 +227,10 @@ impl UserQueues {
         waiting: u64,
         user: &User,
     ) {
-        let Some(detector) = user.spec.detector.filter(|_| !self.broken) else { return };
+        let Some(detector) = user.spec.detector.filter(|_| self.fault.is_none()) else { return };
         if let Err(fault) = detector.on_resume(&mut self.states[at], registers, now, waiting) {
-            self.broken = true;
-            user.report(UserFault::Detector { node, port, fault: Box::new(fault) });
+            self.fault = Some(Box::new(UserFault::Detector { node, port, fault: Box::new(fault) }));
+            user.end_run();
         }
     }
 }

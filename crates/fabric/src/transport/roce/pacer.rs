@@ -6,7 +6,7 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 use crate::transport::roce::segments::Next;
-use crate::user::UserPacing;
+use crate::user::{UserFault, UserPacing};
 use crate::world::World;
 
 /// Purpose of the random streams of constant-rate sources; entity: flow.
@@ -36,6 +36,14 @@ impl Spacing {
                 let random = stream(world.seed, JITTER, u64::from(index));
                 Self::Constant { rate, jitter_ppm, catch_up, random }
             }
+        }
+    }
+
+    /// The call of a function of the user's that failed.
+    pub(crate) fn user_fault(&self) -> Option<&UserFault> {
+        match self {
+            Self::User(pacing) => pacing.fault(),
+            Self::Reaction(_) | Self::Constant { .. } => None,
         }
     }
 

@@ -180,7 +180,6 @@ def write(folder: Path, scheme: str = "TCD", *, seed: int = 1, status: str = "co
         "cpu_s": 0.5,
         "events": 1000,
         "packet_hops": 800,
-        "engine": "windows",
         "threads": 1,
         "caveats": [],
         "aliases": PORTS,

@@ -42,11 +42,9 @@ def test_several_seeds_count_up_and_give_means_with_intervals(
 
 
 def test_what_was_overridden_is_in_the_name_of_the_results(scenario: str, fake_core: FakeCore) -> None:
-    main(["run", scenario, "--set", "switch.detector.kind=red", "--set", "traffic.load=0.6", "--engine", "heap"])
-    assert fake_core.ran[0][0] == ("switch.detector.kind=red", "traffic.load=0.6", 'run.engine="heap"')
-    assert [path.name for path in Path("results").iterdir()] == [
-        "one-switch.detector.kind-red-traffic.load-0.6-run.engine-heap-s7"
-    ]
+    main(["run", scenario, "--set", "switch.detector.kind=red", "--set", "traffic.load=0.6"])
+    assert fake_core.ran[0][0] == ("switch.detector.kind=red", "traffic.load=0.6")
+    assert [path.name for path in Path("results").iterdir()] == ["one-switch.detector.kind-red-traffic.load-0.6-s7"]
 
 
 def test_json_is_all_that_stdout_gets(scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +101,7 @@ def test_a_scenario_that_is_not_utf8_says_where(scenario: str, capsys: pytest.Ca
     assert "not UTF-8 text (byte 11 is 0xe9)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--jobs", "-1"], ["--engine", "fast"], ["--seed", "x"], []])
+@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--jobs", "-1"], ["--seed", "x"], []])
 def test_an_option_out_of_range_is_bad_input(
     arguments: list[str], fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,11 +143,11 @@ def test_experts_get_what_was_drawn_and_every_byte_arrives(tmp_path: Path) -> No
     assert to["size_bytes"][-1] > 2.5 * to["size_bytes"][0]
 
 
-def test_every_engine_and_number_of_threads_tells_the_same(tmp_path: Path) -> None:
+def test_any_number_of_threads_tells_the_same(tmp_path: Path) -> None:
     keys = 'op = "all-reduce"\nalgorithm = "halving-doubling"\nsize = "300KB"\niterations = 2\nplacement = "random"'
     topology = 'kind = "clos"\npods = 2\nleaves = 2\nhosts-per-leaf = 3\noversubscription = [3, 2]'
     found = set()
-    for overrides in ((), ("run.engine=heap",), ("run.threads=2",), ("run.threads=8",), ("probe.marks=true",)):
+    for overrides in ((), ("run.threads=2",), ("run.threads=8",), ("probe.marks=true",)):
         results = run(tmp_path / "-".join(overrides), keys, overrides, topology=topology)
         found.add((results.meta["digest"], json.dumps(rows(results))))
     assert len(found) == 1
@@ -276,14 +276,14 @@ def test_only_one_entry_sends_what_it_sends_beside_the_others_and_on_the_same_pa
     scene = text(keys, topology=topology)
     other = '[[traffic]]\nname = "o"\nkind = "poisson"\nfrom = "h6"\nto = "h7"\nsize = "2KB"\nload = 0.1\nflows = 20\n'
     found = {}
-    for name, more in (("both", []), ("alone", ['run.only=["c"]']), ("heap", ['run.only=["c"]', "run.engine=heap"])):
+    for name, more in (("both", []), ("alone", ['run.only=["c"]']), ("threads", ['run.only=["c"]', "run.threads=2"])):
         out = tmp_path / name
         _core.Scenario(scene + other, "c.toml", tmp_path, more).run(out)
         one = Results(out)
         flows = one.flows.filter(pl.col("traffic").cast(pl.String) == "c")
         found[name] = flows.select("size_bytes", "start_ps", "finish_ps", "ideal_fct_ps").collect().rows()
         assert one.flows.collect().height == len(found[name]) + (20 if name == "both" else 0)
-    assert found["both"] == found["alone"] == found["heap"]
+    assert found["both"] == found["alone"] == found["threads"]
     with pytest.raises(_core.ScenarioError, match='there is no traffic "d"'):
         _core.Scenario(scene + other, "c.toml", tmp_path, ['run.only=["d"]']).resolved()
 

@@ -71,7 +71,6 @@ def test_every_command_fails_with_one_object(command: str, capsys: pytest.Captur
         ("describe one two", "too-many-arguments", "two"),
         ("run x.toml --seeds 0", "bad-argument", ">= 1"),
         ("run x.toml --seeds few", "bad-argument", "few"),
-        ("run x.toml --engine fast", "bad-argument", "windows"),
         ("run nowhere.toml", "usage", "nowhere.toml"),
         ("describe nowhere", "usage", "nowhere"),
         ("pfc headroom --rate 40 --delay 4us", "usage", "40"),

@@ -85,11 +85,16 @@ def test_the_command_line_and_python_run_the_same_trajectory(
     assert json.loads(capsys.readouterr().out)["digest"] == digest(ONE_POINT, tmp_path / "py", seed=5)
 
 
-@pytest.mark.parametrize("overrides", [['run.engine="heap"'], ["run.threads=2"]])
-def test_the_reference_engine_and_two_threads_give_the_digest_of_the_fast_one(
-    tmp_path: Path, overrides: list[str]
-) -> None:
-    assert digest(ONE_POINT, tmp_path / "a") == digest(ONE_POINT, tmp_path / "b", overrides=overrides)
+def test_two_threads_give_the_digest_of_one(tmp_path: Path) -> None:
+    assert digest(ONE_POINT, tmp_path / "a") == digest(ONE_POINT, tmp_path / "b", overrides=["run.threads=2"])
+
+
+def test_a_file_that_chooses_an_event_core_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(ONE_POINT.read_text() + '\n[run]\nengine = "heap"\n')
+    with pytest.raises(backwater.ScenarioError, match="remove the line: there is one event core"):
+        backwater.run(tmp_path / "old.toml", out=tmp_path / "out")
+    with pytest.raises(backwater.ScenarioError, match="remove the line: there is one event core"):
+        backwater.run(ONE_POINT, out=tmp_path / "out", overrides=["run.engine=windows"])
 
 
 def test_probes_change_no_digest(tmp_path: Path) -> None:

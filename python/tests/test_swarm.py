@@ -43,7 +43,6 @@ _OPENED = 20
 _REFUSED = 0.02
 #: The other ways to run the same: each has to give the same digest.
 _WAYS = {
-    "heap": ["run.engine=heap"],
     "two threads": ["run.threads=2"],
     "no probes": [f"probe.{name}=false" for name in ("marks", "pauses", "states", "blame", "drops")],
 }

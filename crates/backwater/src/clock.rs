@@ -1,5 +1,4 @@
 //! How long a run takes.
-use backwater_fabric::Kind;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
 
@@ -12,8 +11,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn start(kind: Kind) -> Self {
-        let several = matches!(kind, Kind::Windows { threads } if threads > 1);
+    pub(crate) fn start(threads: usize) -> Self {
+        let several = threads > 1;
         let cpu = if several { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime };
         Self { start: Instant::now(), cpu, cpu_start: seconds(cpu) }
     }

@@ -17,15 +17,15 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A scenario ready to run without probes; `heap` chooses the reference engine, which knows no windows.
+    /// A scenario ready to run without probes.
     ///
     /// # Errors
     /// As [`Scenario::validate`]; and functions of the user's that are not there.
-    pub fn new(scenario: Scenario, functions: &UserFunctions, heap: bool) -> Result<Self, Error> {
+    pub fn new(scenario: Scenario, functions: &UserFunctions) -> Result<Self, Error> {
         let scenario: ValidScenario = scenario.validate()?;
         let needed = scenario.functions().clone();
         let traffic = scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
-        let kind = if heap { Kind::Heap } else { scenario.engine() };
+        let kind = Kind::Windows { threads: scenario.threads() };
         let mut spec = scenario.build();
         if !needed.is_empty() && !functions.put(&needed, &mut spec.user) {
             return Err(Error::Input(UNLOADED.to_owned()));
@@ -35,7 +35,7 @@ impl Replay {
     }
 
     /// Runs to the last of `times` (ascending): `window_ps` and `prefixes`, for each time `time_ps`, `digest` and `by_name` (16
-    /// hexadecimal digits) and `arrivals`. In windows all times but the last must be multiples of `window_ps`.
+    /// hexadecimal digits) and `arrivals`.
     ///
     /// # Errors
     /// A model that breaks a promise.
@@ -55,7 +55,7 @@ impl Replay {
         Ok(json!({"window_ps": self.simulation.window_ps(), "prefixes": found}))
     }
 
-    /// Every frame that arrived anywhere from `from` on and before `to`, in order of time, node and port. Needs the reference engine.
+    /// Every frame that arrived anywhere from `from` on and before `to`, in order of time, node and port.
     ///
     /// # Errors
     /// A model that breaks a promise.

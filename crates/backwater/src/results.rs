@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::functions::UserFunctions;
 use crate::network;
 use backwater_fabric::record::{PortRecord, RankRecord, SwitchRecord};
-use backwater_fabric::{End, Kind, Totals};
+use backwater_fabric::{End, Totals};
 use backwater_probe::{IsolationSummary, Names, RankSummary, Sink, Summary, Written, run_json};
 use backwater_scenario::ValidScenario;
 use backwater_topology::Network;
@@ -77,11 +77,7 @@ pub(crate) fn beginning(
 }
 
 /// How the run ended and what it took.
-pub(crate) fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String, Value> {
-    let (engine, threads) = match kind {
-        Kind::Windows { threads } => ("windows", threads),
-        Kind::Heap => ("heap", 1),
-    };
+pub(crate) fn outcome(totals: &Totals, clock: &Clock, threads: usize) -> Map<String, Value> {
     object(json!({
         "digest": format!("{:016x}", totals.digest),
         "status": if totals.end == End::Interrupted { "partial" } else { "complete" },
@@ -90,7 +86,6 @@ pub(crate) fn outcome(totals: &Totals, clock: &Clock, kind: Kind) -> Map<String,
         "cpu_s": clock.cpu_s(),
         "events": totals.events,
         "packet_hops": totals.packet_hops,
-        "engine": engine,
         "threads": threads,
         "windows": {"run": totals.windows, "shared": totals.shared},
         "memory": {"bytes_per_port": totals.port_bytes, "packet_bytes": totals.packet_bytes},

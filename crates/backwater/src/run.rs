@@ -116,7 +116,7 @@ impl Run {
     /// As [`Self::start`].
     pub fn watched(self, watch: &Watch, ready: impl FnOnce(Ahead)) -> Result<Results, Error> {
         let Self { scenario, folder, command, functions } = self;
-        let (until, kind, budget) = (scenario.until(), on_cores(scenario.engine()), scenario.budget());
+        let (until, threads, budget) = (scenario.until(), on_cores(scenario.threads()), scenario.budget());
         let mut facts = results::beginning(&scenario, &command, &functions);
         let traffic: Vec<String> =
             scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
@@ -138,8 +138,8 @@ impl Run {
         });
         let mut sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
         let throttled = spec.probe.throttle;
-        let clock = Clock::start(kind);
-        let mut simulation = Simulation::new(spec, kind);
+        let clock = Clock::start(threads);
+        let mut simulation = Simulation::new(spec, Kind::Windows { threads });
         let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
         let mut throttles = ThrottleSums::default();
         let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
@@ -149,7 +149,7 @@ impl Run {
             ranks: simulation.ranks(),
         };
         let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;
-        facts.extend(results::outcome(&totals, &clock, kind));
+        facts.extend(results::outcome(&totals, &clock, threads));
         facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
         if throttled {
             facts.insert("throttle".into(), results::to_json(throttles.summary())?);
@@ -180,12 +180,8 @@ fn fits_memory(needed: f64) -> Result<(), Error> {
 }
 
 /// No more threads than this process has cores: the others would only wait for them. What happens is the same on any number.
-fn on_cores(kind: Kind) -> Kind {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    match kind {
-        Kind::Windows { threads } => Kind::Windows { threads: threads.min(cores) },
-        Kind::Heap => kind,
-    }
+fn on_cores(threads: usize) -> usize {
+    threads.min(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 /// Runs the simulation with its records going to the sink.

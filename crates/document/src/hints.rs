@@ -32,6 +32,9 @@ pub fn instead_of(
     key: &str,
     keys: &[(&str, View<'_>)],
 ) -> (String, Option<String>) {
+    if let Some((_, what)) = words.gone.iter().find(|(gone, _)| *gone == join(name, key)) {
+        return ("not a key any more".to_owned(), Some((*what).to_owned()));
+    }
     let path = join(name, key);
     if let Some(now) = moved(words, &path) {
         return (

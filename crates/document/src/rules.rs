@@ -17,6 +17,8 @@ pub struct Rules {
 pub struct Words {
     /// Words that files of earlier versions used: key, word, what to write now.
     pub retired: &'static [(&'static str, &'static str, &'static str)],
+    /// Keys of earlier versions that nothing stands for now: their names from the root on, and what to do.
+    pub gone: &'static [(&'static str, &'static str)],
     /// Keys of earlier versions, from the root on, and where they stand now.
     pub moved: &'static [(&'static str, &'static str)],
     /// Words that the literature has for ours: how the key ends, word, ours.

@@ -41,13 +41,12 @@ impl Scenario {
     fn replay(
         &self,
         py: Python<'_>,
-        heap: bool,
         functions: Option<Functions>,
         question: impl FnOnce(&mut Replay, &AtomicBool) -> Result<Value, Error> + Send,
     ) -> PyResult<String> {
         let functions = loaded(functions)?;
         let stop = AtomicBool::new(false);
-        let work = || question(&mut Replay::new(self.read.clone(), &functions, heap)?, &stop);
+        let work = || question(&mut Replay::new(self.read.clone(), &functions)?, &stop);
         let (found, raised) = watched(py, &stop, functions.facts.is_some(), work, |_| Ok(()));
         // What was raised comes first: it is why there is no answer.
         raised.map_or_else(|| found.map(|found| found.to_string()).map_err(|error| raise(py, error)), Err)
@@ -128,18 +127,17 @@ impl Scenario {
     }
 
     /// Runs to the last of `times_ps` (ascending): `window_ps` and `prefixes`, for each time `time_ps`, `digest` and `by_name` (16
-    /// hexadecimal digits) and `arrivals`. Without `heap` all times but the last must be multiples of `window_ps`.
-    #[pyo3(signature = (times_ps, heap, functions=None))]
+    /// hexadecimal digits) and `arrivals`.
+    #[pyo3(signature = (times_ps, functions=None))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn prefixes(
         &self,
         py: Python<'_>,
         times_ps: Vec<u64>,
-        heap: bool,
         functions: Option<Functions>,
     ) -> PyResult<String> {
         let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
-        self.replay(py, heap, functions, |replay, stop| replay.prefixes(&times, stop))
+        self.replay(py, functions, |replay, stop| replay.prefixes(&times, stop))
     }
 
     /// Every frame that arrived anywhere from `from_ps` on and before `to_ps`, as a list in order of time, node and port.
@@ -152,7 +150,7 @@ impl Scenario {
         functions: Option<Functions>,
     ) -> PyResult<String> {
         let (from, to) = (Time::from_ps(from_ps), Time::from_ps(to_ps));
-        self.replay(py, true, functions, |replay, stop| replay.arrivals(from, to, stop))
+        self.replay(py, functions, |replay, stop| replay.arrivals(from, to, stop))
     }
 }
 

@@ -2,10 +2,17 @@
 use crate::document::Words;
 
 /// All of them.
-pub(crate) const WORDS: Words = Words { retired: &RETIRED, moved: &MOVED, synonyms: &SYNONYMS, keys: &KEYS };
+pub(crate) const WORDS: Words =
+    Words { retired: &RETIRED, gone: &GONE, moved: &MOVED, synonyms: &SYNONYMS, keys: &KEYS };
 
 /// Words that scenarios of earlier versions used: key, word, what to write now.
 const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
+
+/// Keys of earlier versions that nothing stands for now, and what to do.
+const GONE: [(&str, &str); 1] = [(
+    "run.engine",
+    "remove the line: there is one event core, and its results are those of both that there were",
+)];
 
 /// Keys of earlier versions, and where they stand now: what one kind alone reads is in the table of that kind.
 const MOVED: [(&str, &str); 36] = [

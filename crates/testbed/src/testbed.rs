@@ -215,6 +215,7 @@ pub struct Testbed {
 /// Words of the literature and of other tools.
 const WORDS: Words = Words {
     retired: &[],
+    gone: &[],
     moved: &[],
     synonyms: &[
         ("flow-control.kind", "cbfc", "credits"),

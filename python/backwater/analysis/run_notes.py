@@ -85,7 +85,7 @@ _MANY_WINDOWS = 10_000
 def _threads(meta: Mapping[str, Any]) -> list[Remark]:
     """Threads that were asked for and had nothing to do; the trajectory is the same on any number."""
     asked, windows = meta["scenario"]["run"].get("threads", 1), meta.get("windows")
-    if asked < 2 or windows is None or meta["engine"] != "windows":
+    if asked < 2 or windows is None or not windows["run"]:
         return []
     used = meta["threads"]
     if used < asked:

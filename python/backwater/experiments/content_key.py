@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from backwater.scenario.scenario import Scenario
 
 #: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
-_IRRELEVANT = ("threads", "engine", "seed")
+_IRRELEVANT = ("threads", "seed")
 
 
 @cache

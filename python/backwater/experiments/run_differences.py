@@ -110,11 +110,11 @@ class _Again:
         # Kept here, as the core only has their addresses.
         self._loaded = functions_of(self._read, base)
         self._functions = self._loaded.for_core() if self._loaded else None
-        self.window = int(json.loads(self._read.prefixes([], False, self._functions))["window_ps"])
+        self.window = int(json.loads(self._read.prefixes([], self._functions))["window_ps"])
 
-    def prefixes(self, times: Sequence[int], *, heap: bool) -> list[dict[str, Any]]:
+    def prefixes(self, times: Sequence[int]) -> list[dict[str, Any]]:
         """What had happened before each of `times`."""
-        found: list[dict[str, Any]] = json.loads(self._read.prefixes(times, heap, self._functions))["prefixes"]
+        found: list[dict[str, Any]] = json.loads(self._read.prefixes(times, self._functions))["prefixes"]
         return found
 
     def arrivals(self, begin: int, end: int) -> list[dict[str, Any]]:
@@ -139,15 +139,12 @@ def _parting(first: _Again, second: _Again) -> Parting:
     sides = (first, second)
     common = min(side.end for side in sides)
     grid = math.lcm(first.window, second.window)
-    # The fast engine stops between windows only; where those of the two runs hardly ever meet, the reference does it.
-    heap = grid > max(common // _MARKS, first.window, second.window)
-    step = 1 if heap else grid
+    # Between windows a stop costs nothing; where those of the two runs hardly ever meet, it is made anywhere.
+    step = 1 if grid > max(common // _MARKS, first.window, second.window) else grid
     begin, end, whole = 0, common, True
     while True:
         marks = _marks(begin, end, step)
-        found = [
-            side.prefixes([*marks, side.end] if whole and side.end > common else marks, heap=heap) for side in sides
-        ]
+        found = [side.prefixes([*marks, side.end] if whole and side.end > common else marks) for side in sides]
         if whole:
             for side, prefixes in zip(sides, found, strict=True):
                 side.check(prefixes[-1])

@@ -53,7 +53,7 @@ pub use put::{
     AfterNack, Aimd, Dack, Fairness, FreeOne, Grants, Iack, NackWhen, Put, PutAck, PutPolicy, Release,
     ReplayMoves, Reservation, Signal,
 };
-pub use run::{Engine, Run};
+pub use run::Run;
 pub use scheme::Scheme;
 pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
@@ -134,7 +134,7 @@ pub struct Settings {
     /// The set of defaults for everything that is not written.
     #[serde(default)]
     pub profile: Profile,
-    /// The run itself: seed, end, engine.
+    /// The run itself: seed, end, threads.
     pub run: Run,
     /// Which values follow the rate of the links.
     pub line_rate: LineRate,

@@ -5,16 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 
-/// Which event core executes the model. Both give the same digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Node windows: fast, any number of threads.
-    Windows,
-    /// One binary heap: slow and simple, the reference that the other is tested against.
-    Heap,
-}
-
 /// The run itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -29,8 +19,6 @@ pub struct Run {
     /// Threads for this one run; they do not change the result. Default 1.
     #[schemars(range(min = 1, max = 256))]
     pub threads: u32,
-    /// The event core. Default windows.
-    pub engine: Engine,
     /// Names of the traffic entries that send; nothing of the others is sent. Network, draws and paths stay those of the whole scenario, so that
     /// the two runs differ by the other traffic alone. Default: all send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

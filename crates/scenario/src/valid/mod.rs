@@ -32,7 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backwater_codes::{Code, Remark};
-use backwater_engine::Kind;
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
@@ -45,7 +44,7 @@ use self::put::{Puts, is_put};
 use crate::document::{DocumentError as ScenarioError, Problem};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
-use crate::settings::{self, Engine, Settings};
+use crate::settings::{self, Settings};
 pub use user::{Function, Functions};
 
 /// Flows that an outline makes of a traffic entry that has more.
@@ -439,12 +438,9 @@ impl ValidScenario {
         self.settings.run.until.map(|until| Time::from_ps(until.0.as_ps()))
     }
 
-    /// The event core that executes the run.
-    pub fn engine(&self) -> Kind {
-        match self.settings.run.engine {
-            Engine::Windows => Kind::Windows { threads: self.settings.run.threads as usize },
-            Engine::Heap => Kind::Heap,
-        }
+    /// Threads for the run, as many as it asks for.
+    pub const fn threads(&self) -> usize {
+        self.settings.run.threads as usize
     }
 
     /// Bytes of results allowed on disk.

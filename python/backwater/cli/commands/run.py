@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set, Words
@@ -38,7 +38,6 @@ def run(
     seed: Seed = None,
     jobs: AtLeastOne = None,
     threads: AtLeastOne = None,
-    engine: Literal["windows", "heap"] | None = None,
     out: Path | None = None,
     html: Flag = False,
     estimate: Flag = False,
@@ -68,8 +67,6 @@ def run(
         How many runs at the same time; one per core if not given.
     threads
         How many threads for each run; the trajectory is the same for any number.
-    engine
-        The fast one, windows, or the reference, heap; the trajectory is the same.
     out
         The folder for the results folders; `results` if not given.
     html
@@ -79,10 +76,10 @@ def run(
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong.
     """
-    overrides = [*(set_ or []), *([f'run.engine="{engine}"'] if engine else [])]
+    overrides = tuple(set_ or ())
     plan = Plan(
         scenario=Scenario.load(scenario),
-        overrides=tuple(overrides),
+        overrides=overrides,
         axes=quick_sweep.axes(sweep or ()),
         schemes=tuple(scheme or ()),
         seeds=Seeds(seeds, seed),

@@ -1,8 +1,9 @@
-"""The packages of `backwater` import each other in one direction."""
+"""The packages of `backwater`, and the folders of the fabric, import each other in one direction."""
 
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(backwater.__file__).parent
+FABRIC = Path(__file__).parents[2] / "crates" / "fabric" / "src"
 #: Every module by its name below `backwater`.
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
@@ -48,6 +50,35 @@ def test_no_package_imports_one_that_imports_it() -> None:
 
 def test_no_module_imports_one_that_imports_it() -> None:
     TopologicalSorter(_graph()).prepare()
+
+
+def _folders(root: Path) -> dict[str, set[str]]:
+    """What each folder of a Rust crate names of the others, wherever it does so."""
+    folders = {folder.name: set[str]() for folder in root.iterdir() if folder.is_dir() and (folder / "mod.rs").exists()}
+    for folder, others in folders.items():
+        for file in (root / folder).rglob("*.rs"):
+            text = file.read_text(encoding="utf-8")
+            named = set(re.findall(r"\bcrate::(\w+)", text))
+            for group in re.findall(r"\bcrate::\{(.*?)\};", text, flags=re.DOTALL):
+                named |= set(re.findall(r"(?:^|[{,])\s*(\w+)::", group))
+            others |= named & folders.keys() - {folder}
+    return folders
+
+
+def test_no_folder_of_the_fabric_uses_one_that_uses_it() -> None:
+    folders = _folders(FABRIC)
+    assert {"link", "nic", "switch", "transport"} <= folders.keys()
+    assert "link" in folders["nic"], "the folders are read"
+    TopologicalSorter(folders).prepare()
+
+
+def test_a_circle_of_folders_would_be_found(tmp_path: Path) -> None:
+    for folder, text in (("a", "use crate::b::B;\n"), ("b", "use crate::{\n    a::A,\n    c,\n};\n"), ("c", "")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mod.rs").write_text(text)
+    assert _folders(tmp_path)["b"] == {"a"}
+    with pytest.raises(CycleError):
+        TopologicalSorter(_folders(tmp_path)).prepare()
 
 
 def test_a_circle_would_be_found() -> None:

@@ -55,7 +55,7 @@ impl Simulation {
         let mut waits = false;
         self.engine.each_node(|_, node| {
             if let FabricNode::Host(host) = node {
-                waits |= host.next_due(now, world) < u64::MAX;
+                waits |= host.has_next(now, world);
             }
         });
         waits

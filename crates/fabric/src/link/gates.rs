@@ -9,6 +9,16 @@ use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::PauseRecord;
 
+/// When a gate lets a frame pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    Now,
+    /// At this time, if nothing is told before.
+    At(u64),
+    /// When something is told: a RESUME, an update of credits.
+    WhenTold,
+}
+
 /// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gate {
@@ -66,6 +76,16 @@ impl Ports {
             }
         }
         opened
+    }
+
+    /// When the flow control of a link lets a frame of a class pass. Asking changes nothing: a gate is closed by
+    /// [`Ports::close_gate`], which records it.
+    pub(crate) fn opens(&self, port: u16, class: u8, size: u16) -> Opens {
+        if self.egress[port as usize].paused & (1 << class) == 0 {
+            return if self.fits(port, class, size) { Opens::Now } else { Opens::WhenTold };
+        }
+        let gate = &self.gates[self.at(port, class)];
+        if gate.armed { Opens::At(gate.until) } else { Opens::WhenTold }
     }
 
     pub(crate) fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {

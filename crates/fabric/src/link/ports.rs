@@ -358,17 +358,29 @@ impl Ports {
         }
     }
 
-    /// The class that an idle port sends now, if any may.
+    /// The class whose queue an idle port serves next, of those that are `open`, if anything waits there.
+    #[inline]
+    pub(crate) fn ready(&self, port: u16, open: u8, round_robin: bool) -> Option<u8> {
+        let egress = &self.egress[port as usize];
+        let ready = egress.waiting & open;
+        (ready != 0).then(|| pick(ready, egress.turn, round_robin))
+    }
+
+    /// Takes the first packet of the class that has its turn.
+    #[inline]
+    pub(crate) fn dequeue_in_turn(&mut self, port: u16, class: u8) -> Packet {
+        if class != 0 {
+            self.egress[port as usize].turn = class;
+        }
+        self.dequeue(port, class)
+    }
+
+    /// The class that an idle port sends now, if any may: its turn is taken.
     #[inline]
     pub(crate) fn choose(&mut self, port: u16, round_robin: bool) -> Option<u8> {
-        let egress = &mut self.egress[port as usize];
-        let ready = egress.waiting & !egress.paused;
-        if ready == 0 {
-            return None;
-        }
-        let class = pick(ready, egress.turn, round_robin);
+        let class = self.ready(port, !self.egress[port as usize].paused, round_robin)?;
         if class != 0 {
-            egress.turn = class;
+            self.egress[port as usize].turn = class;
         }
         Some(class)
     }

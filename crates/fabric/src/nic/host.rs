@@ -102,11 +102,7 @@ impl Node for Host {
             Kind::Credit => {
                 self.ports.link_frames += 1;
                 self.ports.take_credit(packet);
-                if self.throttle.is_some() {
-                    self.feed_throttle(packet.class, cx);
-                } else {
-                    self.fed(packet.class, cx);
-                }
+                self.credits_came(packet.class, cx);
             }
             Kind::Pfc => {
                 self.ports.link_frames += 1;

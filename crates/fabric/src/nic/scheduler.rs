@@ -1,133 +1,216 @@
-//! The sending side of a host: which queue pair's packet leaves next, and whether there are credits for it.
+//! What a NIC sends next: one scheduler asks all sources in one order, and gates before what it sends.
+//!
+//! ```text
+//!   band  source                                     of open classes         among those of its band
+//!   0     frames of the link: PFC, credit updates    never gated             first
+//!   1     frames that wait in a queue                [`Ports::ready`]        by class: in turn or in order
+//!   2     queue pairs                                [`Due::next`]           since when it is due, then in this order
+//!   2     PUT streams                                [`Puts::peek`]          since when it is due
+//!
+//!   gate                                             asked                   closed by
+//!   PFC                                              with the class          a PAUSE frame
+//!   credits                                          with class and size     the scheduler, when a frame does not fit
+//!   throttle                                         with the class          nobody: it holds, and its time is booked apart
+//! ```
+//! [`Host::peek`] says what leaves, or what will; [`Host::take`] sends it; the wake of the port follows from the same answer. A size
+//! is looked up only for gates that want one: a host under PFC never asks.
+//!
+//! [`Due::next`]: crate::nic::pacing_queue::Due::next
+//! [`Puts::peek`]: crate::transport::put::Puts::peek
 use backwater_control::CodePoint;
 use backwater_engine::Post;
 
 use crate::app::steps::Happened;
 use crate::ctx::Ctx;
-use crate::link::egress::pick;
+use crate::link::gates::Opens;
 use crate::nic::host::{Host, NIC};
 use crate::packet::{Kind, Packet};
+use crate::transport::put::Frame;
 use crate::transport::roce::queue_pair::After;
 use crate::world::World;
+
+/// The frame that leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    /// It cannot leave before this.
+    pub(crate) ready: u64,
+    /// Since when it is due: of those that can leave, the one that has been due for longest goes first.
+    since: u64,
+    pub(crate) class: u8,
+    source: Source,
+}
+
+/// Where it is.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// In the queue of its class.
+    Queue,
+    /// At a queue pair: the number of its sender.
+    QueuePair(u32),
+    /// At the PUT streams; `None`: which one it will be shows when it is ready.
+    Puts(Option<Frame>),
+}
 
 impl Host {
     /// Sends what the port may send now, and arranges to be woken for what comes after it.
     #[inline]
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if self.ports.egress[usize::from(NIC)].busy_until <= cx.now {
+        let egress = &self.ports.egress[usize::from(NIC)];
+        if egress.busy_until <= cx.now {
             if self.ports.credits.is_some() {
-                if self.throttle.is_some() {
-                    self.send_throttled(cx);
+                if self.send_by_credit(cx) {
                     return;
                 }
-                self.send_by_credit(cx);
-            } else if self.ports.egress[usize::from(NIC)].owes_frame() {
+            } else if egress.owes_frame() {
                 self.ports.transmit_pfc(NIC, cx);
-            } else if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
-                let packet = self.ports.dequeue(NIC, class);
-                self.count_sent(&packet);
-                self.ports.transmit(NIC, &packet, packet.code, cx);
-            } else if self.puts.is_some() {
-                self.send_put_or_pair(cx);
-            } else {
-                self.send_due(cx);
+            } else if let Some(offer) = self.peek(!egress.paused, cx.now, cx.now, cx.world)
+                && offer.ready <= cx.now
+            {
+                self.take(&offer, cx);
             }
         }
         self.rearm(cx.now, cx.world);
     }
 
-    /// The same under credits: an update first; a class of which the next packet finds no credits has its gate closed. Returns class
-    /// and size of the packet that was sent, if one was.
+    /// The same where a frame may lack credits, which closes the gate of its class, or the throttle may hold it. Whether the wake
+    /// is set.
     #[inline(never)]
-    pub(crate) fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> Option<(u8, u16)> {
+    fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> bool {
+        let held = if self.throttle.is_some() { self.held(cx) } else { 0 };
         if self.ports.egress[usize::from(NIC)].owes_frame() {
             let told = self.ports.transmit_credit(NIC, cx);
             if told.short {
                 self.note_short(told.class, cx);
             }
-            return None;
+        } else {
+            self.send_what_fits(held, cx);
         }
-        while let Some((class, size)) = self.next_size(cx.now, cx.world) {
-            if self.ports.fits(NIC, class, size) {
-                if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
-                    let packet = self.ports.dequeue(NIC, class);
-                    self.count_sent(&packet);
-                    self.ports.transmit(NIC, &packet, packet.code, cx);
+        if self.throttle.is_some() {
+            self.rearm_throttled(cx.now, cx.world);
+            return true;
+        }
+        false
+    }
+
+    /// Sends the first frame for which there are credits, of classes that are not `held`.
+    fn send_what_fits<P: Post<Packet>>(&mut self, held: u8, cx: &mut Ctx<'_, P>) {
+        loop {
+            let open = !(self.ports.egress[usize::from(NIC)].paused | held);
+            let Some(offer) = self.peek(open, cx.now, cx.now, cx.world) else { return };
+            let Some(size) = self.size(&offer, cx.world).filter(|_| offer.ready <= cx.now) else { return };
+            if self.ports.opens(NIC, offer.class, size) == Opens::Now {
+                self.take(&offer, cx);
+                self.throttle_sent(offer.class, size, cx);
+                return;
+            }
+            self.ports.close_gate(NIC, offer.class, cx);
+        }
+    }
+
+    /// What leaves next of these classes, by a port that is free from `free` on, as it looks `now`: this is the order of the sources.
+    #[inline]
+    pub(crate) fn peek(&mut self, open: u8, free: u64, now: u64, world: &World) -> Option<Offer> {
+        if let Some(class) = self.ports.ready(NIC, open, world.round_robin) {
+            return Some(Offer { ready: 0, since: 0, class, source: Source::Queue });
+        }
+        let next = self.due.next(open, free);
+        let pair = next.map(|(class, due, pair)| Offer {
+            ready: due,
+            since: due,
+            class,
+            source: Source::QueuePair(pair),
+        });
+        if self.puts.is_some() { self.peek_at_puts(pair, open, free, now, world) } else { pair }
+    }
+
+    #[inline(never)]
+    fn peek_at_puts(
+        &mut self,
+        pair: Option<Offer>,
+        open: u8,
+        free: u64,
+        now: u64,
+        world: &World,
+    ) -> Option<Offer> {
+        let puts = self.puts.as_mut()?;
+        let put = match puts.peek(open, &self.senders, now, world) {
+            Ok(frame) => Some(Offer {
+                ready: now,
+                since: frame.since,
+                class: frame.class,
+                source: Source::Puts(Some(frame)),
+            }),
+            Err(u64::MAX) => None,
+            Err(at) => Some(Offer { ready: at, since: at, class: 0, source: Source::Puts(None) }),
+        };
+        // Of equals the first: queue pairs come before PUT streams.
+        pair.into_iter().chain(put).min_by_key(|offer| (offer.ready.max(free), offer.since))
+    }
+
+    /// Bytes of a frame, if it is known already which one it will be.
+    pub(crate) fn size(&self, offer: &Offer, world: &World) -> Option<u16> {
+        match offer.source {
+            Source::Queue => Some(self.ports.first(NIC, offer.class).size),
+            Source::QueuePair(pair) => Some(self.senders[pair as usize].next_packet(world).2),
+            Source::Puts(frame) => frame.map(|frame| frame.size),
+        }
+    }
+
+    /// Sends what was offered by an idle port.
+    #[inline]
+    fn take<P: Post<Packet>>(&mut self, offer: &Offer, cx: &mut Ctx<'_, P>) {
+        match offer.source {
+            Source::Queue => {
+                let packet = self.ports.dequeue_in_turn(NIC, offer.class);
+                self.count_sent(&packet);
+                self.ports.transmit(NIC, &packet, packet.code, cx);
+                if self.ports.credits.is_some() {
                     self.ports.spend_credit(NIC, &packet, None);
-                } else if self.puts.is_some() {
-                    self.send_put_or_pair(cx);
-                } else {
-                    self.send_due(cx);
                 }
-                return Some((class, size));
             }
-            self.ports.close_gate(NIC, class, cx);
-        }
-        None
-    }
-
-    /// Class and size of the packet that an idle port with open gates sends next, if any is due.
-    fn next_size(&mut self, now: u64, world: &World) -> Option<(u8, u16)> {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let ready = egress.waiting & !egress.paused;
-        if ready != 0 {
-            let class = pick(ready, egress.turn, world.round_robin);
-            return Some((class, self.ports.first(NIC, class).size));
-        }
-        let open = !egress.paused;
-        let pair = self.next_pair(now).filter(|(_, due, _)| *due <= now);
-        let offer = if self.puts.is_some() { self.next_put(open, now, world).ok() } else { None };
-        match (offer, pair) {
-            (Some(offer), pair) if pair.is_none_or(|(_, due, _)| offer.since < due) => {
-                Some((offer.class, offer.size))
-            }
-            (_, Some((class, _, pair))) => Some((class, self.senders[pair as usize].next_packet(world).2)),
-            _ => None,
+            Source::QueuePair(pair) => self.send_data(offer.class, offer.since, pair, cx),
+            Source::Puts(frame) => self.send_put_frame(frame, cx),
         }
     }
 
-    /// New credits of a class have come: its gate opens if they do for what it holds back.
+    /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
+    pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
+        let open = !self.ports.egress[usize::from(NIC)].paused;
+        self.peek(open, now, now, world).is_some()
+    }
+
+    /// An update of a class has arrived.
+    pub(crate) fn credits_came<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        if let Some(throttle) = &mut self.throttle {
+            // There is less in use: it may let something go, whatever the gate does.
+            throttle.on_credits(class, &mut self.ports, cx);
+            self.reopen(class, cx);
+            self.send_next(cx);
+        } else {
+            self.fed(class, cx);
+        }
+    }
+
+    /// There may be credits for what a class holds back: its gate opens if there are.
     pub(crate) fn fed<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         if self.reopen(class, cx) {
             self.send_next(cx);
         }
     }
 
-    /// Opens a closed gate if there are credits for what it holds back. Returns whether it did.
-    pub(crate) fn reopen<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> bool {
+    /// Opens a closed gate if there are credits for the frame that leaves next of its class, or none is known. Whether it did.
+    fn reopen<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> bool {
         let egress = &self.ports.egress[usize::from(NIC)];
-        if egress.paused & (1 << class) != 0 {
-            let queued = egress.waiting & (1 << class) != 0;
-            let free = egress.busy_until.max(cx.now);
-            let size = if queued {
-                Some(self.ports.first(NIC, class).size)
-            } else {
-                let next = self.due.next(1 << class, free);
-                let pair = next.map(|(_, _, pair)| self.senders[pair as usize].next_packet(cx.world).2);
-                pair.or_else(|| self.next_put(1 << class, cx.now, cx.world).ok().map(|offer| offer.size))
-            };
-            if size.is_none_or(|size| self.ports.fits(NIC, class, size)) {
-                self.ports.open_gate(NIC, class, false, cx);
-                return true;
-            }
+        if egress.paused & (1 << class) == 0 {
+            return false;
         }
-        false
-    }
-
-    /// Sends a packet of the queue pair whose turn it is, if one is due.
-    #[inline]
-    fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if let Some((class, due, pair)) = self.next_pair(cx.now)
-            && due <= cx.now
-        {
-            self.send_data(class, due, pair, cx);
+        let next = self.peek(1 << class, egress.busy_until.max(cx.now), cx.now, cx.world);
+        let size = next.and_then(|offer| self.size(&offer, cx.world));
+        let opens = size.is_none_or(|size| self.ports.fits(NIC, class, size));
+        if opens {
+            self.ports.open_gate(NIC, class, false, cx);
         }
-    }
-
-    /// The queue pair whose turn it is among those whose gate is open; if none is due `now`, the one that will be first.
-    #[inline]
-    pub(crate) fn next_pair(&mut self, now: u64) -> Option<(u8, u64, u32)> {
-        self.due.next(!self.ports.egress[usize::from(NIC)].paused, now)
+        opens
     }
 
     #[inline(always)]
@@ -217,14 +300,13 @@ impl Host {
     pub(crate) fn rearm(&mut self, now: u64, world: &World) {
         let egress = &self.ports.egress[usize::from(NIC)];
         let free = egress.busy_until.max(now);
-        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
+        if egress.owes_frame() {
             self.ports.set_wake(NIC, free);
-        } else if self.puts.is_some() {
-            self.rearm_with_puts(free, now, world);
-        } else if let Some(due) = self.due.earliest(!egress.paused) {
-            self.ports.set_wake(NIC, due.max(free));
-        } else {
-            self.ports.clear_wake(NIC);
+            return;
+        }
+        match self.peek(!egress.paused, free, now, world) {
+            Some(offer) => self.ports.set_wake(NIC, offer.ready.max(free)),
+            None => self.ports.clear_wake(NIC),
         }
     }
 }

@@ -19,6 +19,7 @@ use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_units::Time;
 
 use crate::ctx::Ctx;
+use crate::link::gates::Opens;
 use crate::link::ports::Ports;
 use crate::nic::host::NIC;
 use crate::packet::Packet;
@@ -81,18 +82,19 @@ impl Throttle {
         if self.machines.len() == 1 { 0 } else { usize::from(class) }
     }
 
-    /// When a packet of a class may leave, as far as the throttle goes and if c stays: `now`, later, or [`NEVER`].
-    fn opens(&mut self, class: u8, now: u64) -> u64 {
-        let machine = self.machine(class);
-        match self.machines[machine].gate(&self.config, Time::from_ps(now)) {
-            Gate::Open => now,
-            Gate::At(time) => time.as_ps(),
-            Gate::Change => NEVER,
+    /// When a packet of a class may leave, as far as the throttle goes and if c stays. What time has changed until `now` is asked of a
+    /// copy: it is the next event that changes the machine.
+    fn opens(&self, class: u8, now: u64) -> Opens {
+        let mut machine = self.machines[self.machine(class)];
+        match machine.gate(&self.config, Time::from_ps(now)) {
+            Gate::Open => Opens::Now,
+            Gate::At(time) => Opens::At(time.as_ps()),
+            Gate::Change => Opens::WhenTold,
         }
     }
 
     /// An update of a class has arrived.
-    fn on_credits<P: Post<Packet>>(&mut self, class: u8, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn on_credits<P: Post<Packet>>(&mut self, class: u8, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         self.observe(ports, cx);
         let machine = self.machine(class);
         let used = if self.machines.len() == 1 { ports.used_by_port(NIC) } else { ports.used(NIC, class) };

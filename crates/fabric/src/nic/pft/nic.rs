@@ -4,6 +4,7 @@ use backwater_engine::Post;
 
 use super::{NEVER, Throttle};
 use crate::ctx::Ctx;
+use crate::link::gates::Opens;
 use crate::nic::host::{Host, NIC};
 use crate::packet::Packet;
 use crate::world::World;
@@ -25,75 +26,41 @@ impl Throttle {
 }
 
 impl Host {
-    /// An update of a class has arrived: c is less, and the gate of the class may open.
-    #[inline(never)]
-    pub(crate) fn feed_throttle<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
-        if let Some(throttle) = &mut self.throttle {
-            throttle.on_credits(class, &mut self.ports, cx);
-        }
-        self.reopen(class, cx);
-        self.send_next(cx);
-    }
-
-    /// Sends what an idle port may send now, and sets the wake for what comes after it.
-    #[inline(never)]
-    pub(crate) fn send_throttled<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+    /// The classes that the throttle holds now. The gates of those whose credits do not suffice either are closed: lacking credits is
+    /// the reason that counts.
+    pub(crate) fn held<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {
         self.book_throttled(cx.now);
         if let Some(throttle) = &mut self.throttle {
             throttle.observe(&mut self.ports, cx);
         }
-        let shut = self.shut(cx);
-        // To whoever chooses what to send next, a class that is held looks like one whose gate is closed.
-        let egress = &mut self.ports.egress[usize::from(NIC)];
-        let held = shut & !egress.paused;
-        egress.paused |= held;
-        let sent = self.send_by_credit(cx);
-        let egress = &mut self.ports.egress[usize::from(NIC)];
-        egress.paused &= !held;
-        let end = egress.busy_until;
-        if let (Some((class, size)), Some(throttle)) = (sent, &mut self.throttle) {
-            throttle.on_sent(class, size, end, &mut self.ports, cx);
-        }
-        self.rearm_throttled(cx.now, cx.world);
-    }
-
-    /// The classes that the throttle lets nothing leave of. The gates of those whose credits do not suffice either are closed.
-    fn shut<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {
-        let mut shut = 0;
+        let mut held = 0;
         for class in 0..cx.world.classes.count {
-            if self.throttle.as_mut().is_none_or(|throttle| throttle.opens(class, cx.now) <= cx.now) {
+            if self.throttle.as_ref().is_none_or(|throttle| throttle.opens(class, cx.now) == Opens::Now) {
                 continue;
             }
-            shut |= 1 << class;
+            held |= 1 << class;
             if self.ports.egress[usize::from(NIC)].paused & (1 << class) == 0
-                && let Some((ready, Some(size))) = self.head(class, cx.now, cx.now, cx.world)
-                && ready <= cx.now
+                && let Some(offer) = self.peek(1 << class, cx.now, cx.now, cx.world)
+                && offer.ready <= cx.now
+                && let Some(size) = self.size(&offer, cx.world)
                 && !self.ports.fits(NIC, class, size)
             {
                 self.ports.close_gate(NIC, class, cx);
             }
         }
-        shut
+        held
     }
 
-    /// The first packet of a class: when it can leave a port that is free from `free` on, and its size if that is known by now.
-    fn head(&mut self, class: u8, free: u64, now: u64, world: &World) -> Option<(u64, Option<u16>)> {
-        if self.ports.egress[usize::from(NIC)].waiting & (1 << class) != 0 {
-            return Some((free, Some(self.ports.first(NIC, class).size)));
+    /// A frame has started to leave: the gap after it begins.
+    pub(crate) fn throttle_sent<P: Post<Packet>>(&mut self, class: u8, size: u16, cx: &mut Ctx<'_, P>) {
+        if let Some(throttle) = &mut self.throttle {
+            let end = self.ports.egress[usize::from(NIC)].busy_until;
+            throttle.on_sent(class, size, end, &mut self.ports, cx);
         }
-        let pair = self.due.next(1 << class, free);
-        let pair = pair
-            .map(|(_, due, pair)| (due.max(free), Some(self.senders[pair as usize].next_packet(world).2)));
-        let put = match self.next_put(1 << class, now, world) {
-            Ok(offer) => Some((free, Some(offer.size))),
-            Err(NEVER) => None,
-            Err(at) => Some((at.max(free), None)),
-        };
-        pair.into_iter().chain(put).min_by_key(|(ready, _)| *ready)
     }
 
     /// Sets the wake to the next instant at which the port can send something, or close a gate.
-    fn rearm_throttled(&mut self, now: u64, world: &World) {
+    pub(crate) fn rearm_throttled(&mut self, now: u64, world: &World) {
         let egress = &self.ports.egress[usize::from(NIC)];
         let (free, paused) = (egress.busy_until.max(now), egress.paused);
         let mut wake = if egress.owes_frame() { free } else { NEVER };
@@ -101,9 +68,14 @@ impl Host {
             throttle.let_go();
         }
         for class in (0..world.classes.count).filter(|class| paused & (1 << class) == 0) {
-            let Some((ready, size)) = self.head(class, free, now, world) else { continue };
+            let Some(offer) = self.peek(1 << class, free, now, world) else { continue };
+            let (ready, size) = (offer.ready.max(free), self.size(&offer, world));
             let Some(throttle) = &mut self.throttle else { continue };
-            let opens = throttle.opens(class, now);
+            let opens = match throttle.opens(class, now) {
+                Opens::Now => now,
+                Opens::At(time) => time,
+                Opens::WhenTold => NEVER,
+            };
             if opens > ready && size.is_some_and(|size| self.ports.fits(NIC, class, size)) {
                 throttle.hold(class, ready, opens);
                 wake = wake.min(opens);

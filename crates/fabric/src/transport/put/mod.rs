@@ -35,6 +35,8 @@ use std::collections::VecDeque;
 
 use backwater_units::Rate;
 
+pub(crate) use nic::Frame;
+
 use crate::record::StreamId;
 use crate::transport::put::incoming::{Desk, Incoming};
 use crate::transport::put::initiator::Effect;

@@ -10,6 +10,7 @@
 mod app;
 mod check;
 mod ctx;
+mod ideal;
 mod link;
 mod log;
 mod nic;
@@ -22,13 +23,14 @@ pub mod retrace;
 mod simulation;
 mod spec;
 mod switch;
+mod tally;
 mod transport;
 mod user;
+mod violation;
 mod world;
 
 pub use backwater_control::detector::{MarkAt, MarkBasis};
 pub use backwater_engine::Kind;
-pub use check::violation::{Stuck, Violation};
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
 pub use spec::{
@@ -39,6 +41,7 @@ pub use spec::{
 pub use switch::forwarding::ecmp::five_tuples;
 pub use transport::put::frame::MOST_BUFFERED;
 pub use user::{UserFault, UserSpec};
+pub use violation::{Stuck, Violation};
 
 /// The longest simulated time: 18 014 s (a wake's time has 54 bits of picoseconds).
 pub const LONGEST_RUN: backwater_units::Span = backwater_units::Span::from_ps(link::ports::LONGEST_RUN);

@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
+use crate::ideal::{Ideal, Ways};
 use crate::nic::host::Host;
 use crate::nic::reorder::Counts;
 use crate::node::FabricNode;
-use crate::observe::ideal::{Ideal, Ways};
 use crate::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use crate::simulation::Simulation;
 use crate::world::World;

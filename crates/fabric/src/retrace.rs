@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use backwater_engine::{Limits, Stop};
 use backwater_units::Time;
 
-use crate::check::violation::Violation;
 use crate::packet::{Kind as Frame, Packet};
 use crate::simulation::Simulation;
+use crate::violation::Violation;
 
 /// What had happened before a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

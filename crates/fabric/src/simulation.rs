@@ -7,11 +7,11 @@ use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span, Time};
 
+use crate::app::host_flows::Ends;
 use crate::check::audit;
 use crate::check::deadlock;
 use crate::check::explain::explain;
 use crate::check::stall::Quiet;
-use crate::check::violation::{Violation, What};
 use crate::ctx::Ctx;
 use crate::link::ports::{LONGEST_RUN, Ports};
 use crate::log::Records;
@@ -21,8 +21,8 @@ use crate::observe::taps::taps;
 use crate::packet::Packet;
 use crate::spec::Spec;
 use crate::switch::Switch;
-use crate::transport::roce::host_flows::Ends;
 use crate::user::UserFault;
+use crate::violation::{Violation, What};
 use crate::world::World;
 
 /// How a run is watched and ended from outside.

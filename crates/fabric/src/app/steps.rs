@@ -1,12 +1,7 @@
 //! Flows that start when something has happened at their source: the steps of one host.
-use backwater_engine::Post;
 use backwater_traffic::trace::{Event, Step};
 use backwater_units::Time;
 
-use crate::ctx::Ctx;
-use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
-use crate::packet::Packet;
 use crate::world::World;
 
 /// The steps of a host. Flows are meant by the slots of their senders and receivers.
@@ -65,8 +60,17 @@ impl Steps {
         ready.map(|(number, step)| (step.delay, number))
     }
 
+    /// The senders that a step starts `now`.
+    pub(crate) fn starts(&mut self, step: u32, now: u64) -> Vec<u32> {
+        let starts = std::mem::take(&mut self.waiting[step as usize].starts);
+        for slot in &starts {
+            self.begun[*slot as usize] = now;
+        }
+        starts
+    }
+
     /// Something that steps wait for has happened: those that are ready now, and their delays.
-    fn happened(&mut self, which: Happened) -> Vec<(u64, u32)> {
+    pub(crate) fn happened(&mut self, which: Happened) -> Vec<(u64, u32)> {
         let (list, key) = match which {
             Happened::Sent(slot) => (&self.sent, slot),
             Happened::Acked(slot) => (&self.acked, slot),
@@ -99,44 +103,4 @@ pub(crate) enum Happened {
     Acked(u32),
     Received(u32),
     Done(u32),
-}
-
-impl Host {
-    /// Something that steps may wait for happens at `at`. What gets ready by it is carried out by a timer.
-    #[cold]
-    pub(crate) fn happened(&mut self, what: Happened, at: u64) {
-        if let Some(steps) = &mut self.steps {
-            for (delay, step) in steps.happened(what) {
-                self.ports.set_timer(at.saturating_add(delay), NIC, Purpose::Step, step);
-            }
-        }
-    }
-
-    /// Carries out a step.
-    #[cold]
-    pub(crate) fn carry_out<P: Post<Packet>>(&mut self, step: u32, cx: &mut Ctx<'_, P>) {
-        if let Some(steps) = &mut self.steps {
-            let starts = std::mem::take(&mut steps.waiting[step as usize].starts);
-            for slot in &starts {
-                steps.begun[*slot as usize] = cx.now;
-            }
-            for slot in starts {
-                self.begin(slot, cx.now, cx.world);
-            }
-        }
-        self.happened(Happened::Done(step), cx.now);
-        self.send_next(cx);
-    }
-
-    /// When a sender began, or will if that is known.
-    pub(crate) fn start_of(&self, slot: u32, world: &World) -> Time {
-        let start = world.flows[self.senders[slot as usize].flow as usize].start;
-        if let Some(begun) = self.senders[slot as usize].begun() {
-            return Time::from_ps(begun);
-        }
-        match &self.steps {
-            Some(steps) if start == Time::MAX => steps.begun(slot),
-            _ => start,
-        }
-    }
 }

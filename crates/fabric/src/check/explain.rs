@@ -4,8 +4,8 @@ use backwater_traffic::program::Op;
 use backwater_units::{Bytes, Time};
 
 use crate::app::ranks::waiting::place;
-use crate::check::violation::{Breach, Violation, What};
 use crate::node::FabricNode;
+use crate::violation::{Breach, Violation, What};
 use crate::world::World;
 
 pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &FabricNode) -> Violation {

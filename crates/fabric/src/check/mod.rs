@@ -6,4 +6,3 @@ pub(crate) mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod explain;
 pub(crate) mod stall;
-pub(crate) mod violation;

@@ -3,12 +3,12 @@ use backwater_units::Time;
 
 use crate::app::ranks::Ranks;
 use crate::check::deadlock::{self, Circle};
-use crate::check::violation::Violation;
 use crate::nic::host::Host;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::{Endpoint, stuck};
 use crate::node::FabricNode;
 use crate::simulation::Simulation;
+use crate::violation::Violation;
 
 /// So many picoseconds ranks wait without anything under way before the run says that they wait for ever.
 const QUIET: u64 = 1_000_000_000_000;

@@ -3,6 +3,8 @@ pub(crate) mod credits;
 pub(crate) mod egress;
 pub(crate) mod extensions;
 pub(crate) mod gates;
+pub(crate) mod ingress;
 mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;
+pub(crate) mod telemetry;

@@ -1,13 +1,9 @@
 //! What a switch tells its upstream ports, and a slow host its switch: PAUSE, RESUME, and the polls that keep timed pauses up.
 use backwater_control::flow_control::Decision;
-use backwater_engine::Post;
 use backwater_units::Time;
 
-use crate::ctx::Ctx;
+use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose};
-use crate::packet::Packet;
-use crate::switch::chassis::{Chassis, Fabric};
-use crate::switch::ingress::Memory;
 use crate::world::World;
 
 impl Ports {
@@ -68,39 +64,5 @@ impl Ports {
         let level = memory.level(port, class);
         let form = world.pfc.as_ref().expect("only under PFC anybody polls").form;
         form.on_poll(level, outstanding)
-    }
-}
-
-impl Chassis {
-    /// Carries out a decision about an ingress port.
-    #[cold]
-    pub(crate) fn tell<F: Fabric, P: Post<Packet>>(
-        &mut self,
-        fabric: &mut F,
-        port: u16,
-        class: u8,
-        decision: Decision,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        if decision == Decision::Nothing {
-            return;
-        }
-        if decision == Decision::Pause && self.truth.is_some() {
-            fabric.note_hold(self, port, class, cx);
-        }
-        self.ports.announce(&mut self.memory, port, class, decision, cx.now, cx.world);
-        self.send_next(fabric, port, cx);
-    }
-
-    #[cold]
-    pub(crate) fn poll<F: Fabric, P: Post<Packet>>(
-        &mut self,
-        fabric: &mut F,
-        port: u16,
-        class: u8,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        let decision = self.ports.poll(&mut self.memory, port, class, cx.now, cx.world);
-        self.tell(fabric, port, class, decision, cx);
     }
 }

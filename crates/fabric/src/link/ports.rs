@@ -9,7 +9,6 @@ use backwater_engine::{Class, Key, Place, Post, Ties, Trajectory};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 
-use crate::check::violation::{Breach, What};
 use crate::ctx::Ctx;
 use crate::link::credits::Credits;
 use crate::link::egress::{Egress, pick};
@@ -17,10 +16,14 @@ use crate::link::extensions::Extensions;
 use crate::link::gates::Gate;
 use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
-use crate::observe::isolation_stats::Tally;
 use crate::packet::{Kind, Packet};
 use crate::record::SampleRecord;
+use crate::tally::Tally;
+use crate::violation::{Breach, What};
 use crate::world::World;
+
+/// The port of a NIC: it has one.
+pub(crate) const NIC: u16 = 0;
 
 /// One egress queue: a port's packets of one class, and the detector's registers for it.
 #[derive(Clone, Copy, Debug, Default)]

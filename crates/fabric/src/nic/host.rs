@@ -4,10 +4,12 @@ use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, 
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
 
+use crate::app::host_flows::Ends;
 use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
 use crate::ctx::Ctx;
-use crate::link::ports::{Ports, Purpose};
+use crate::link::ports::{NIC, Ports, Purpose};
+use crate::nic::isolation::Told;
 use crate::nic::pacing_queue::Due;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
@@ -18,17 +20,12 @@ use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
 use crate::spec::{Balancing, Spec};
 use crate::switch::batch::Batch;
-use crate::switch::cioq::isolation::Told;
 use crate::transport::put::Puts;
 use crate::transport::roce::connection::Connection;
-use crate::transport::roce::host_flows::Ends;
 use crate::transport::roce::pacer::Spacing;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::transport::roce::queue_pairs;
 use crate::world::World;
-
-/// A NIC has one port.
-pub(crate) const NIC: u16 = 0;
 
 #[derive(Clone)]
 pub(crate) struct Host {

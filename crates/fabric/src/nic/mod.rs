@@ -1,9 +1,13 @@
 //! A host's NIC: what it sends next, and how it takes what arrives.
+mod goodput;
 pub(crate) mod host;
+pub(crate) mod isolation;
 pub(crate) mod pacing_queue;
 pub(crate) mod pft;
+pub(crate) mod put;
+mod ranks;
 mod receive;
 pub(crate) mod receive_queue;
 pub(crate) mod reorder;
 mod scheduler;
-pub(crate) mod telemetry;
+mod steps;

@@ -5,12 +5,13 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
 use crate::app::steps::Happened;
-use crate::check::violation::What;
 use crate::ctx::Ctx;
+use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
+use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
 use crate::transport::roce::queue_pair::Verdict;
+use crate::violation::What;
 use crate::world::World;
 
 impl Host {

@@ -7,8 +7,9 @@ use backwater_engine::Post;
 use backwater_units::Time;
 
 use crate::ctx::Ctx;
+use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
+use crate::nic::host::Host;
 use crate::packet::Packet;
 
 /// What a host keeps of its flows.

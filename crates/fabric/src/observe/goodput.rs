@@ -1,14 +1,12 @@
 //! What a host gets: of each traffic entry, summed up over sampling periods, and of some entries packet by packet.
 use backwater_control::CodePoint;
 use backwater_engine::Post;
-use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
-use crate::nic::host::Host;
 use crate::packet::Packet;
-use crate::record::{ArrivedRecord, DeliveredRecord, InjectedRecord};
+use crate::record::DeliveredRecord;
 use crate::world::World;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,50 +86,5 @@ impl Delivered {
             });
             cx.post.recorded(1);
         }
-    }
-}
-
-impl Host {
-    /// Data packet `seq` of its flow has come in.
-    #[cold]
-    pub(crate) fn note_arrival<P: Post<Packet>>(
-        &mut self,
-        packet: &Packet,
-        seq: u32,
-        payload: u64,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        if let Some(delivered) = &mut self.delivered {
-            delivered.arrived(packet, payload, &mut self.ports, cx);
-        }
-        if cx.world.follows(packet.flow) {
-            self.ports.records.arrived.push(ArrivedRecord {
-                time: Time::from_ps(packet.time),
-                flow: packet.flow,
-                seq,
-                ce: packet.code == CodePoint::Congestion,
-            });
-            cx.post.recorded(1);
-        }
-    }
-
-    /// A data packet that was due at `due` starts to leave.
-    #[cold]
-    pub(crate) fn note_injection<P: Post<Packet>>(&mut self, flow: u32, due: u64, cx: &mut Ctx<'_, P>) {
-        let entry = &cx.world.flows[flow as usize];
-        let slot = cx.world.sender_slot[flow as usize];
-        let made = match entry.pacing {
-            Pacing::Constant { .. } => Time::from_ps(due),
-            Pacing::Supplied { .. } => Time::from_ps(self.senders[slot as usize].made()),
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if entry.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, cx.world),
-        };
-        self.ports.records.injected.push(InjectedRecord {
-            time: Time::from_ps(cx.now),
-            made,
-            flow,
-            seq: self.senders[slot as usize].last_sent(),
-        });
-        cx.post.recorded(1);
     }
 }

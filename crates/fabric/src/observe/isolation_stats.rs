@@ -1,29 +1,11 @@
-//! What switches with combined queueing count for their totals, and the records of their congested-flow tables.
+//! What is recorded of the congested-flow tables of switches and NICs.
 use backwater_engine::Post;
-use backwater_units::{Bytes, Time};
+use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
-use crate::record::{IsolationEvent, IsolationRecord, SwitchRecord};
-
-/// Counts of one switch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    allocations: u64,
-    readmissions: u64,
-    refusals: u64,
-    mirror_refusals: u64,
-    releases: u64,
-    peak_slots: u32,
-    cims_sent: u64,
-    pub(crate) cims_received: u64,
-    pub(crate) moved_packets: u64,
-    pub(crate) ce_isolated: u64,
-    pub(crate) ce_monitored: u64,
-    peak_ingress: u32,
-    peak_egress: u32,
-}
+use crate::record::{IsolationEvent, IsolationRecord};
 
 /// What [`Ports::note_isolation`] is told; see [`IsolationRecord`]. Hosts are host indices here.
 #[derive(Clone, Copy, Debug)]
@@ -36,56 +18,6 @@ pub(crate) struct Noted {
     pub(crate) origin: u8,
     pub(crate) root: Option<(u32, u16)>,
     pub(crate) used: u32,
-}
-
-impl Tally {
-    /// An ingress region holds so many bytes.
-    #[inline]
-    pub(crate) fn note_ingress(&mut self, bytes: u32) {
-        self.peak_ingress = self.peak_ingress.max(bytes);
-    }
-
-    /// An egress region holds so many bytes.
-    #[inline]
-    pub(crate) fn note_egress(&mut self, bytes: u32) {
-        self.peak_egress = self.peak_egress.max(bytes);
-    }
-
-    fn count(&mut self, what: IsolationEvent, used: u32) {
-        self.peak_slots = self.peak_slots.max(used);
-        match what {
-            IsolationEvent::Allocated => self.allocations += 1,
-            IsolationEvent::Readmitted => {
-                self.allocations += 1;
-                self.readmissions += 1;
-            }
-            IsolationEvent::Refused => self.refusals += 1,
-            IsolationEvent::Released => self.releases += 1,
-            IsolationEvent::Mirrored => {}
-            IsolationEvent::MirrorRefused => self.mirror_refusals += 1,
-            IsolationEvent::Notified => self.cims_sent += 1,
-        }
-    }
-
-    pub(crate) fn record(&self, node: u32, slots: Option<u32>) -> SwitchRecord {
-        SwitchRecord {
-            node,
-            slots,
-            allocations: self.allocations,
-            readmissions: self.readmissions,
-            refusals: self.refusals,
-            mirror_refusals: self.mirror_refusals,
-            peak_slots: self.peak_slots,
-            entries_left: self.allocations - self.releases,
-            cims_sent: self.cims_sent,
-            cims_received: self.cims_received,
-            moved_packets: self.moved_packets,
-            ce_isolated: self.ce_isolated,
-            ce_monitored: self.ce_monitored,
-            peak_ingress: Bytes::new(u64::from(self.peak_ingress)),
-            peak_egress: Bytes::new(u64::from(self.peak_egress)),
-        }
-    }
 }
 
 impl Ports {
@@ -110,34 +42,5 @@ impl Ports {
             used: noted.used,
         });
         cx.post.recorded(1);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_readmitted_flow_counts_as_an_allocation_and_what_is_not_released_is_left() {
-        let mut tally = Tally::default();
-        tally.count(IsolationEvent::Allocated, 1);
-        tally.count(IsolationEvent::Allocated, 2);
-        tally.count(IsolationEvent::Released, 1);
-        tally.count(IsolationEvent::Readmitted, 2);
-        tally.count(IsolationEvent::Refused, 2);
-        let record = tally.record(5, Some(2));
-        assert_eq!((record.allocations, record.readmissions, record.refusals), (3, 1, 1));
-        assert_eq!((record.entries_left, record.peak_slots), (2, 2));
-    }
-
-    #[test]
-    fn the_largest_region_of_any_port_counts() {
-        let mut tally = Tally::default();
-        for bytes in [4096, 12_288, 8192] {
-            tally.note_ingress(bytes);
-        }
-        tally.note_egress(4096);
-        let record = tally.record(0, None);
-        assert_eq!((record.peak_ingress, record.peak_egress), (Bytes::new(12_288), Bytes::new(4096)));
     }
 }

@@ -2,10 +2,10 @@
 use backwater_control::flow_control::{Level, Threshold};
 use backwater_engine::Post;
 
-use crate::check::violation::What;
 use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::switch::chassis::{Chassis, Fabric};
+use crate::violation::What;
 use crate::world::World;
 
 impl Chassis {

@@ -2,13 +2,13 @@
 use backwater_engine::{Post, Stream};
 
 use crate::ctx::Ctx;
+use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::observe::ground_truth::Truth;
 use crate::packet::Packet;
 use crate::switch::cioq::Combined;
 use crate::switch::forwarding::Forwarding;
-use crate::switch::ingress::Memory;
 use crate::switch::voq::Crossbar;
 use crate::user::UserQueues;
 use crate::world::World;

@@ -7,7 +7,7 @@ use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
 use crate::ctx::Ctx;
-use crate::nic::telemetry;
+use crate::link::telemetry;
 use crate::packet::{Kind, Packet};
 use crate::record::{MarkRecord, StateRecord};
 

@@ -5,10 +5,11 @@ pub(crate) mod batch;
 pub(crate) mod chassis;
 pub(crate) mod cioq;
 pub(crate) mod forwarding;
-pub(crate) mod ingress;
 pub(crate) mod lanes;
 pub(crate) mod marking;
+mod pausing;
 mod tail_drop;
+mod truth;
 pub(crate) mod voq;
 
 use backwater_control::CodePoint;
@@ -17,6 +18,7 @@ use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
+use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose, Queue};
 use crate::link::queue::Fifo;
 use crate::node::node_of_ports;
@@ -27,7 +29,6 @@ use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
 use crate::switch::cioq::Combined;
 use crate::switch::forwarding::Forwarding;
-use crate::switch::ingress::Memory;
 use crate::switch::voq::Crossbar;
 use crate::user::UserQueues;
 use crate::world::World;

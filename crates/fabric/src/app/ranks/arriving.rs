@@ -4,13 +4,13 @@ use backwater_traffic::program::Op;
 use super::Ranks;
 use super::frame::{Message, Word};
 use super::matching::{Came, Posted};
-use crate::check::violation::What;
 use crate::link::ports::Ports;
+use crate::violation::What;
 use crate::world::World;
 
 impl Ranks {
     /// Bytes of a message from another host. Its frames tell the op that it belongs to; the rest is in the programs.
-    pub(super) fn size_of(&self, rank: u32, from: u32, word: Word, op: u32, world: &World) -> u64 {
+    pub(crate) fn size_of(&self, rank: u32, from: u32, word: Word, op: u32, world: &World) -> u64 {
         let own = self.own[rank as usize].id;
         match word {
             Word::Eager | Word::Data | Word::Put => bytes(world.op(from, op)),
@@ -20,7 +20,7 @@ impl Ranks {
     }
 
     /// A message of rank `from` has come in for a rank of this host.
-    pub(super) fn arrives(
+    pub(crate) fn arrives(
         &mut self,
         rank: u32,
         from: u32,

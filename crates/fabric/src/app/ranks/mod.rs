@@ -26,35 +26,31 @@ mod progress;
 mod state;
 pub(crate) mod waiting;
 
-use backwater_engine::Post;
-
-use self::frame::{Message, Word};
+use self::frame::Message;
 pub(crate) use self::state::Rank;
-use crate::check::violation::What;
-use crate::ctx::Ctx;
+use crate::app::host_flows::Ends;
+use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
-use crate::nic::host::{Host, NIC};
-use crate::packet::Packet;
 use crate::record::TimingRecord;
-use crate::transport::roce::host_flows::Ends;
+use crate::violation::What;
 use crate::world::World;
 
 /// The ranks of one host.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
-    own: Vec<Rank>,
+    pub(crate) own: Vec<Rank>,
     /// ((rank of this host, other rank, whether it is for answers), slot of the sender), sorted.
     to: Vec<((u32, u32, bool), u32)>,
     /// By slot of the receiver: (rank of this host, other rank); `u32::MAX`: it is no queue pair between ranks.
-    from: Vec<(u32, u32)>,
+    pub(crate) from: Vec<(u32, u32)>,
     /// By slot of the sender: the rank of this host; `u32::MAX`: it is no queue pair between ranks.
-    owner: Vec<u32>,
+    pub(crate) owner: Vec<u32>,
     /// What the ranks have given to queue pairs in this event.
-    given: Vec<(u32, Message)>,
+    pub(crate) given: Vec<(u32, Message)>,
     /// What they have recorded in it, programs that have ended in it, and what went wrong.
-    recorded: u64,
-    ended: u64,
-    broken: Option<What>,
+    pub(crate) recorded: u64,
+    pub(crate) ended: u64,
+    pub(crate) broken: Option<What>,
 }
 
 impl Ranks {
@@ -118,104 +114,5 @@ impl Ranks {
     fn record(&mut self, timing: TimingRecord, ports: &mut Ports) {
         ports.records.timings.push(timing);
         self.recorded += 1;
-    }
-}
-
-impl Host {
-    /// The timer of a rank: it begins, or the cost of its op has been paid.
-    #[cold]
-    pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
-        if let Some(ranks) = &mut self.ranks {
-            ranks.paid(rank, cx.now, cx.world, &mut self.ports);
-        }
-        self.after_ranks(cx);
-    }
-
-    /// The last bit of a message has left.
-    #[cold]
-    pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
-        if let Some(ranks) = &mut self.ranks {
-            ranks.gone(rank, cx.now, cx.world, &mut self.ports);
-        }
-        self.after_ranks(cx);
-    }
-
-    /// A message from a rank of the same host is there.
-    #[cold]
-    pub(crate) fn local_message<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
-        if let Some(ranks) = &mut self.ranks {
-            let from = ranks.own[rank as usize].local.pop_front();
-            let (from, message) = from.expect("its timer was set for it");
-            ranks.arrives(rank, from, &message, cx.now, cx.world, &mut self.ports);
-        }
-        self.after_ranks(cx);
-    }
-
-    /// The last packet of a message has come in.
-    #[cold]
-    pub(crate) fn message_came<P: Post<Packet>>(&mut self, slot: u32, seq: u32, cx: &mut Ctx<'_, P>) {
-        if let Some(ranks) = &mut self.ranks {
-            let (rank, from) = ranks.from[slot as usize];
-            let (word, op) = frame::unpack(seq);
-            let size = ranks.size_of(rank, from, word, op, cx.world);
-            ranks.arrives(rank, from, &Message { word, op, size }, cx.now, cx.world, &mut self.ports);
-        }
-        self.after_ranks(cx);
-    }
-
-    /// The last packet of a message leaves, and its last bit at `end`.
-    #[cold]
-    pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
-        if let Some(ranks) = &mut self.ranks
-            && let Some(message) = self.senders[slot as usize].message()
-            && matches!(message.word, Word::Eager | Word::Data)
-        {
-            let rank = ranks.owner[slot as usize];
-            ranks.own[rank as usize].leaving.push(std::cmp::Reverse((end, message.op)));
-            self.ports.set_timer(end, NIC, Purpose::Gone, rank);
-        }
-    }
-
-    /// What the ranks have done in this event gets to the queue pairs, the records and the run.
-    fn after_ranks<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let Some(ranks) = &mut self.ranks else { return };
-        if ranks.recorded > 0 {
-            cx.post.recorded(std::mem::take(&mut ranks.recorded));
-        }
-        for _ in 0..std::mem::take(&mut ranks.ended) {
-            cx.post.complete();
-        }
-        if let Some(what) = ranks.broken.take() {
-            self.ports.fail(cx.now, NIC, what, cx);
-        }
-        if self.ranks.as_ref().is_some_and(|ranks| ranks.given.is_empty()) {
-            return;
-        }
-        let mut given = self.ranks.as_mut().map(|ranks| std::mem::take(&mut ranks.given)).unwrap_or_default();
-        for (slot, message) in given.drain(..) {
-            self.give_to_pair(slot, message, cx.now, cx.world);
-        }
-        if let Some(ranks) = &mut self.ranks {
-            // It keeps its memory.
-            ranks.given = given;
-        }
-        self.send_next(cx);
-    }
-
-    /// A queue pair gets one more message.
-    fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
-        self.book_throttled(now);
-        let sender = &mut self.senders[slot as usize];
-        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
-        let number = sender.connection;
-        let connection = &mut self.connections[number as usize];
-        if connection.is_idle() {
-            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
-        }
-        sender.give(message, now);
-        connection.start(slot);
-        if let Some((due, pair)) = self.next_message(number, class, now, world) {
-            self.due.push(class, due, pair, queue_pair);
-        }
     }
 }

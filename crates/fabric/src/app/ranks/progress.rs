@@ -6,14 +6,14 @@ use super::Ranks;
 use super::frame::{Message, Word};
 use super::matching::Posted;
 use super::state::Doing;
+use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
-use crate::nic::host::NIC;
 use crate::record::TimingRecord;
 use crate::world::World;
 
 impl Ranks {
     /// A rank begins its program, or has paid for what it is at.
-    pub(super) fn paid(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
+    pub(crate) fn paid(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
         let own = &mut self.own[rank as usize];
         // At the start of a program nothing has been paid for yet.
         own.paid = own.executed > 0;
@@ -30,7 +30,7 @@ impl Ranks {
     }
 
     /// The last bit of a message has left.
-    pub(super) fn gone(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
+    pub(crate) fn gone(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
         let own = &mut self.own[rank as usize];
         let op = own.leaving.pop().expect("its timer was set for it").0.1;
         if let Op::Isend { set, .. } = world.op(own.id, op) {

@@ -20,8 +20,8 @@ use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
+use crate::link::ports::NIC;
 use crate::link::ports::Ports;
-use crate::nic::host::NIC;
 use crate::packet::Packet;
 use crate::record::ThrottleStateRecord;
 use crate::spec::{Scope, ThrottleSpec};

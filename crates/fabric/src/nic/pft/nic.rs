@@ -5,7 +5,8 @@ use backwater_engine::Post;
 use super::{NEVER, Throttle};
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
-use crate::nic::host::{Host, NIC};
+use crate::link::ports::NIC;
+use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::world::World;
 

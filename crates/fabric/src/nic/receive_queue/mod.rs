@@ -19,12 +19,12 @@ mod truth;
 
 use backwater_control::flow_control::Threshold;
 
+use crate::link::ingress::Memory;
+use crate::link::ports::NIC;
 use crate::link::ports::Ports;
 use crate::link::queue::{Fifo, Pool};
-use crate::nic::host::NIC;
 use crate::packet::Packet;
 use crate::spec::EndpointSpec;
-use crate::switch::ingress::Memory;
 use crate::world::World;
 use drain::{Drain, Outlook};
 use schedule::Schedule;

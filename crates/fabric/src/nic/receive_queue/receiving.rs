@@ -3,11 +3,12 @@ use backwater_control::flow_control::Decision;
 use backwater_engine::Post;
 
 use super::{Endpoint, Outlook};
-use crate::check::violation::What;
 use crate::ctx::Ctx;
+use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
+use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
+use crate::violation::What;
 
 impl Host {
     /// The receive queue of a host that has one.

@@ -5,8 +5,8 @@ use backwater_topology::Network;
 use backwater_units::Bytes;
 
 use super::Endpoint;
-use crate::check::violation::Stuck;
 use crate::nic::host::Host;
+use crate::violation::Stuck;
 use crate::world::World;
 
 /// The hosts whose first packet will never be drained, with what waits there and for whom.

@@ -5,7 +5,8 @@ use backwater_units::{Bytes, Time};
 
 use super::Endpoint;
 use crate::ctx::Ctx;
-use crate::nic::host::{Host, NIC};
+use crate::link::ports::NIC;
+use crate::nic::host::Host;
 use crate::observe::ground_truth::{Crowd, Left, followed};
 use crate::packet::Packet;
 use crate::record::{HoldRecord, WaitRecord};

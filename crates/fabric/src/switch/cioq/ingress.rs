@@ -4,10 +4,10 @@ use backwater_control::flow_control::{Decision, Strays};
 use backwater_engine::Post;
 
 use super::{Combined, NOWHERE};
-use crate::check::violation::What;
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
+use crate::violation::What;
 
 impl Chassis {
     /// The class `class` of an ingress port holds `size` bytes more.

@@ -34,7 +34,6 @@ use backwater_control::detector::Detector;
 use backwater_control::flow_control::Unit;
 use backwater_engine::Post;
 
-use crate::check::violation::What;
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::link::ports::Ports;
@@ -44,6 +43,7 @@ use crate::spec::Queueing;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::count;
 use crate::switch::voq::queues::Voqs;
+use crate::violation::What;
 use crate::world::World;
 
 #[derive(Clone)]

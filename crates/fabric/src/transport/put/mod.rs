@@ -20,26 +20,25 @@
 //!    timer per stream looks for expired packets and for what the policy waits for.
 //! 6. A lossless fabric drops nothing: the receive queue sends PAUSE to its switch, or gives its credits back late. `blame` shows its drain
 //!    as a root.
+pub(crate) mod effect;
 pub(crate) mod frame;
 mod incoming;
-mod initiator;
-mod log;
-mod nic;
-mod outgoing;
+mod offer;
+pub(crate) mod outgoing;
+mod release;
 pub(crate) mod streams;
 mod sums;
-mod target;
 mod turns;
 
 use std::collections::VecDeque;
 
 use backwater_units::Rate;
 
-pub(crate) use nic::Frame;
+pub(crate) use offer::{Frame, What};
 
 use crate::record::StreamId;
+use crate::transport::put::effect::Effect;
 use crate::transport::put::incoming::{Desk, Incoming};
-use crate::transport::put::initiator::Effect;
 use crate::transport::put::outgoing::Outgoing;
 use crate::transport::put::streams::Streams;
 use crate::transport::put::sums::Sums;
@@ -52,21 +51,21 @@ pub(crate) struct Puts {
     pub(crate) outgoing: Vec<Outgoing>,
     pub(crate) incoming: Vec<Incoming>,
     /// Outgoing streams that may send a new packet.
-    turns: Turns,
+    pub(crate) turns: Turns,
     /// Outgoing streams that have packets to send again, in the order of their NACKs.
-    replays: VecDeque<u32>,
+    pub(crate) replays: VecDeque<u32>,
     /// When a packet was sent again the last time.
-    replayed_at: u64,
+    pub(crate) replayed_at: u64,
     /// No new packet starts before this: the initiator's overhead.
-    spaced_until: u64,
+    pub(crate) spaced_until: u64,
     /// ACKs and NACKs that have come in and take effect later, by kind of PUT.
-    effects: Vec<VecDeque<Effect>>,
+    pub(crate) effects: Vec<VecDeque<Effect>>,
     /// What the host decides about all its incoming streams of a kind.
-    desks: Vec<Desk>,
+    pub(crate) desks: Vec<Desk>,
     /// Incoming streams that owe an ACK or NACK.
-    owed: Turns,
+    pub(crate) owed: Turns,
     /// What happened, by period, if that is recorded.
-    sums: Option<Box<Sums>>,
+    pub(crate) sums: Option<Box<Sums>>,
 }
 
 impl Puts {
@@ -111,6 +110,6 @@ impl Puts {
 }
 
 /// The streams of a run; there are some where there are PUTs.
-fn streams(world: &World) -> &Streams {
+pub(crate) fn streams(world: &World) -> &Streams {
     world.streams.as_deref().expect("a host with PUTs has streams")
 }

@@ -1,6 +1,5 @@
 //! Queue pairs: what they send, how fast, and what their receivers answer.
 pub(crate) mod connection;
-pub(crate) mod host_flows;
 pub(crate) mod pacer;
 pub(crate) mod queue_pair;
 pub(crate) mod queue_pairs;

@@ -20,7 +20,7 @@ pub(super) const fn root_of(node: u32, port: u16) -> u32 {
 }
 
 /// The switch and the egress port of a root.
-pub(super) const fn parts_of(root: u32) -> (u32, u16) {
+pub(crate) const fn parts_of(root: u32) -> (u32, u16) {
     (root >> 10, (root & 0x3ff) as u16)
 }
 
@@ -232,7 +232,7 @@ impl Combined {
 }
 
 /// The destinations to which the way from `node` leads through `root`, a bit each.
-pub(super) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
+pub(crate) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
     let (switch, port) = parts_of(root);
     let mut set = vec![0; world.hosts.len().div_ceil(64)];
     for (host, end) in (0..).zip(&world.hosts) {
@@ -250,7 +250,7 @@ pub(super) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<
 }
 
 /// The hosts that a key names.
-pub(super) fn ends_of(kind: KeyKind, key: Key, world: &World) -> Noted {
+pub(crate) fn ends_of(kind: KeyKind, key: Key, world: &World) -> Noted {
     let (src, dst) = match kind {
         KeyKind::Pair => (Some((key >> 32) as u32), Some(key as u32)),
         KeyKind::Flow => {

@@ -22,12 +22,9 @@
 //!
 //! Sources: ICI paper, section 2; order and the moves between queues are reconstructed after FBICM and IEEE 802.1Qcz.
 mod audit;
-mod entries;
+pub(crate) mod entries;
 mod messages;
-mod nic;
 mod queues;
-
-pub(crate) use nic::Told;
 
 use backwater_control::isolation::{Cft, CimState, Isolation, Key, Slot};
 use backwater_topology::Network;
@@ -55,7 +52,7 @@ pub(crate) struct Rules {
     frame: u16,
     /// Picoseconds after the last CIM for which a NIC keeps a key isolated.
     pub(crate) host_hold: Option<u64>,
-    lanes: Lanes,
+    pub(crate) lanes: Lanes,
     /// [`KeyKind::Root`]: the node at the far end of each port, by node.
     peers: Vec<Vec<u32>>,
 }

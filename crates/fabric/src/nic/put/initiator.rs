@@ -1,63 +1,21 @@
 //! The initiator: PUTs leave, ACKs and NACKs take effect, timers run out.
 use backwater_control::CodePoint;
-use backwater_control::reaction::{AckFacts, Controller};
+use backwater_control::reaction::Controller;
 use backwater_engine::Post;
 use backwater_units::Time;
 
 use crate::app::steps::Happened;
-use crate::check::violation::What;
 use crate::ctx::Ctx;
-use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
+use crate::link::ports::{NIC, Purpose};
+use crate::nic::host::Host;
+use crate::nic::put::log::Note;
 use crate::packet::{Kind, Packet};
 use crate::record::PutEvent;
-use crate::transport::put::log::Note;
+use crate::transport::put::effect::Effect;
 use crate::transport::put::outgoing::{Kept, Message};
-use crate::transport::put::{Puts, frame, streams};
-use crate::transport::roce::queue_pair::Sender;
+use crate::transport::put::{frame, streams};
+use crate::violation::What;
 use crate::world::World;
-
-/// An ACK or NACK that takes effect at `due`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effect {
-    due: u64,
-    slot: u32,
-    /// The last number it covers.
-    seq: u32,
-    nack: bool,
-    marked: bool,
-    /// It came with data.
-    aboard: bool,
-}
-
-impl Effect {
-    /// What the frame says; the rest is known by the stream.
-    const fn facts(&self) -> AckFacts {
-        AckFacts {
-            packets: 0,
-            bytes: 0,
-            marked: self.marked,
-            repeat: false,
-            piggybacked: self.aboard,
-            replaying: false,
-            idle: false,
-        }
-    }
-}
-
-impl Puts {
-    /// Gets an outgoing stream in line if it may send a new packet.
-    pub(crate) fn line_up(&mut self, slot: u32, senders: &[Sender], now: u64, world: &World) {
-        let outgoing = &self.outgoing[slot as usize];
-        let streams = streams(world);
-        let stream = &streams.all[outgoing.number as usize];
-        if let Some(message) = outgoing.messages.front()
-            && outgoing.may_send(senders, streams.kind(stream), world).is_some()
-        {
-            self.turns.add(slot, stream.class, message.due, now);
-        }
-    }
-}
 
 impl Host {
     /// A flow of a stream starts: its first packet is there when it has been staged.

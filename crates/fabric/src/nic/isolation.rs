@@ -5,15 +5,16 @@
 use backwater_control::isolation::{Key, Origin};
 use backwater_engine::Post;
 
-use super::Rules;
-use super::entries::{behind, ends_of, parts_of};
 use crate::ctx::Ctx;
+use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
-use crate::nic::host::{Host, NIC};
+use crate::nic::host::Host;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
+use crate::switch::cioq::isolation::Rules;
+use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 

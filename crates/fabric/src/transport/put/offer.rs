@@ -1,10 +1,5 @@
 //! What the PUT streams of a host send next: overdue ACKs, then replays, then new packets in turn; other ACKs fill the gaps. Replays
 //! and new packets take turns with the queue pairs of RoCE.
-use backwater_engine::Post;
-
-use crate::ctx::Ctx;
-use crate::nic::host::Host;
-use crate::packet::Packet;
 use crate::transport::put::turns::Turns;
 use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
@@ -12,7 +7,7 @@ use crate::world::World;
 
 /// What a stream has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
     /// An ACK or NACK of an incoming stream.
     Ack(u32),
     /// A packet of an outgoing stream that it has sent before.
@@ -28,7 +23,7 @@ pub(crate) struct Frame {
     pub(crate) since: u64,
     pub(crate) class: u8,
     pub(crate) size: u16,
-    what: What,
+    pub(crate) what: What,
 }
 
 impl Puts {
@@ -120,17 +115,4 @@ impl Puts {
 fn first(turns: &Turns, open: u8) -> Option<(u64, u32, u8)> {
     let classes = (0..8u8).filter(|class| open & (1 << class) != 0);
     classes.filter_map(|class| turns.first(class).map(|(since, slot)| (since, slot, class))).min()
-}
-
-impl Host {
-    /// Sends what the streams frameed.
-    #[inline(never)]
-    pub(crate) fn send_put_frame<P: Post<Packet>>(&mut self, frame: Option<Frame>, cx: &mut Ctx<'_, P>) {
-        match frame.map(|frame| frame.what) {
-            Some(What::Ack(slot)) => self.send_ack(slot, cx),
-            Some(What::Again(slot)) => self.repeat_put(slot, cx),
-            Some(What::New(slot)) => self.send_put(slot, cx),
-            None => {}
-        }
-    }
 }

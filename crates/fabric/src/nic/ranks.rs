@@ -1,0 +1,108 @@
+//! Ranks at a host: their timers, and the messages that they give to queue pairs and get from them.
+use backwater_engine::Post;
+
+use crate::app::ranks::frame::{self, Message, Word};
+use crate::ctx::Ctx;
+use crate::link::ports::{NIC, Purpose};
+use crate::nic::host::Host;
+use crate::packet::Packet;
+use crate::world::World;
+
+impl Host {
+    /// The timer of a rank: it begins, or the cost of its op has been paid.
+    #[cold]
+    pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.paid(rank, cx.now, cx.world, &mut self.ports);
+        }
+        self.after_ranks(cx);
+    }
+
+    /// The last bit of a message has left.
+    #[cold]
+    pub(crate) fn message_gone<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.gone(rank, cx.now, cx.world, &mut self.ports);
+        }
+        self.after_ranks(cx);
+    }
+
+    /// A message from a rank of the same host is there.
+    #[cold]
+    pub(crate) fn local_message<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
+        if let Some(ranks) = &mut self.ranks {
+            let from = ranks.own[rank as usize].local.pop_front();
+            let (from, message) = from.expect("its timer was set for it");
+            ranks.arrives(rank, from, &message, cx.now, cx.world, &mut self.ports);
+        }
+        self.after_ranks(cx);
+    }
+
+    /// The last packet of a message has come in.
+    #[cold]
+    pub(crate) fn message_came<P: Post<Packet>>(&mut self, slot: u32, seq: u32, cx: &mut Ctx<'_, P>) {
+        if let Some(ranks) = &mut self.ranks {
+            let (rank, from) = ranks.from[slot as usize];
+            let (word, op) = frame::unpack(seq);
+            let size = ranks.size_of(rank, from, word, op, cx.world);
+            ranks.arrives(rank, from, &Message { word, op, size }, cx.now, cx.world, &mut self.ports);
+        }
+        self.after_ranks(cx);
+    }
+
+    /// The last packet of a message leaves, and its last bit at `end`.
+    #[cold]
+    pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
+        if let Some(ranks) = &mut self.ranks
+            && let Some(message) = self.senders[slot as usize].message()
+            && matches!(message.word, Word::Eager | Word::Data)
+        {
+            let rank = ranks.owner[slot as usize];
+            ranks.own[rank as usize].leaving.push(std::cmp::Reverse((end, message.op)));
+            self.ports.set_timer(end, NIC, Purpose::Gone, rank);
+        }
+    }
+
+    /// What the ranks have done in this event gets to the queue pairs, the records and the run.
+    fn after_ranks<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        let Some(ranks) = &mut self.ranks else { return };
+        if ranks.recorded > 0 {
+            cx.post.recorded(std::mem::take(&mut ranks.recorded));
+        }
+        for _ in 0..std::mem::take(&mut ranks.ended) {
+            cx.post.complete();
+        }
+        if let Some(what) = ranks.broken.take() {
+            self.ports.fail(cx.now, NIC, what, cx);
+        }
+        if self.ranks.as_ref().is_some_and(|ranks| ranks.given.is_empty()) {
+            return;
+        }
+        let mut given = self.ranks.as_mut().map(|ranks| std::mem::take(&mut ranks.given)).unwrap_or_default();
+        for (slot, message) in given.drain(..) {
+            self.give_to_pair(slot, message, cx.now, cx.world);
+        }
+        if let Some(ranks) = &mut self.ranks {
+            // It keeps its memory.
+            ranks.given = given;
+        }
+        self.send_next(cx);
+    }
+
+    /// A queue pair gets one more message.
+    fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
+        self.book_throttled(now);
+        let sender = &mut self.senders[slot as usize];
+        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
+        let number = sender.connection;
+        let connection = &mut self.connections[number as usize];
+        if connection.is_idle() {
+            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+        }
+        sender.give(message, now);
+        connection.start(slot);
+        if let Some((due, pair)) = self.next_message(number, class, now, world) {
+            self.due.push(class, due, pair, queue_pair);
+        }
+    }
+}

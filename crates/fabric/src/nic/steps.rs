@@ -1,0 +1,45 @@
+//! Steps at a host: what happens that they wait for, and what they start.
+use backwater_engine::Post;
+use backwater_units::Time;
+
+use crate::app::steps::Happened;
+use crate::ctx::Ctx;
+use crate::link::ports::{NIC, Purpose};
+use crate::nic::host::Host;
+use crate::packet::Packet;
+use crate::world::World;
+
+impl Host {
+    /// Something that steps may wait for happens at `at`. What gets ready by it is carried out by a timer.
+    #[cold]
+    pub(crate) fn happened(&mut self, what: Happened, at: u64) {
+        if let Some(steps) = &mut self.steps {
+            for (delay, step) in steps.happened(what) {
+                self.ports.set_timer(at.saturating_add(delay), NIC, Purpose::Step, step);
+            }
+        }
+    }
+
+    /// Carries out a step.
+    #[cold]
+    pub(crate) fn carry_out<P: Post<Packet>>(&mut self, step: u32, cx: &mut Ctx<'_, P>) {
+        let starts = self.steps.as_mut().map_or_else(Vec::new, |steps| steps.starts(step, cx.now));
+        for slot in starts {
+            self.begin(slot, cx.now, cx.world);
+        }
+        self.happened(Happened::Done(step), cx.now);
+        self.send_next(cx);
+    }
+
+    /// When a sender began, or will if that is known.
+    pub(crate) fn start_of(&self, slot: u32, world: &World) -> Time {
+        let start = world.flows[self.senders[slot as usize].flow as usize].start;
+        if let Some(begun) = self.senders[slot as usize].begun() {
+            return Time::from_ps(begun);
+        }
+        match &self.steps {
+            Some(steps) if start == Time::MAX => steps.begun(slot),
+            _ => start,
+        }
+    }
+}

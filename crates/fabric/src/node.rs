@@ -2,11 +2,13 @@
 use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
 
 use crate::ctx::Ctx;
+use crate::link::gates::Scope;
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::switch::batch::Batch;
+use crate::switch::chassis::Fabric;
 use crate::world::World;
 
 #[derive(Clone)]
@@ -39,6 +41,26 @@ impl FabricNode {
             Self::Host(_) => ports,
             Self::Switch(switch) => ports + switch.state_bytes(),
         }
+    }
+
+    /// What a node does not take in by a port and class, as its upstream gate is told, waits for: closed or open, (node, port, what of
+    /// it). A host waits for nobody else.
+    pub(crate) fn waits_for(&self, ingress: u16, class: u8, world: &World) -> Vec<(u32, u16, Scope)> {
+        let Self::Switch(switch) = self else { return Vec::new() };
+        let holders = switch.fabric.waits_for(&switch.chassis, ingress, class, world);
+        let node = switch.chassis.ports.node;
+        holders.iter().map(|holder| (node, holder.out, Scope::class(holder.class))).collect()
+    }
+
+    /// Sizes of the first packets of the queues of a switch behind a gate; what waits at a gate of a host is not made yet.
+    pub(crate) fn first_sizes(&self, port: u16, class: u8) -> impl Iterator<Item = u16> {
+        let switch = if let Self::Switch(switch) = self { Some(switch) } else { None };
+        let fifos = switch.into_iter().flat_map(move |switch| {
+            let ports = &switch.chassis.ports;
+            let fifos = switch.fifos(ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
+            fifos.map(|fifo| ports.pool.first(*fifo).size)
+        });
+        fifos
     }
 
     /// Slots for packets that wait, and their bytes.

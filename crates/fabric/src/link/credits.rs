@@ -255,6 +255,21 @@ impl Ports {
         Earned { fits, held_back }
     }
 
+    /// Whether something that holds units of a lane is on its way out just now.
+    pub(crate) fn is_leaving(&self, port: u16, class: u8) -> bool {
+        self.credits.as_ref().is_some_and(|credits| credits.on_their_way(self.at(port, class)) > 0)
+    }
+
+    /// Whether what is missing at the other end is only an update: the buffer of a lane has room for one of these frames.
+    pub(crate) fn has_room(&self, port: u16, class: u8, sizes: impl Iterator<Item = u16>) -> bool {
+        let Some(credits) = self.credits.as_ref().filter(|credits| credits.govern(class)) else {
+            return false;
+        };
+        let (held, buffer) = credits.held(self.at(port, class));
+        let least = sizes.map(|size| credits.units(size)).min();
+        least.is_some_and(|least| least <= buffer.saturating_sub(held))
+    }
+
     /// A host took a packet out of its buffer at once.
     pub(crate) fn consume(&mut self, packet: &Packet) {
         let at = self.at(packet.port, packet.class);

@@ -1,5 +1,5 @@
 //! The gates of a node's egress queues: PFC frames sent and obeyed, pauses that run out, time spent paused.
-use backwater_control::flow_control::Form;
+use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
@@ -8,6 +8,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::PauseRecord;
+use crate::world::{CreditSettings, World};
 
 /// When a gate lets a frame pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,59 @@ pub(crate) enum Opens {
     At(u64),
     /// When something is told: a RESUME, an update of credits.
     WhenTold,
+}
+
+/// What a pause holds back at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Scope {
+    pub(crate) class: u8,
+    /// One queue of the class, or [`Scope::ALL`].
+    pub(crate) queue: u16,
+}
+
+impl Scope {
+    /// All queues of a class.
+    pub(crate) const ALL: u16 = u16::MAX;
+
+    pub(crate) const fn class(class: u8) -> Self {
+        Self { class, queue: Self::ALL }
+    }
+}
+
+/// A closed gate, and what it waits for: room behind an ingress port of the node at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) port: u16,
+    pub(crate) scope: Scope,
+    pub(crate) since: u64,
+    /// Where there is no room, as far as this end has been told.
+    pub(crate) node: u32,
+    pub(crate) ingress: u16,
+}
+
+/// A gate that is still closed after so long is held by what holds it now: what opens it was sent by the other end no more than a
+/// round trip and a period of credits ago. A timed pause holds it a pause longer.
+const ROUNDS: u64 = 4;
+const PAUSES: Span = Span::from_us(100);
+/// With lost updates so many are expected to come through in that time, but no more than so much of it is waited for.
+const THROUGH: u64 = 32;
+const LONGEST: Span = Span::from_ms(1_000);
+
+/// How long a gate stays closed before it can be in a circle, if a frame takes `reach` to the other end of a link.
+pub(crate) fn settled(reach: Span, world: &World) -> Span {
+    let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = &world.credits
+    else {
+        let pause = match world.pfc.map(|pfc| pfc.form) {
+            Some(Form::Timed { pause, .. }) => pause,
+            _ => Span::ZERO,
+        };
+        return PAUSES.max(pause + reach * ROUNDS);
+    };
+    let round = reach + *period;
+    let through = u64::from(1_000_000_u32.saturating_sub(*loss_ppm).max(1));
+    let rounds = if *loss_ppm == 0 { 0 } else { THROUGH * 1_000_000 / through };
+    let lossy = Span::from_ps(round.as_ps().saturating_mul(rounds)).min(LONGEST);
+    (round * ROUNDS).max(lossy)
 }
 
 /// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
@@ -160,9 +214,18 @@ impl Ports {
         true
     }
 
-    /// Since when a gate that is closed has been so.
-    pub(crate) fn closed_since(&self, port: u16, class: u8) -> u64 {
-        self.gates[self.at(port, class)].since
+    /// What the closed gates of all ports wait for.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = Wait> {
+        (0..).zip(&self.egress).flat_map(move |(port, egress)| {
+            let closed = (0..self.classes as u8).filter(|class| egress.paused & (1 << class) != 0);
+            closed.map(move |class| Wait {
+                port,
+                scope: Scope::class(class),
+                since: self.gates[self.at(port, class)].since,
+                node: egress.peer,
+                ingress: egress.peer_port,
+            })
+        })
     }
 
     /// The throttle of a NIC has held back packets of an open gate for so long: to them it was closed.

@@ -150,6 +150,13 @@ impl Memory {
         })
     }
 
+    /// Whether the other end of a port is held already: then a PAUSE only keeps up another. A timed pause is kept up by polls; if none
+    /// followed the last PAUSE in time, the pause has run out.
+    pub(crate) fn holds(&self, port: u16, class: u8, now: u64) -> bool {
+        let account = &self.accounts[port as usize * self.classes + class as usize];
+        account.outstanding && now <= account.poll_at
+    }
+
     /// Whether the thresholds of a port look at all its classes together.
     #[inline]
     pub(crate) fn whole_port(&self, port: u16) -> bool {

@@ -119,6 +119,20 @@ impl Due {
         line.first(self.from)
     }
 
+    /// When the first packet of those in the `open` classes is due; 0 stands for the past.
+    #[inline]
+    pub(crate) fn earliest(&self, open: u8) -> Option<u64> {
+        let mut classes = self.sending & open;
+        let mut earliest = None;
+        while classes != 0 {
+            let line = &self.lines[classes.trailing_zeros() as usize];
+            classes &= classes - 1;
+            let due = if line.ready.count > 0 { 0 } else { line.later.first()?.due };
+            earliest = Some(earliest.map_or(due, |earlier: u64| earlier.min(due)));
+        }
+        earliest
+    }
+
     /// What [`Due::next`] chose in this class has left, and the one after it is due at `due`.
     #[inline]
     pub(crate) fn sent(&mut self, class: u8, due: u64) {
@@ -453,7 +467,7 @@ mod tests {
         };
         assert_eq!(turns.next(ALL, 99), Some((0, 100, 1)), "none is due: the first that will be");
         assert_eq!((order(&mut turns), order(&mut longest)), (vec![0, 1, 2], vec![1, 2, 0]));
-        assert_eq!(turns.next(ALL, 300), None);
+        assert_eq!((turns.next(ALL, 300), turns.earliest(ALL)), (None, None));
     }
 
     #[test]

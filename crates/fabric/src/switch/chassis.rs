@@ -9,6 +9,7 @@ use crate::observe::ground_truth::Truth;
 use crate::packet::Packet;
 use crate::switch::cioq::Combined;
 use crate::switch::forwarding::Forwarding;
+use crate::switch::truth::Holder;
 use crate::switch::voq::Crossbar;
 use crate::user::UserQueues;
 use crate::world::World;
@@ -40,6 +41,11 @@ pub(crate) trait Fabric: Sized {
 
     /// The gate of an egress queue has opened.
     fn gate_opened(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64, _world: &World) {}
+
+    /// The egress queues that what came in by a port and class waits for, if nothing of it is leaving just now.
+    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        chassis.holders_at_rest(self, port, class, world)
+    }
 
     /// A PAUSE for an ingress port is about to be sent, or fewer credits than line rate takes: records what holds its packets.
     fn note_hold<P: Post<Packet>>(
@@ -131,6 +137,14 @@ impl Fabric for SwitchFabric {
     fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64, world: &World) {
         if let Self::Cioq(cioq) = self {
             cioq.gate_opened(chassis, out, class, now, world);
+        }
+    }
+
+    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        match self {
+            Self::Output => chassis.holders_at_rest(self, port, class, world),
+            Self::Voq(voq) => voq.waits_for(chassis, port, class, world),
+            Self::Cioq(cioq) => cioq.waits_for(chassis, port, class, world),
         }
     }
 

@@ -9,7 +9,7 @@ pub(crate) mod lanes;
 pub(crate) mod marking;
 mod pausing;
 mod tail_drop;
-mod truth;
+pub(crate) mod truth;
 pub(crate) mod voq;
 
 use backwater_control::CodePoint;

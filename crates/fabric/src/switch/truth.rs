@@ -10,6 +10,15 @@ use crate::record::{HoldRecord, WaitRecord};
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
+/// An egress queue with packets that hold a place behind an ingress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holder {
+    pub(crate) out: u16,
+    pub(crate) class: u8,
+    /// Of those packets.
+    pub(crate) bytes: u64,
+}
+
 impl Chassis {
     /// A packet has left the queue of `out` with `code`.
     pub(crate) fn crowd<P: Post<Packet>>(
@@ -116,22 +125,39 @@ impl Chassis {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        let account = &self.memory.accounts[self.ports.at(port, class)];
-        // A timed pause is kept up by polls; if none followed the last PAUSE in time, the pause has run out.
-        if account.outstanding && cx.now <= account.poll_at {
+        if self.memory.holds(port, class, cx.now) {
             return;
         }
-        let classes =
-            if self.memory.whole_port(port) { cx.world.lossless } else { cx.world.queues_of(class) };
-        for blocker in 0..self.ports.egress.len() as u16 {
-            for queue in (0..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
-                let bytes = self.bytes_from(fabric, port, (blocker, queue), class, cx.world);
+        for holder in self.holders(fabric, port, class, cx.world) {
+            self.push_hold((port, class), holder, cx);
+        }
+    }
+
+    /// [`Chassis::holders`]; none if one of the packets is leaving just now.
+    pub(crate) fn holders_at_rest<F: Fabric>(
+        &self,
+        fabric: &F,
+        port: u16,
+        class: u8,
+        world: &World,
+    ) -> Vec<Holder> {
+        if self.ports.is_leaving(port, class) { Vec::new() } else { self.holders(fabric, port, class, world) }
+    }
+
+    /// The egress queues in which packets stand that came in by a port and class. Where a threshold of the whole port holds back all
+    /// classes, packets of any class may be the reason.
+    pub(crate) fn holders<F: Fabric>(&self, fabric: &F, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        let classes = if self.memory.whole_port(port) { world.lossless } else { world.queues_of(class) };
+        let mut holders = Vec::new();
+        for out in 0..self.ports.egress.len() as u16 {
+            for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
+                let bytes = self.bytes_from(fabric, port, (out, queue), class, world);
                 if bytes > 0 {
-                    self.push_hold(port, class, blocker, queue, bytes, cx.now, cx.world);
-                    cx.post.recorded(1);
+                    holders.push(Holder { out, class: queue, bytes });
                 }
             }
         }
+        holders
     }
 
     /// Bytes in an egress queue that came in by `port`, in `held` if it is one of several lanes, or that wait there to enter it.
@@ -148,31 +174,28 @@ impl Chassis {
         own.map(|packet| u64::from(packet.size)).sum()
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one flat record; its caller names all of its fields")]
-    pub(crate) fn push_hold(
+    /// Records that an egress queue holds what came in by a port and class.
+    pub(crate) fn push_hold<P: Post<Packet>>(
         &mut self,
-        port: u16,
-        class: u8,
-        blocker: u16,
-        queue: u8,
-        bytes: u64,
-        now: u64,
-        world: &World,
+        (port, class): (u16, u8),
+        holder: Holder,
+        cx: &mut Ctx<'_, P>,
     ) {
+        let Holder { out, class: queue, bytes } = holder;
         let upstream = &self.ports.egress[port as usize];
-        let record = HoldRecord {
-            time: Time::from_ps(now),
+        self.ports.records.holds.push(HoldRecord {
+            time: Time::from_ps(cx.now),
             node: self.ports.node,
             port,
             held_node: upstream.peer,
             held_port: upstream.peer_port,
-            priority: world.classes.priority(class),
-            blocker,
-            blocker_priority: world.classes.priority(queue),
+            priority: cx.world.classes.priority(class),
+            blocker: out,
+            blocker_priority: cx.world.classes.priority(queue),
             bytes: Bytes::new(bytes),
-            queue: Bytes::new(u64::from(self.ports.queues[self.ports.at(blocker, queue)].bytes)),
-            closed: self.ports.egress[blocker as usize].paused & (1 << queue) != 0,
-        };
-        self.ports.records.holds.push(record);
+            queue: Bytes::new(u64::from(self.ports.queues[self.ports.at(out, queue)].bytes)),
+            closed: self.ports.egress[out as usize].paused & (1 << queue) != 0,
+        });
+        cx.post.recorded(1);
     }
 }

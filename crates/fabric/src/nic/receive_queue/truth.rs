@@ -39,8 +39,7 @@ impl Host {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {
             return;
         };
-        let account = &endpoint.memory.accounts[usize::from(class)];
-        if !account.outstanding || cx.now > account.poll_at {
+        if !endpoint.memory.holds(NIC, class, cx.now) {
             let whole = endpoint.memory.whole_port(NIC);
             let classes = if whole { endpoint.lossless } else { 1 << class };
             self.record_holds(class, classes, cx);

@@ -41,6 +41,7 @@ use crate::packet::{Kind, Packet};
 use crate::spec::{Combined as Settings, Crossings};
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::cioq::isolation::Isolating;
+use crate::switch::truth::Holder;
 use crate::world::{Classes, World};
 
 /// No egress port: an ingress queue without packets.
@@ -185,6 +186,10 @@ impl Fabric for Combined {
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
         std::slice::from_ref(&ports.queues[at].fifo)
+    }
+
+    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        self.waits_across(chassis, port, class, world)
     }
 
     /// What stands before the gate is delayed by lack of credits, no candidate for a mark.

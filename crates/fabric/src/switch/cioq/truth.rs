@@ -6,6 +6,8 @@ use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Combined;
+use crate::switch::truth::Holder;
+use crate::world::World;
 
 impl Combined {
     /// A PAUSE for an ingress port is about to be sent. The egress port that the first packet of an ingress queue waits for
@@ -29,9 +31,24 @@ impl Combined {
             let crossing = input.busy && input.moving.class == queue;
             let blocker = if line.out == NOWHERE && crossing { input.out } else { line.out };
             if bytes > 0 && blocker != NOWHERE {
-                chassis.push_hold(port, class, blocker, queue, bytes, cx.now, cx.world);
-                cx.post.recorded(1);
+                chassis.push_hold((port, class), Holder { out: blocker, class: queue, bytes }, cx);
             }
         }
+    }
+
+    /// The egress queues that the first packets of the ingress queues cannot enter. A class is held back by its own queue, by that of
+    /// its strays, or by all of them together.
+    pub(crate) fn waits_across(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        let ports = &chassis.ports;
+        if ports.is_leaving(port, class) || self.inputs[usize::from(port)].busy {
+            return Vec::new();
+        }
+        let out = |class: u8| self.lines[ports.at(port, class)].out;
+        let own = out(class) != NOWHERE;
+        let bytes = |class: u8| u64::from(chassis.memory.accounts[ports.at(port, class)].held.bytes);
+        (1..world.classes.count)
+            .filter(|other| (*other == class || !own) && out(*other) != NOWHERE)
+            .map(|class| Holder { out: out(class), class, bytes: bytes(class) })
+            .collect()
     }
 }

@@ -12,7 +12,7 @@
 //!   credits                                          with class and size     the scheduler, when a frame does not fit
 //!   throttle                                         with the class          nobody: it holds, and its time is booked apart
 //! ```
-//! [`Host::peek`] says what leaves, or what will; [`Host::take`] sends it; [`Host::next_time`] asks the same sources for the wake of
+//! [`Host::peek`] says what leaves, or what will; [`Host::take`] sends it; [`Host::rearm`] asks the same sources for the wake of
 //! the port, since when costs less to say than what. A size is looked up only for gates that want one: a host under PFC never asks.
 //!
 //! [`Due::next`]: crate::nic::pacing_queue::Due::next
@@ -26,7 +26,7 @@ use crate::link::gates::Opens;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
-use crate::transport::put::Frame;
+use crate::transport::put::{Frame, What};
 use crate::transport::roce::queue_pair::After;
 use crate::world::World;
 
@@ -48,8 +48,10 @@ enum Source {
     Queue,
     /// At a queue pair: the number of its sender.
     QueuePair(u32),
-    /// At the PUT streams; `None`: which one it will be shows when it is ready.
-    Puts(Option<Frame>),
+    /// At the PUT streams, and its size.
+    Puts(What, u16),
+    /// There, too, but which frame it will be shows when it is ready.
+    Later,
 }
 
 impl Host {
@@ -64,10 +66,12 @@ impl Host {
                 }
             } else if egress.owes_frame() {
                 self.ports.transmit_pfc(NIC, cx);
+            } else if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
+                let packet = self.ports.dequeue(NIC, class);
+                self.count_sent(&packet);
+                self.ports.transmit(NIC, &packet, packet.code, cx);
             } else if self.puts.is_some() {
                 self.send_offered(cx);
-            } else if let Some(class) = self.ports.ready(NIC, !egress.paused, cx.world.round_robin) {
-                self.send_queued(class, cx);
             } else {
                 self.send_due(cx);
             }
@@ -123,31 +127,29 @@ impl Host {
             class,
             source: Source::QueuePair(pair),
         });
-        if self.puts.is_some() { self.peek_at_puts(pair, open, free, now, world) } else { pair }
+        if self.puts.is_some() { self.peek_at_puts(pair, open, (free, now), world) } else { pair }
     }
 
-    #[inline(never)]
+    /// What the PUT streams have against the packet of a queue pair, which goes first if it is due for as long.
+    #[inline]
     fn peek_at_puts(
         &mut self,
         pair: Option<Offer>,
         open: u8,
-        free: u64,
-        now: u64,
+        (free, now): (u64, u64),
         world: &World,
     ) -> Option<Offer> {
-        let puts = self.puts.as_mut()?;
-        let put = match puts.peek(open, &self.senders, now, world) {
-            Ok(frame) => Some(Offer {
-                ready: now,
-                since: frame.since,
-                class: frame.class,
-                source: Source::Puts(Some(frame)),
-            }),
-            Err(u64::MAX) => None,
-            Err(at) => Some(Offer { ready: at, since: at, class: 0, source: Source::Puts(None) }),
-        };
-        // Of equals the first: queue pairs come before PUT streams.
-        pair.into_iter().chain(put).min_by_key(|offer| (offer.ready.max(free), offer.since))
+        match self.puts.as_mut()?.peek(open, &self.senders, now, world) {
+            Ok(Frame { since, class, size, what })
+                if pair.is_none_or(|pair| pair.ready > free || since < pair.since) =>
+            {
+                Some(Offer { ready: now, since, class, source: Source::Puts(what, size) })
+            }
+            Err(at) if pair.is_none_or(|pair| at < pair.ready) => {
+                (at < u64::MAX).then_some(Offer { ready: at, since: at, class: 0, source: Source::Later })
+            }
+            _ => pair,
+        }
     }
 
     /// Bytes of a frame, if it is known already which one it will be.
@@ -155,22 +157,26 @@ impl Host {
         match offer.source {
             Source::Queue => Some(self.ports.first(NIC, offer.class).size),
             Source::QueuePair(pair) => Some(self.senders[pair as usize].next_packet(world).2),
-            Source::Puts(frame) => frame.map(|frame| frame.size),
+            Source::Puts(_, size) => Some(size),
+            Source::Later => None,
         }
     }
 
-    /// Sends what was offered by an idle port.
-    #[inline]
+    /// Sends what was offered by an idle port. A call: a third copy of what puts frames on the wire makes the other two dearer.
+    #[inline(never)]
     fn take<P: Post<Packet>>(&mut self, offer: &Offer, cx: &mut Ctx<'_, P>) {
         match offer.source {
             Source::Queue => {
-                let packet = self.send_queued(offer.class, cx);
+                let packet = self.ports.dequeue_in_turn(NIC, offer.class);
+                self.count_sent(&packet);
+                self.ports.transmit(NIC, &packet, packet.code, cx);
                 if self.ports.credits.is_some() {
                     self.ports.spend_credit(NIC, &packet, None);
                 }
             }
             Source::QueuePair(pair) => self.send_data(offer.class, offer.since, pair, cx),
-            Source::Puts(frame) => self.send_put_frame(frame, cx),
+            Source::Puts(what, _) => self.send_put_frame(what, cx),
+            Source::Later => {}
         }
     }
 
@@ -186,7 +192,7 @@ impl Host {
     }
 
     /// The same of a host with queue pairs only, whose gates do not ask for sizes: it is spared the offer, which costs 20 instructions a
-    /// hop.
+    /// hop. [`Host::send_next`] has seen that no frame waits in a queue.
     #[inline]
     fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         if let Some((class, due, pair)) = self.due.next(!self.ports.egress[usize::from(NIC)].paused, cx.now)
@@ -196,18 +202,11 @@ impl Host {
         }
     }
 
-    /// Sends the first frame of a queue.
-    #[inline]
-    fn send_queued<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> Packet {
-        let packet = self.ports.dequeue_in_turn(NIC, class);
-        self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, cx);
-        packet
-    }
-
     /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
     pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
-        self.next_time(now, world).is_some()
+        let egress = &self.ports.egress[usize::from(NIC)];
+        let open = !egress.paused;
+        egress.waiting & open != 0 || self.next_due(open, now, world).is_some()
     }
 
     /// An update of a class has arrived.
@@ -326,31 +325,32 @@ impl Host {
         queue.sent_packets += 1;
     }
 
-    /// When something can leave that [`Host::peek`] will offer. Which one of those that will be due is not worth asking for before.
+    /// Sets the wake to the next instant at which the port can send something: one that [`Host::peek`] will offer.
     #[inline]
-    fn next_time(&mut self, now: u64, world: &World) -> Option<u64> {
+    pub(crate) fn rearm(&mut self, now: u64, world: &World) {
         let egress = &self.ports.egress[usize::from(NIC)];
-        let open = !egress.paused;
+        let (free, open) = (egress.busy_until.max(now), !egress.paused);
         if egress.waiting & open != 0 || egress.owes_frame() {
-            return Some(0);
+            self.ports.set_wake(NIC, free);
+        } else if let Some(due) = self.next_due(open, now, world) {
+            self.ports.set_wake(NIC, due.max(free));
+        } else {
+            self.ports.clear_wake(NIC);
         }
+    }
+
+    /// When queue pairs and PUT streams have something for these classes. Which of those that will be due then goes first is not worth
+    /// asking for before.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "measured: a call of its own costs 3 instructions a hop")]
+    fn next_due(&mut self, open: u8, now: u64, world: &World) -> Option<u64> {
         let due = self.due.earliest(open);
-        if self.puts.is_some() { self.next_time_with_puts(due, open, now, world) } else { due }
+        if self.puts.is_some() { self.next_due_of_puts(due, open, now, world) } else { due }
     }
 
     #[inline(never)]
-    fn next_time_with_puts(&mut self, due: Option<u64>, open: u8, now: u64, world: &World) -> Option<u64> {
+    fn next_due_of_puts(&mut self, due: Option<u64>, open: u8, now: u64, world: &World) -> Option<u64> {
         let put = self.puts.as_mut()?.peek(open, &self.senders, now, world).map_or_else(|at| at, |_| now);
         due.into_iter().chain((put < u64::MAX).then_some(put)).min()
-    }
-
-    /// Sets the wake to the next instant at which the port can send something.
-    #[inline]
-    pub(crate) fn rearm(&mut self, now: u64, world: &World) {
-        let free = self.ports.egress[usize::from(NIC)].busy_until.max(now);
-        match self.next_time(now, world) {
-            Some(at) => self.ports.set_wake(NIC, at.max(free)),
-            None => self.ports.clear_wake(NIC),
-        }
     }
 }

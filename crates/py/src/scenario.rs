@@ -130,12 +130,7 @@ impl Scenario {
     /// hexadecimal digits) and `arrivals`.
     #[pyo3(signature = (times_ps, functions=None))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn prefixes(
-        &self,
-        py: Python<'_>,
-        times_ps: Vec<u64>,
-        functions: Option<Functions>,
-    ) -> PyResult<String> {
+    fn prefixes(&self, py: Python<'_>, times_ps: Vec<u64>, functions: Option<Functions>) -> PyResult<String> {
         let times: Vec<Time> = times_ps.iter().copied().map(Time::from_ps).collect();
         self.replay(py, functions, |replay, stop| replay.prefixes(&times, stop))
     }

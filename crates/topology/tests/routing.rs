@@ -220,7 +220,7 @@ fn a_switch_apart_from_all_hosts_harms_nobody() {
     b.link(h, s, RATE, DELAY);
     let net = b.build().unwrap();
     let routes = Routes::new(&net, Routing::Ecmp).unwrap();
-    assert_eq!(routes.next_ports(alone, 0), []);
+    assert!(routes.next_ports(alone, 0).is_empty());
     assert_eq!(routes.next_ports(s, 0), [0]);
     assert_eq!(summary(&net, &routes).greatest_delay, Span::ZERO);
 }

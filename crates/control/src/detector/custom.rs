@@ -14,6 +14,11 @@
     clippy::result_large_err,
     reason = "a fault ends the run; this crate has no allocation to put it into"
 )]
+#[cfg(feature = "config")]
+use alloc::collections::BTreeMap;
+#[cfg(feature = "config")]
+use alloc::string::String;
+
 use backwater_units::Time;
 
 use super::{CongestionPoint, Departure, Registers};
@@ -233,10 +238,10 @@ pub struct CustomParams {
     /// (docs/extend.md).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub function: Option<alloc::string::String>,
+    pub function: Option<String>,
     /// Values for words of the function's state, by name.
-    #[serde(skip_serializing_if = "alloc::collections::BTreeMap::is_empty")]
-    pub parameters: alloc::collections::BTreeMap<alloc::string::String, Parameter>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
     /// The function is not asked about a packet that leaves at most this much in its queue, unless its verdict on the port
     /// is another than non-congestion or it watches the port. Default 0 B.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
 use backwater_traffic::Flow;
 use backwater_units::Span;
 
-use crate::nic::telemetry;
+use crate::link::telemetry;
 use crate::packet::Packet;
 use crate::spec::{PairSpec, Spec};
 use crate::transport::roce::pacer::Spacing;

@@ -105,13 +105,14 @@ impl<N: Node> Engine<N> {
     ///
     /// # Panics
     /// If `lookahead` is zero, there is no node, or there are more than 2²⁴ nodes.
-    pub fn new(kind: Kind, mut nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
+    pub fn new(kind: Kind, nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
         assert!(lookahead > Span::ZERO, "the lookahead must be positive");
         assert!(!nodes.is_empty() && nodes.len() < 1 << 24, "between 1 and 2^24 nodes");
         let width = Self::width_for(lookahead).as_ps();
         let inner = match kind {
             #[cfg(feature = "reference")]
             Kind::Heap => {
+                let mut nodes = nodes;
                 let places: Vec<Place> = (0..nodes.len()).map(|i| Place::new(0, i)).collect();
                 for node in &mut nodes {
                     node.placed(&places);

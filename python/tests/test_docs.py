@@ -166,7 +166,7 @@ def test_the_reference_has_every_command_key_and_code() -> None:
 def test_the_default_of_a_key_is_that_of_every_profile() -> None:
     # DCQCN's g is 1/256 in its paper, and in every profile; Kmin of HPCC's run.py at 100 Gbps is 400 KB.
     page = kept()["reference/scenario.md"]
-    assert re.search(r"## `\[cc\]`\n[^#]*\n\| `g` \| number \| 0.0 to 1.0 \| `0.00390625` \|", page)
+    assert re.search(r"## `\[cc.dcqcn\]`\n[^#]*\n\| `g` \| number \| 0.0 to 1.0 \| `0.00390625` \|", page)
     kmin = re.search(r"\n\| `kmin` \| size \| up to 1TB \| (.*?) \|", page)
     assert kmin is not None
     assert 'hpcc-ns3: `"400KB"`' in kmin[1]

@@ -116,7 +116,7 @@ _MALFORMED = [
     ("missing-key", STAR.replace('to = "h1"', ""), []),
     ("wrong-type", STAR + "[switch]\nbuffer = 3", []),
     ("unknown-word", STAR + "[cc]\nkind = 'dcqn'", []),
-    ("out-of-range", STAR + "[cc]\ng = 7.5", []),
+    ("out-of-range", STAR + "[cc.dcqcn]\ng = 7.5", []),
     ("out-of-range", STAR + "[switch]\nbuffer = '3 lightyears'", []),
     ("override", STAR, ["cc.nothing=1"]),
     ("override", STAR, ["cc.kind"]),

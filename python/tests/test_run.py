@@ -90,7 +90,7 @@ def test_two_threads_give_the_digest_of_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_chooses_an_event_core_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "old.toml").write_text(ONE_POINT.read_text() + '\n[run]\nengine = "heap"\n')
+    (tmp_path / "old.toml").write_text(ONE_POINT.read_text().replace("[run]\n", '[run]\nengine = "heap"\n'))
     with pytest.raises(backwater.ScenarioError, match="remove the line: there is one event core"):
         backwater.run(tmp_path / "old.toml", out=tmp_path / "out")
     with pytest.raises(backwater.ScenarioError, match="remove the line: there is one event core"):

@@ -206,8 +206,8 @@ impl<N: Node> Shard<N> {
             width: window.grid_end - window.start,
             two_widths: 2 * (window.grid_end - window.start),
         };
-        let nodes = (0..).zip(&mut self.nodes).zip(&mut self.next).zip(&mut slot.lists);
-        for (((number, node), next), arrivals) in nodes {
+        let nodes = self.nodes.iter_mut().zip(&mut self.next).zip(&mut slot.lists).enumerate();
+        for (number, ((node, next), arrivals)) in nodes {
             if arrivals.is_empty() && *next >= window.end {
                 continue;
             }
@@ -215,7 +215,7 @@ impl<N: Node> Shard<N> {
             if closes {
                 node.close_period();
             } else {
-                self.open.push(number);
+                self.open.push(number as u32);
             }
             *next = node.local_key().time;
             arrivals.clear();

@@ -217,8 +217,8 @@ def run(
     function of `congestion_control`, for ``cc.custom.function``, and `detector` one of `detector`, for
     ``switch.detector.custom.function``. Results go below `out`: of one run there, of several into a folder each; by
     default to ``results/<scenario>-s<seed>`` in the working folder; a scenario that has no file is called by a hash of
-    its content. A folder appears when its run is over, whole; a run of the same name replaces it, unless that is of another
-    file of this name: then this one's name has a hash at its end. `progress` shows a line for each run.
+    its content. A folder appears when its run is over, whole. A run of the same name replaces it, unless that is of
+    another file of this name: then this one's name has a hash at its end. `progress` shows a line for each run.
 
     The interpreter is free while it runs. Ctrl-C ends all runs, which keep what they have as partial. Raises
     `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a

@@ -172,7 +172,7 @@ def _optional() -> Iterator[Check]:
 
 
 def self_checks() -> Iterator[Check]:
-    """A small run on one thread and on two; the digest must be the known one, and the time is a score of the machine."""
+    """A small run on one thread and on two: the digest must be the known one; its time is a score of the machine."""
     digests = {}
     speed = 0.0
     for threads in _THREADS:

@@ -298,7 +298,7 @@ impl Ports {
     ) {
         let egress = &mut self.egress[port as usize];
         let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        self.send(port, time, packet, cx, |copy| {
+        self.send(port, time, packet, cx, move |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
@@ -318,7 +318,7 @@ impl Ports {
         let echo = if packet.kind == Kind::Data { CodePoint::NotCapable } else { packet.echo };
         let egress = &mut self.egress[port as usize];
         let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
-        self.send(port, time, packet, cx, |copy| {
+        self.send(port, time, packet, cx, move |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.code = code;
@@ -341,23 +341,18 @@ impl Ports {
         if self.extensions.is_empty() {
             cx.post.send(place, time, packet, patch);
         } else {
-            self.send_extended(place, time, packet, cx, patch);
+            let mut frame = *packet;
+            patch(&mut frame);
+            self.send_extended(place, &frame, cx);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn send_extended<P: Post<Packet>>(
-        &mut self,
-        place: Place,
-        time: u64,
-        packet: &Packet,
-        cx: &mut Ctx<'_, P>,
-        patch: impl FnOnce(&mut Packet),
-    ) {
-        match self.extensions.take(packet) {
-            Some(extension) => cx.post.send_with(place, time, packet, extension.bytes(), patch),
-            None => cx.post.send(place, time, packet, patch),
+    fn send_extended<P: Post<Packet>>(&mut self, place: Place, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        match self.extensions.take(frame) {
+            Some(extension) => cx.post.send_with(place, frame.time, frame, extension.bytes(), |_| ()),
+            None => cx.post.send(place, frame.time, frame, |_| ()),
         }
     }
 

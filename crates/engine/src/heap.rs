@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::engine::{Limits, Stop};
-use crate::shard::Tally;
+use crate::shard::Counts;
 use crate::{Key, MAX_EXTENSION, Message, Node, Place, Post};
 
 /// (time, order inside the node, node, message or `LOCAL`)
@@ -19,7 +19,7 @@ pub(crate) struct Heap<N: Node> {
     free: Vec<u32>,
     /// What travels beside some of the messages.
     extensions: BTreeMap<u32, Vec<u8>>,
-    pub(crate) tally: Tally,
+    pub(crate) tally: Counts,
     recorded: u64,
     pub(crate) width: u64,
     /// Periods of the grid.
@@ -34,7 +34,7 @@ pub(crate) struct Heap<N: Node> {
 
 struct HeapPost<'a, M> {
     sent: &'a mut Vec<(u32, M, Vec<u8>)>,
-    tally: &'a mut Tally,
+    tally: &'a mut Counts,
     earliest: u64,
 }
 
@@ -67,7 +67,7 @@ impl<N: Node> Heap<N> {
             messages: Vec::new(),
             free: Vec::new(),
             extensions: BTreeMap::new(),
-            tally: Tally::default(),
+            tally: Counts::default(),
             recorded: 0,
             width,
             grid: width,

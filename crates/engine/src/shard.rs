@@ -5,7 +5,7 @@ use crate::{Key, Message, Node, Place, Post};
 
 /// What has happened on a shard since the run began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Counts {
     pub(crate) completed: u64,
     pub(crate) recorded: u64,
     pub(crate) failed: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
     deferred: Mail<N::Message>,
-    pub(crate) tally: Tally,
+    pub(crate) tally: Counts,
     /// From when on messages are kept as they take effect, and those that were, with their nodes.
     pub(crate) keep_from: u64,
     pub(crate) kept: Vec<(u32, N::Message)>,
@@ -79,7 +79,7 @@ struct WindowPost<'a, M> {
     /// Those beyond them.
     deferred: &'a mut Mail<M>,
     mail: &'a mut [Mail<M>],
-    tally: &'a mut Tally,
+    tally: &'a mut Counts,
     /// The place of this shard's first node.
     here: u32,
     index: u64,
@@ -151,7 +151,7 @@ impl<N: Node> Shard<N> {
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Mail::default()).collect(),
             deferred: Mail::default(),
-            tally: Tally::default(),
+            tally: Counts::default(),
             keep_from: u64::MAX,
             kept: Vec::new(),
             me,

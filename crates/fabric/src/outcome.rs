@@ -60,7 +60,7 @@ impl Simulation {
         let receiver = &destination.receivers[at as usize];
         let sender = &source.senders[slot as usize];
         let received = Bytes::new(receiver.received);
-        let lateness = &sender.lateness;
+        let source_delay = &sender.source_delay;
         let reordered =
             destination.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(at));
         FlowRecord {
@@ -88,10 +88,10 @@ impl Simulation {
                 finish => reordered.last_waited(receiver.packets, finish),
             }),
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
-            behind: Span::from_ps(lateness.behind),
-            paced: Span::from_ps(lateness.paced),
-            nic_held: Span::from_ps(lateness.held),
-            nic_queue: Span::from_ps(lateness.queued),
+            behind: Span::from_ps(source_delay.behind),
+            paced: Span::from_ps(source_delay.paced),
+            nic_held: Span::from_ps(source_delay.held),
+            nic_queue: Span::from_ps(source_delay.queued),
             ideal_fct: ideal.fct,
             ideal_wait: ideal.wait,
             analytic_fct: ideal.analytic,
@@ -117,7 +117,9 @@ impl Simulation {
     pub fn switches(&self) -> Vec<SwitchRecord> {
         let nodes = self.engine.nodes();
         let switches = nodes.iter().filter(|node| matches!(node, FabricNode::Switch(_)));
-        switches.map(|node| node.ports().tally.record(node.ports().node, self.world.slots)).collect()
+        switches
+            .map(|node| node.ports().isolation_counts.record(node.ports().node, self.world.slots))
+            .collect()
     }
 
     /// One record per node, port and priority in use.

@@ -7,7 +7,7 @@ use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span, Time};
 
-use crate::app::host_flows::Ends;
+use crate::app::host_flows::HostFlows;
 use crate::check::audit;
 use crate::check::deadlock;
 use crate::check::explain::explain;
@@ -104,7 +104,7 @@ impl Simulation {
         let mut world = World::new(&spec, flows, user);
         world.taps = taps(&spec.network, &spec.probe.frames, &world);
         let count = spec.network.nodes().len() as u32;
-        let ends = Ends::new(&spec, &world.flows);
+        let ends = HostFlows::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);
@@ -225,7 +225,7 @@ impl Simulation {
             self.engine.nodes().into_iter().flat_map(|node| -> Box<dyn Iterator<Item = &UserFault>> {
                 match node {
                     FabricNode::Host(host) => {
-                        Box::new(host.spacings.iter().filter_map(|spacing| spacing.user_fault()))
+                        Box::new(host.pacers.iter().filter_map(|pacer| pacer.user_fault()))
                     }
                     FabricNode::Switch(switch) => {
                         Box::new(switch.chassis.user.iter().filter_map(|user| user.fault()))
@@ -329,7 +329,7 @@ impl Simulation {
     }
 }
 
-fn build(node: u32, spec: &Spec, ends: &Ends, world: &World) -> FabricNode {
+fn build(node: u32, spec: &Spec, ends: &HostFlows, world: &World) -> FabricNode {
     let sampled = if spec.probe.sample.is_some() {
         spec.probe.ports.iter().filter(|(n, _)| *n == node).map(|(_, port)| *port).collect()
     } else {

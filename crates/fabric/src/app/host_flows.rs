@@ -4,7 +4,7 @@ use backwater_traffic::Flow;
 use crate::spec::Spec;
 
 /// The flows, steps and ranks of each host, by index, and whether a flow's rate is sampled. Needed only to build the hosts.
-pub(crate) struct Ends {
+pub(crate) struct HostFlows {
     pub(crate) sent: Vec<Vec<u32>>,
     pub(crate) received: Vec<Vec<u32>>,
     /// Numbers of the steps of each host.
@@ -14,7 +14,7 @@ pub(crate) struct Ends {
     pub(crate) watched: Vec<bool>,
 }
 
-impl Ends {
+impl HostFlows {
     pub(crate) fn new(spec: &Spec, flows: &[Flow]) -> Self {
         let hosts = spec.network.hosts().len();
         let mut ends = Self {

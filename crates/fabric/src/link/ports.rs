@@ -10,6 +10,7 @@ use backwater_topology::Network;
 use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
+use crate::isolation_counts::IsolationCounts;
 use crate::link::credits::Credits;
 use crate::link::egress::{Egress, pick};
 use crate::link::extensions::Extensions;
@@ -18,7 +19,6 @@ use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
 use crate::packet::{Kind, Packet};
 use crate::record::SampleRecord;
-use crate::tally::Tally;
 use crate::violation::{Breach, What};
 use crate::world::World;
 
@@ -105,7 +105,7 @@ pub(crate) struct Ports {
     pub(crate) next_sample: u64,
     /// Under credits: what each port may send and has to tell.
     pub(crate) credits: Option<Box<Credits>>,
-    pub(crate) tally: Tally,
+    pub(crate) isolation_counts: IsolationCounts,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -142,7 +142,7 @@ impl Ports {
             next_sample: if sampled.is_empty() { u64::MAX } else { 0 },
             sampled,
             credits: None,
-            tally: Tally::default(),
+            isolation_counts: IsolationCounts::default(),
         };
         this.prepare_links(network, world);
         this

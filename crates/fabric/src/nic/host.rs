@@ -4,13 +4,13 @@ use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, 
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
 
-use crate::app::host_flows::Ends;
+use crate::app::host_flows::HostFlows;
 use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Ports, Purpose};
-use crate::nic::isolation::Told;
-use crate::nic::pacing_queue::Due;
+use crate::nic::isolation::Notified;
+use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
 use crate::nic::reorder::Reorder;
@@ -22,7 +22,7 @@ use crate::spec::{Balancing, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::put::Puts;
 use crate::transport::roce::connection::Connection;
-use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::transport::roce::queue_pairs;
 use crate::world::World;
@@ -32,7 +32,7 @@ pub(crate) struct Host {
     pub(crate) ports: Ports,
     pub(crate) senders: Vec<Sender>,
     /// One for each sender, or for all those of a connection.
-    pub(crate) spacings: Vec<Spacing>,
+    pub(crate) pacers: Vec<Pacer>,
     pub(crate) receivers: Vec<Receiver>,
     /// Notification points: one for each receiver, or for all those of a connection. Empty if nobody notifies.
     pub(crate) notifiers: Vec<Notify>,
@@ -42,10 +42,10 @@ pub(crate) struct Host {
     /// How many of them have started.
     started: u32,
     /// The queue pairs that have something to send.
-    pub(crate) due: Due,
+    pub(crate) pacing_queue: PacingQueue,
     pub(crate) watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
-    pub(crate) told: Told,
+    pub(crate) notified: Notified,
     /// What holds it back when it uses many credits.
     pub(crate) throttle: Option<Box<Throttle>>,
     /// Its PUT streams.
@@ -138,7 +138,7 @@ impl Node for Host {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
                 let sender = &self.senders[slot as usize];
-                self.spacings[sender.spacing as usize].notified(sender.kind, packet.echo, now, world);
+                self.pacers[sender.pacer as usize].notified(sender.kind, packet.echo, now, world);
             }
         }
     }
@@ -189,10 +189,10 @@ impl Node for Host {
 }
 
 impl Host {
-    pub(crate) fn new(node: u32, spec: &Spec, ends: &Ends, ports: Ports, world: &World) -> Self {
+    pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host") as usize;
         let line = ports.egress[usize::from(NIC)].rate();
-        let (senders, spacings, connections) = queue_pairs::sending(&ends.sent[host], line, world);
+        let (senders, pacers, connections) = queue_pairs::sending(&ends.sent[host], line, world);
         let (receivers, notifiers) = queue_pairs::receiving(&ends.received[host], world);
         let steps = Steps::new(&ends.steps[host], &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
@@ -205,23 +205,23 @@ impl Host {
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         // Those of ranks are set up before the programs run.
         let is_standing = |sender: &&Sender| world.flows[sender.flow as usize].pacing == Pacing::Messages;
-        let standing = senders.iter().filter(is_standing).map(|sender| sender.spacing);
-        let due = Due::new(world.nic.scheduler, ports.classes, spacings.len(), standing);
+        let standing = senders.iter().filter(is_standing).map(|sender| sender.pacer);
+        let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes, pacers.len(), standing);
         let mut this = Self {
             detour: endpoint.is_some() || reorder.is_some(),
             endpoint,
             reorder,
-            due,
+            pacing_queue,
             ports,
             order: queue_pairs::order(&senders, world),
             senders,
-            spacings,
+            pacers,
             receivers,
             notifiers,
             connections,
             started: 0,
             watched,
-            told: Told::default(),
+            notified: Notified::default(),
             throttle,
             puts: Puts::new(host as u32, line, world),
             steps,
@@ -276,8 +276,8 @@ impl Host {
             self.begin_put(pair, now, world);
             return;
         }
-        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
-        sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer);
+        sender.source_delay.start(now, self.ports.closed_for(NIC, class, now));
         let ready = match sender.connection {
             OWN_CONNECTION => Some((sender.first_due(now), pair)),
             connection => {
@@ -286,7 +286,7 @@ impl Host {
             }
         };
         if let Some((due, pair)) = ready {
-            self.due.push(class, due, pair, queue_pair);
+            self.pacing_queue.push(class, due, pair, queue_pair);
         }
     }
 
@@ -303,9 +303,9 @@ impl Host {
         let next = connection.begin()?;
         let sender = &mut self.senders[next as usize];
         sender.begin_message(world);
-        let lateness = &mut sender.lateness;
-        let due = connection.due.max(lateness.since());
-        lateness.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
+        let source_delay = &mut sender.source_delay;
+        let due = connection.due.max(source_delay.since());
+        source_delay.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
         Some((due, next))
     }
 
@@ -322,12 +322,12 @@ impl Host {
     fn sample_rates<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         for &slot in &self.watched {
             let sender = &self.senders[slot as usize];
-            let spacing = &self.spacings[sender.spacing as usize];
+            let pacer = &self.pacers[sender.pacer as usize];
             let start = self.start_of(slot, cx.world).as_ps();
             let mut at = self.ports.next_sample;
             while at <= cx.now {
                 if at >= start {
-                    let (time, rate) = (Time::from_ps(at), spacing.rate(sender.kind, at, cx.world));
+                    let (time, rate) = (Time::from_ps(at), pacer.rate(sender.kind, at, cx.world));
                     self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
                     cx.post.recorded(1);
                 }

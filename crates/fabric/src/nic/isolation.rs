@@ -20,7 +20,7 @@ use crate::world::World;
 
 /// What a NIC was told of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Notified {
     entries: Vec<Entry>,
 }
 
@@ -34,7 +34,7 @@ struct Entry {
     behind: Vec<u64>,
 }
 
-impl Told {
+impl Notified {
     /// The class in which a queue pair's packets leave now.
     #[inline]
     pub(crate) fn class_of(&self, sender: &Sender, world: &World) -> u8 {
@@ -98,8 +98,8 @@ impl Host {
             kind => cx.world.key(kind, cim.flow, cim.dst),
         };
         let until = cim.time + hold;
-        let first = self.told.entries.is_empty();
-        if !self.told.keep(key, cim.seq, until) {
+        let first = self.notified.entries.is_empty();
+        if !self.notified.keep(key, cim.seq, until) {
             return;
         }
         if first {
@@ -107,7 +107,7 @@ impl Host {
         }
         if rules.key == KeyKind::Root {
             let behind = behind(self.ports.node, cim.seq, rules, cx.world);
-            self.told.entries.last_mut().expect("pushed above").behind = behind;
+            self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
         self.note_told(IsolationEvent::Allocated, key, cim.seq, cx);
         self.regroup(rules.lanes.monitored, rules, cim.time, cx.world);
@@ -118,8 +118,8 @@ impl Host {
     #[cold]
     pub(crate) fn forget<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let Some(rules) = &cx.world.isolation else { return };
-        let expired = self.told.expire(cx.now);
-        if let Some(next) = self.told.next() {
+        let expired = self.notified.expire(cx.now);
+        if let Some(next) = self.notified.next() {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
         }
         for entry in &expired {
@@ -138,7 +138,7 @@ impl Host {
             port: NIC,
             origin: 1 << Origin::Cim as u8,
             root: Some(parts_of(root)),
-            used: self.told.entries.len() as u32,
+            used: self.notified.entries.len() as u32,
             ..ends_of(rules.key, key, cx.world)
         };
         self.ports.note_isolation(&noted, cx);
@@ -146,16 +146,17 @@ impl Host {
 
     /// Moves the queue pairs that have something to send `from` one of the two classes, and belong to the other.
     fn regroup(&mut self, from: u8, rules: &Rules, now: u64, world: &World) {
-        let (told, senders) = (&self.told, &self.senders);
-        let moved = self.due.take_if(from, |pair| told.class_of(&senders[pair as usize], world) != from);
+        let (notified, senders) = (&self.notified, &self.senders);
+        let moved =
+            self.pacing_queue.take_if(from, |pair| notified.class_of(&senders[pair as usize], world) != from);
         if moved.is_empty() {
             return;
         }
         let to = if from == rules.lanes.monitored { rules.lanes.congested } else { rules.lanes.monitored };
         let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
         for entry in moved {
-            self.senders[entry.pair as usize].lateness.change_gates(closed[0], closed[1]);
-            self.due.push_entry(to, entry);
+            self.senders[entry.pair as usize].source_delay.change_gates(closed[0], closed[1]);
+            self.pacing_queue.push_entry(to, entry);
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::spec::NicScheduler;
 
 /// The queue pairs of a NIC that have something to send, by class.
 #[derive(Clone, Debug)]
-pub(crate) struct Due {
-    lines: Vec<Line>,
+pub(crate) struct PacingQueue {
+    lines: Vec<ClassQueue>,
     /// Bit per class: its line is not empty.
     sending: u8,
     in_turn: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Entry {
 /// No number yet.
 const NEW: u32 = u32::MAX;
 
-impl Due {
+impl PacingQueue {
     /// For so many queue pairs, of which the `standing` ones are there from the beginning.
     pub(crate) fn new(
         scheduler: NicScheduler,
@@ -38,7 +38,7 @@ impl Due {
         standing: impl Iterator<Item = u32>,
     ) -> Self {
         let mut this = Self {
-            lines: (0..classes).map(|_| Line::default()).collect(),
+            lines: (0..classes).map(|_| ClassQueue::default()).collect(),
             sending: 0,
             in_turn: scheduler == NicScheduler::RoundRobin,
             numbers: vec![NEW; pairs],
@@ -133,7 +133,7 @@ impl Due {
         earliest
     }
 
-    /// What [`Due::next`] chose in this class has left, and the one after it is due at `due`.
+    /// What [`PacingQueue::next`] chose in this class has left, and the one after it is due at `due`.
     #[inline]
     pub(crate) fn sent(&mut self, class: u8, due: u64) {
         let line = &mut self.lines[usize::from(class)];
@@ -190,12 +190,12 @@ impl Due {
 
 /// The queue pairs of one class. Those in `ready` are due; those in `later` are not, but for its first one while `ready` is empty.
 #[derive(Clone, Debug, Default)]
-struct Line {
-    later: DueHeap,
+struct ClassQueue {
+    later: PacingHeap,
     ready: Ready,
 }
 
-impl Line {
+impl ClassQueue {
     /// Those that are due at `at` are ready. One alone stays where it is: there is nobody to take turns with.
     #[inline]
     fn advance(&mut self, at: u64) {
@@ -320,7 +320,7 @@ impl Ready {
 
 /// A binary heap whose first entry is replaced in place when its queue pair has sent.
 #[derive(Clone, Debug, Default)]
-struct DueHeap {
+struct PacingHeap {
     entries: Vec<Entry>,
 }
 
@@ -331,7 +331,7 @@ impl Entry {
     }
 }
 
-impl DueHeap {
+impl PacingHeap {
     /// The earliest entry; of those due at the same time the one with the lowest number.
     #[inline]
     fn first(&self) -> Option<Entry> {
@@ -411,12 +411,12 @@ mod tests {
 
     const ALL: u8 = u8::MAX;
 
-    fn due(scheduler: NicScheduler, classes: usize, pairs: usize) -> Due {
-        Due::new(scheduler, classes, pairs, std::iter::empty())
+    fn due(scheduler: NicScheduler, classes: usize, pairs: usize) -> PacingQueue {
+        PacingQueue::new(scheduler, classes, pairs, std::iter::empty())
     }
 
     /// Serves `count` packets of queue pairs that are due again a packet of 100 later.
-    fn serve(due: &mut Due, slots: std::ops::Range<u64>) -> Vec<u32> {
+    fn serve(due: &mut PacingQueue, slots: std::ops::Range<u64>) -> Vec<u32> {
         slots
             .map(|slot| {
                 let (class, at, pair) = due.next(ALL, slot * 100).expect("someone has something to send");
@@ -456,7 +456,7 @@ mod tests {
                 due.push(0, at, pair, pair);
             }
         }
-        let order = |due: &mut Due| -> Vec<u32> {
+        let order = |due: &mut PacingQueue| -> Vec<u32> {
             (0..3)
                 .map(|_| {
                     let (class, _, pair) = due.next(ALL, 300).expect("three are due");
@@ -494,7 +494,7 @@ mod tests {
 
     #[test]
     fn queue_pairs_that_are_there_from_the_beginning_are_served_before_those_that_arrive() {
-        let mut due = Due::new(NicScheduler::RoundRobin, 1, 3, [2, 0].into_iter());
+        let mut due = PacingQueue::new(NicScheduler::RoundRobin, 1, 3, [2, 0].into_iter());
         (0..3).for_each(|pair| due.push(0, 0, pair, pair));
         assert_eq!(serve(&mut due, 0..4), [2, 0, 1, 2]);
     }
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_finished_queue_pair_leaves_the_others_in_order() {
-        let mut heap = DueHeap::default();
+        let mut heap = PacingHeap::default();
         for (due, number) in [(30, 0), (10, 1), (20, 2), (5, 3)] {
             heap.push(Entry { due, number, pair: number });
         }
@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn queue_pairs_that_change_the_class_keep_their_place_in_time_and_in_the_round() {
-        let drain = |due: &mut Due, class: u8, at: u64| {
+        let drain = |due: &mut PacingQueue, class: u8, at: u64| {
             let mut order = Vec::new();
             while let Some((_, _, pair)) = due.next(1 << class, at) {
                 order.push(pair);

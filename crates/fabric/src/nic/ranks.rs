@@ -93,16 +93,16 @@ impl Host {
     fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
         self.book_throttled(now);
         let sender = &mut self.senders[slot as usize];
-        let (class, queue_pair) = (self.told.class_of(sender, world), sender.spacing);
+        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer);
         let number = sender.connection;
         let connection = &mut self.connections[number as usize];
         if connection.is_idle() {
-            sender.lateness.start(now, self.ports.closed_for(NIC, class, now));
+            sender.source_delay.start(now, self.ports.closed_for(NIC, class, now));
         }
         sender.give(message, now);
         connection.start(slot);
         if let Some((due, pair)) = self.next_message(number, class, now, world) {
-            self.due.push(class, due, pair, queue_pair);
+            self.pacing_queue.push(class, due, pair, queue_pair);
         }
     }
 }

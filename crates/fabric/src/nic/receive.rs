@@ -117,21 +117,21 @@ impl Host {
     pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, cx: &mut Ctx<'_, P>) {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
-        let (kind, queue_pair) = (sender.kind, sender.spacing);
+        let (kind, queue_pair) = (sender.kind, sender.pacer);
         if let Some(window) = sender.window_mut() {
             let told = self.ports.extensions.take(ack);
             let told = told.as_ref().map_or(&[][..], |told| told.bytes());
-            let spacing = &mut self.spacings[queue_pair as usize];
-            if let Some(due) = window.acknowledged(ack, told, kind, spacing, cx.world) {
-                let class = self.told.class_of(&self.senders[slot as usize], cx.world);
-                self.due.push(class, due, slot, queue_pair);
+            let pacer = &mut self.pacers[queue_pair as usize];
+            if let Some(due) = window.acknowledged(ack, told, kind, pacer, cx.world) {
+                let class = self.notified.class_of(&self.senders[slot as usize], cx.world);
+                self.pacing_queue.push(class, due, slot, queue_pair);
                 self.send_next(&mut cx.at(ack.time));
             }
             return;
         }
         let rtt = sender.round_trip(ack.seq, ack.time);
-        let spacing = &mut self.spacings[sender.spacing as usize];
-        spacing.informed(sender.kind, ack.echo, rtt, ack.time, cx.world);
+        let pacer = &mut self.pacers[sender.pacer as usize];
+        pacer.informed(sender.kind, ack.echo, rtt, ack.time, cx.world);
     }
 }
 

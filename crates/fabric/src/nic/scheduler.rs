@@ -4,7 +4,7 @@
 //!   band  source                                     of open classes         among those of its band
 //!   0     frames of the link: PFC, credit updates    never gated             first
 //!   1     frames that wait in a queue                [`Ports::ready`]        by class: in turn or in order
-//!   2     queue pairs                                [`Due::next`]           since when it is due, then in this order
+//!   2     queue pairs                                [`PacingQueue::next`]    since when it is due, then in this order
 //!   2     PUT streams                                [`Puts::peek`]          since when it is due
 //!
 //!   gate                                             asked                   closed by
@@ -15,7 +15,7 @@
 //! [`Host::peek`] says what leaves, or what will; [`Host::take`] sends it; [`Host::rearm`] asks the same sources for the wake of
 //! the port, since when costs less to say than what. A size is looked up only for gates that want one: a host under PFC never asks.
 //!
-//! [`Due::next`]: crate::nic::pacing_queue::Due::next
+//! [`PacingQueue::next`]: crate::nic::pacing_queue::PacingQueue::next
 //! [`Puts::peek`]: crate::transport::put::Puts::peek
 use backwater_control::CodePoint;
 use backwater_engine::Post;
@@ -120,7 +120,7 @@ impl Host {
         if let Some(class) = self.ports.ready(NIC, open, world.round_robin) {
             return Some(Offer { ready: 0, since: 0, class, source: Source::Queue });
         }
-        let next = self.due.next(open, free);
+        let next = self.pacing_queue.next(open, free);
         let pair = next.map(|(class, due, pair)| Offer {
             ready: due,
             since: due,
@@ -195,7 +195,8 @@ impl Host {
     /// hop. [`Host::send_next`] has seen that no frame waits in a queue.
     #[inline]
     fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if let Some((class, due, pair)) = self.due.next(!self.ports.egress[usize::from(NIC)].paused, cx.now)
+        if let Some((class, due, pair)) =
+            self.pacing_queue.next(!self.ports.egress[usize::from(NIC)].paused, cx.now)
             && due <= cx.now
         {
             self.send_data(class, due, pair, cx);
@@ -265,11 +266,11 @@ impl Host {
             echo: CodePoint::NotCapable,
         };
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.lateness.sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
-        let spacing = &mut self.spacings[sender.spacing as usize];
+        sender.source_delay.sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
+        let pacer = &mut self.pacers[sender.pacer as usize];
         // One question for most packets, and a place of its own for what the others ask.
-        match sender.sent(spacing, due, cx.now, size, wire_time, cx.world) {
-            After::Due(next) => self.due.sent(class, next),
+        match sender.sent(pacer, due, cx.now, size, wire_time, cx.world) {
+            After::Due(next) => self.pacing_queue.sent(class, next),
             rest => self.rests(rest, pair, &mut packet, cx.now, wire_time, cx.world),
         }
         if cx.world.follows(packet.flow) {
@@ -298,7 +299,7 @@ impl Host {
             packet.seq = self.senders[pair as usize].last_seq(packet.seq);
         }
         let After::Message(next) = after else {
-            self.due.sent_last(class);
+            self.pacing_queue.sent_last(class);
             if matches!(after, After::Nothing) && self.steps.is_some() {
                 self.happened(Happened::Sent(pair), now + wire_time);
             }
@@ -313,8 +314,8 @@ impl Host {
         let connection = self.senders[pair as usize].connection;
         self.connections[connection as usize].sent(next, now + wire_time);
         match self.next_message(connection, class, now, world) {
-            Some((due, pair)) => self.due.sent_before(class, due, pair),
-            None => self.due.sent_last(class),
+            Some((due, pair)) => self.pacing_queue.sent_before(class, due, pair),
+            None => self.pacing_queue.sent_last(class),
         }
     }
 
@@ -344,7 +345,7 @@ impl Host {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "measured: a call of its own costs 3 instructions a hop")]
     fn next_due(&mut self, open: u8, now: u64, world: &World) -> Option<u64> {
-        let due = self.due.earliest(open);
+        let due = self.pacing_queue.earliest(open);
         if self.puts.is_some() { self.next_due_of_puts(due, open, now, world) } else { due }
     }
 

@@ -24,7 +24,7 @@ impl Ports {
     /// Something happened to the congested-flow table of this node: counts it, and records it if that is wanted.
     #[cold]
     pub(crate) fn note_isolation<P: Post<Packet>>(&mut self, noted: &Noted, cx: &mut Ctx<'_, P>) {
-        self.tally.count(noted.what, noted.used);
+        self.isolation_counts.count(noted.what, noted.used);
         if !cx.world.isolation_events {
             return;
         }

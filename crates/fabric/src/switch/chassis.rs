@@ -7,10 +7,10 @@ use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::observe::ground_truth::Truth;
 use crate::packet::Packet;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
 use crate::switch::truth::Holder;
-use crate::switch::voq::Crossbar;
+use crate::switch::voq::Voq;
 use crate::user::UserQueues;
 use crate::world::World;
 
@@ -65,9 +65,9 @@ pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
     Output,
     /// Queues by ingress port, credits, or weighted turns.
-    Voq(Box<Crossbar>),
+    Voq(Box<Voq>),
     /// Queues at both sides of a crossbar.
-    Cioq(Box<Combined>),
+    Cioq(Box<Cioq>),
 }
 
 impl SwitchFabric {

@@ -27,9 +27,9 @@ use crate::packet::{Kind, Packet};
 use crate::spec::Spec;
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
-use crate::switch::voq::Crossbar;
+use crate::switch::voq::Voq;
 use crate::user::UserQueues;
 use crate::world::World;
 
@@ -165,8 +165,8 @@ impl Switch {
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
-        let voq = || Crossbar::new(count, ports.classes, world).map(SwitchFabric::Voq);
-        let cioq = Combined::new(node, &spec.network, ports.classes, world).map(SwitchFabric::Cioq);
+        let voq = || Voq::new(count, ports.classes, world).map(SwitchFabric::Voq);
+        let cioq = Cioq::new(node, &spec.network, ports.classes, world).map(SwitchFabric::Cioq);
         let fabric = cioq.or_else(voq).unwrap_or(SwitchFabric::Output);
         let chassis = Chassis {
             user: UserQueues::new(ports.queues.len(), &world.user),

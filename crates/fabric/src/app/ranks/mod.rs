@@ -28,7 +28,7 @@ pub(crate) mod waiting;
 
 use self::frame::Message;
 pub(crate) use self::state::Rank;
-use crate::app::host_flows::Ends;
+use crate::app::host_flows::HostFlows;
 use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
 use crate::record::TimingRecord;
@@ -55,7 +55,7 @@ pub(crate) struct Ranks {
 
 impl Ranks {
     /// Those of `host`; `None` if it has none.
-    pub(crate) fn new(host: usize, ends: &Ends, world: &World) -> Option<Box<Self>> {
+    pub(crate) fn new(host: usize, ends: &HostFlows, world: &World) -> Option<Box<Self>> {
         let own = &ends.ranks[host];
         if own.is_empty() {
             return None;

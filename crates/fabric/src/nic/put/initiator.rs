@@ -24,7 +24,7 @@ impl Host {
         let sender = &mut self.senders[pair as usize];
         let streams = streams(world);
         let stream = streams.of(sender.flow).expect("a PUT has a stream");
-        sender.lateness.start(now, self.ports.closed_for(NIC, stream.class, now));
+        sender.source_delay.start(now, self.ports.closed_for(NIC, stream.class, now));
         let due = sender.first_due(now).saturating_add(streams.kind(stream).staging.as_ps());
         puts.outgoing[stream.out_slot as usize].messages.push_back(Message { pair, due });
         puts.line_up(stream.out_slot, &self.senders, now, world);
@@ -43,7 +43,7 @@ impl Host {
         let sender = &mut self.senders[pair as usize];
         let (_, _, size) = sender.next_packet(cx.world);
         let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.lateness.sent(cx.now, cx.now, wire_time, self.ports.closed_for(NIC, stream.class, cx.now));
+        sender.source_delay.sent(cx.now, cx.now, wire_time, self.ports.closed_for(NIC, stream.class, cx.now));
         let next = sender.put(cx.now);
         match next {
             Some(made) => message.due = made.saturating_add(spec.staging.as_ps()),

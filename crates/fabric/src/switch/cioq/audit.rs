@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::world::World;
 
-impl Combined {
+impl Cioq {
     /// Packets in the ingress queues.
     pub(crate) fn waiting_at_ingress<'a>(
         &self,

@@ -1,7 +1,7 @@
 //! The crossbar: which packet moves next, and what happens when it has moved.
 use backwater_engine::Post;
 
-use super::{Combined, NOWHERE};
+use super::{Cioq, NOWHERE};
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::link::ports::Purpose;
@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
 use crate::world::World;
 
-impl Combined {
+impl Cioq {
     /// Whether the first packet of an ingress queue could move to `out` now.
     #[inline]
     fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16, world: &World) -> bool {
@@ -109,7 +109,7 @@ impl Combined {
         input.turn = class;
         input.moving = packet;
         input.out = out;
-        chassis.ports.tally.note_egress(taken);
+        chassis.ports.isolation_counts.note_egress(taken);
         let end = cx.now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
         chassis.ports.set_timer(end, port, Purpose::Crossed, 0);
         self.left_line(chassis, &packet, cx);

@@ -7,12 +7,12 @@ use crate::ctx::Ctx;
 use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::switch::count;
 use crate::world::World;
 use backwater_control::detector::{MarkAt, MarkBasis};
 
-impl Combined {
+impl Cioq {
     /// A packet has moved to the region of `out`.
     pub(crate) fn enter_egress<P: Post<Packet>>(
         &mut self,

@@ -3,7 +3,7 @@ use backwater_control::CodePoint;
 use backwater_control::flow_control::{Decision, Strays};
 use backwater_engine::Post;
 
-use super::{Combined, NOWHERE};
+use super::{Cioq, NOWHERE};
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
@@ -24,7 +24,7 @@ impl Chassis {
     }
 }
 
-impl Combined {
+impl Cioq {
     /// A packet has come in completely.
     pub(crate) fn arrive<P: Post<Packet>>(
         &mut self,
@@ -50,7 +50,7 @@ impl Combined {
             return;
         }
         input.held = held;
-        chassis.ports.tally.note_ingress(held);
+        chassis.ports.isolation_counts.note_ingress(held);
         let (class, slot) = self.class_at_ingress(chassis, packet, cx);
         let mut stored = Packet { class, ..*packet };
         if let Some(rules) = &cx.world.isolation

@@ -40,7 +40,7 @@ use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Combined as Settings, Crossings};
 use crate::switch::chassis::{Chassis, Fabric};
-use crate::switch::cioq::isolation::Isolating;
+use crate::switch::cioq::isolation::CongestedFlows;
 use crate::switch::truth::Holder;
 use crate::world::{Classes, World};
 
@@ -81,7 +81,7 @@ impl Limits {
 
 /// An ingress queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct IngressQueue {
     pub(crate) fifo: Fifo,
     /// The egress port of its first packet.
     pub(crate) out: u16,
@@ -121,9 +121,9 @@ pub(crate) struct Output {
 
 /// The state of such a switch beside its egress queues.
 #[derive(Clone)]
-pub(crate) struct Combined {
+pub(crate) struct Cioq {
     /// `lines[port * classes + class]`
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<IngressQueue>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: Vec<Output>,
     /// For each egress port the ingress ports, the one served longest ago first. Ports in turn, but one that finds no room for its
@@ -134,10 +134,10 @@ pub(crate) struct Combined {
     /// Whether detectors look at arrivals.
     pub(crate) arrivals: bool,
     /// What keeps congesting flows apart, if anything.
-    isolation: Option<Box<Isolating>>,
+    isolation: Option<Box<CongestedFlows>>,
 }
 
-impl Combined {
+impl Cioq {
     pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Option<Box<Self>> {
         world.combined.as_ref()?;
         let ports = network.ports(node).len();
@@ -145,11 +145,11 @@ impl Combined {
             Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
         let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
         Some(Box::new(Self {
-            lines: vec![Line { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
+            lines: vec![IngressQueue { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
             inputs: vec![input; ports],
             outputs: vec![output; ports],
             order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
-            isolation: Isolating::new(node, network, world),
+            isolation: CongestedFlows::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
         }))
@@ -179,7 +179,7 @@ impl Combined {
     }
 }
 
-impl Fabric for Combined {
+impl Fabric for Cioq {
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         self.send_from_egress(chassis, out, cx);
     }

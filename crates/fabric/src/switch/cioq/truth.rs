@@ -5,11 +5,11 @@ use super::NOWHERE;
 use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::switch::truth::Holder;
 use crate::world::World;
 
-impl Combined {
+impl Cioq {
     /// A PAUSE for an ingress port is about to be sent. The egress port that the first packet of an ingress queue waits for
     /// holds up all of the queue. Of a class that is not above its own threshold, all queues of the port are the reason.
     #[cold]

@@ -47,7 +47,7 @@ use crate::violation::What;
 use crate::world::World;
 
 #[derive(Clone)]
-pub(crate) struct Crossbar {
+pub(crate) struct Voq {
     pub(crate) voqs: Voqs,
     /// Per egress port, if turns are weighted.
     arbiters: Vec<VlArbiter>,
@@ -55,7 +55,7 @@ pub(crate) struct Crossbar {
     arrivals: bool,
 }
 
-impl Crossbar {
+impl Voq {
     /// What a switch of `ports` ports needs, if the plain output queues do not do.
     pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
         if matches!(world.queueing, Queueing::Combined(_)) {
@@ -106,7 +106,7 @@ impl Chassis {
     }
 }
 
-impl Crossbar {
+impl Voq {
     /// A packet that cannot pass like in a plain switch.
     #[inline(always)]
     #[allow(
@@ -314,7 +314,7 @@ impl Crossbar {
     }
 }
 
-impl Fabric for Crossbar {
+impl Fabric for Voq {
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         if cx.world.weights.is_some() {
             self.shut_starved(chassis, out, cx);

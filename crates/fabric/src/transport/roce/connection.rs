@@ -1,7 +1,7 @@
 //! Connections: queue pairs that send several flows (messages), one after the other.
 //!
-//! Each message has a [`crate::transport::roce::queue_pair::Sender`]; all of them have the same [`crate::transport::roce::pacer::Spacing`]. A connection without
-//! anything to send is not among the queue pairs that are due.
+//! Each message has a [`crate::transport::roce::queue_pair::Sender`]; all have the same [`crate::transport::roce::pacer::Pacer`].
+//! A connection without anything to send is not among the queue pairs that are due.
 use std::collections::VecDeque;
 
 /// The messages of one connection that have started and not been sent.

@@ -1,8 +1,8 @@
 //! Queue pairs: what they send, how fast, and what their receivers answer.
 pub(crate) mod connection;
+pub(crate) mod extras;
 pub(crate) mod pacer;
 pub(crate) mod queue_pair;
 pub(crate) mod queue_pairs;
 pub(crate) mod segments;
-pub(crate) mod special;
 pub(crate) mod window;

@@ -13,7 +13,7 @@ use crate::world::World;
 const JITTER: u64 = 0x1e77;
 
 #[derive(Clone, Debug)]
-pub(crate) enum Spacing {
+pub(crate) enum Pacer {
     /// A reaction point.
     Reaction(Reaction),
     /// An application with a rate of its own.
@@ -22,7 +22,7 @@ pub(crate) enum Spacing {
     User(Box<UserPacing>),
 }
 
-impl Spacing {
+impl Pacer {
     /// For the queue pair that `flow`, number `index`, is the first of, at a NIC with a link of rate `line`.
     pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
         let pair = &world.pairs[usize::from(world.pair_of(flow))];

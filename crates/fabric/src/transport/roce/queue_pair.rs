@@ -9,9 +9,9 @@ use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
 use crate::observe::source_delay::SourceDelay;
 use crate::packet::LAST;
-use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::extras::Extras;
+use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::segments::Next;
-use crate::transport::roce::special::Special;
 use crate::transport::roce::window::Window;
 use crate::world::World;
 
@@ -36,7 +36,7 @@ pub(crate) struct Sender {
     /// Its kind among the world's.
     pub(crate) kind: u16,
     /// What spaces its packets, among those of the host.
-    pub(crate) spacing: u32,
+    pub(crate) pacer: u32,
     /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
     pub(crate) connection: u32,
     pub(crate) dst: u32,
@@ -50,19 +50,19 @@ pub(crate) struct Sender {
     pub(crate) acked_at: u64,
     pub(crate) cnps_ce: u32,
     pub(crate) cnps_ue: u32,
-    pub(crate) lateness: SourceDelay,
-    special: Option<Box<Special>>,
+    pub(crate) source_delay: SourceDelay,
+    extras: Option<Box<Extras>>,
 }
 
 impl Sender {
-    /// The sending half of `flow`, number `index`, with the spacing and the connection of these numbers.
-    pub(crate) fn new(index: u32, flow: &Flow, spacing: u32, connection: u32, world: &World) -> Self {
+    /// The sending half of `flow`, number `index`, with the pacer and the connection of these numbers.
+    pub(crate) fn new(index: u32, flow: &Flow, pacer: u32, connection: u32, world: &World) -> Self {
         let kind = world.pair_of(flow);
         Self {
             flow: index,
             class: world.class_of(flow),
             kind,
-            spacing,
+            pacer,
             connection,
             dst: flow.dst,
             sent: 0,
@@ -73,8 +73,8 @@ impl Sender {
             acked_at: u64::MAX,
             cnps_ce: 0,
             cnps_ue: 0,
-            lateness: SourceDelay::default(),
-            special: Special::new(index, flow, &world.pairs[usize::from(kind)], world),
+            source_delay: SourceDelay::default(),
+            extras: Extras::new(index, flow, &world.pairs[usize::from(kind)], world),
         }
     }
 
@@ -90,7 +90,7 @@ impl Sender {
     #[inline]
     pub(crate) fn sent(
         &mut self,
-        spacing: &mut Spacing,
+        pacer: &mut Pacer,
         due: u64,
         now: u64,
         size: u16,
@@ -98,8 +98,8 @@ impl Sender {
         world: &World,
     ) -> After {
         self.sent += 1;
-        if self.special.is_some() {
-            return self.sent_special(spacing, due, now, size, wire_time, world);
+        if self.extras.is_some() {
+            return self.sent_with_extras(pacer, due, now, size, wire_time, world);
         }
         let wire = u32::from(size);
         let last = self.sent == self.packets;
@@ -107,15 +107,15 @@ impl Sender {
             return After::Nothing;
         }
         let next = Next::Paced { since: now, bytes: wire };
-        let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+        let due = pacer.next_due(self.kind, &next, due, now, wire, wire_time, world);
         if last { After::Message(due) } else { After::Due(due) }
     }
 
-    /// The same of a sender that has something special.
+    /// The same of a sender that has extras.
     #[inline(never)]
-    fn sent_special(
+    fn sent_with_extras(
         &mut self,
-        spacing: &mut Spacing,
+        pacer: &mut Pacer,
         due: u64,
         now: u64,
         size: u16,
@@ -123,19 +123,19 @@ impl Sender {
         world: &World,
     ) -> After {
         let wire = u32::from(size);
-        let (next, made) = self.after_special(now, wire, wire_time);
+        let (next, made) = self.after_extras(now, wire, wire_time);
         let last = self.sent == self.packets;
-        if let Some(window) = self.special.as_mut().and_then(|special| special.window.as_mut()) {
+        if let Some(window) = self.extras.as_mut().and_then(|extras| extras.window.as_mut()) {
             window.sent(self.sent, now, wire, made);
         }
         if last && self.connection == OWN_CONNECTION {
             return After::Nothing;
         }
-        let due = spacing.next_due(self.kind, &next, due, now, wire, wire_time, world);
+        let due = pacer.next_due(self.kind, &next, due, now, wire, wire_time, world);
         if last {
             return After::Message(due);
         }
-        let is_full = self.window_mut().is_some_and(|window| window.closes(spacing));
+        let is_full = self.window_mut().is_some_and(|window| window.closes(pacer));
         if is_full { After::Acknowledged } else { After::Due(due.max(made)) }
     }
 
@@ -143,7 +143,7 @@ impl Sender {
     pub(crate) fn put(&mut self, now: u64) -> Option<u64> {
         self.sent += 1;
         let mut made = 0;
-        if let Some(supply) = self.special.as_mut().and_then(|special| special.supply.as_mut()) {
+        if let Some(supply) = self.extras.as_mut().and_then(|extras| extras.supply.as_mut()) {
             match supply.on_sent(now) {
                 Some(at) => made = at,
                 None => self.packets = self.sent,
@@ -158,16 +158,16 @@ impl Sender {
     }
 
     /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
-    fn after_special(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
+    fn after_extras(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
         let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
-        if let Some(special) = &mut self.special {
-            if let Some(supply) = &mut special.supply {
+        if let Some(extras) = &mut self.extras {
+            if let Some(supply) = &mut extras.supply {
                 match supply.on_sent(now) {
                     Some(at) => made = at,
                     None => self.packets = self.sent,
                 }
             }
-            if let Some(segments) = &mut special.segments {
+            if let Some(segments) = &mut extras.segments {
                 next = segments.on_sent(self.sent, self.sent == self.packets, now, wire, wire_time);
             }
         }
@@ -181,21 +181,21 @@ impl Sender {
 
     /// When the application made the packet sent last, at a time of its own.
     pub(crate) fn made(&self) -> u64 {
-        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        let supply = self.extras.as_ref().and_then(|extras| extras.supply.as_ref());
         supply.map_or(0, Supply::made)
     }
 
     /// When the first packet of a flow that starts `now` is there.
     pub(crate) fn first_due(&self, now: u64) -> u64 {
-        let supply = self.special.as_ref().and_then(|special| special.supply.as_ref());
+        let supply = self.extras.as_ref().and_then(|extras| extras.supply.as_ref());
         supply.map_or(now, Supply::first)
     }
 
     /// What the last packet, number `seq`, carries as its number.
     pub(crate) fn last_seq(&self, seq: u32) -> u32 {
-        match self.special.as_deref() {
-            Some(Special { outgoing: Some(outgoing), .. }) => outgoing.last(seq),
-            Some(Special { supply: Some(_), .. }) => seq | LAST,
+        match self.extras.as_deref() {
+            Some(Extras { outgoing: Some(outgoing), .. }) => outgoing.last(seq),
+            Some(Extras { supply: Some(_), .. }) => seq | LAST,
             _ => seq,
         }
     }
@@ -219,12 +219,12 @@ impl Sender {
 
     /// The message that it sends, or sent last, if ranks give it messages.
     pub(crate) fn message(&self) -> Option<&Message> {
-        self.special.as_ref()?.outgoing.as_ref().map(Outgoing::current)
+        self.extras.as_ref()?.outgoing.as_ref().map(Outgoing::current)
     }
 
     /// Whether the other end has all packets of the messages that ranks have given it, if it has `received` packets.
     pub(crate) fn has_arrived(&self, received: u32) -> bool {
-        let outgoing = self.special.as_ref().and_then(|special| special.outgoing.as_ref());
+        let outgoing = self.extras.as_ref().and_then(|extras| extras.outgoing.as_ref());
         let is_done = |outgoing: &Outgoing| {
             outgoing.begun == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
         };
@@ -233,11 +233,11 @@ impl Sender {
 
     /// When ranks gave it its first message; `u64::MAX`: not yet.
     pub(crate) fn begun(&self) -> Option<u64> {
-        self.special.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)
+        self.extras.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)
     }
 
     fn outgoing_mut(&mut self) -> Option<&mut Outgoing> {
-        self.special.as_mut()?.outgoing.as_mut()
+        self.extras.as_mut()?.outgoing.as_mut()
     }
 
     /// All that it has sent has been acknowledged, but ranks may give it more.
@@ -259,17 +259,17 @@ impl Sender {
     /// Whether its ACKs tell the reaction point round-trip times.
     #[inline]
     pub(crate) fn measures(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.segments.is_some() || special.window.is_some())
+        self.extras.as_ref().is_some_and(|extras| extras.segments.is_some() || extras.window.is_some())
     }
 
     /// What it has under way, if that is limited.
     pub(crate) fn window_mut(&mut self) -> Option<&mut Window> {
-        self.special.as_mut()?.window.as_mut()
+        self.extras.as_mut()?.window.as_mut()
     }
 
     /// An ACK for the first `packets` packets: the round-trip time of a segment, if it completes one.
     pub(crate) fn round_trip(&mut self, packets: u32, now: u64) -> Option<Span> {
-        self.special.as_mut()?.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
+        self.extras.as_mut()?.segments.as_mut().and_then(|segments| segments.on_ack(packets, now))
     }
 
     /// Counts a notification about this flow.

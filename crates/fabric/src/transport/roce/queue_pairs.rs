@@ -6,7 +6,7 @@ use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Rate;
 
 use crate::transport::roce::connection::Connection;
-use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::world::World;
 
@@ -15,13 +15,13 @@ pub(crate) fn sending(
     flows: &[u32],
     line: Rate,
     world: &World,
-) -> (Vec<Sender>, Vec<Spacing>, Vec<Connection>) {
+) -> (Vec<Sender>, Vec<Pacer>, Vec<Connection>) {
     let mut numbers = BTreeMap::new();
-    let mut spacings = Vec::new();
+    let mut pacers = Vec::new();
     let mut of_connection = Vec::new();
     let mut new = |index, flow| {
-        spacings.push(Spacing::new(index, flow, line, world));
-        spacings.len() as u32 - 1
+        pacers.push(Pacer::new(index, flow, line, world));
+        pacers.len() as u32 - 1
     };
     let sender = |index: &u32| {
         let flow = &world.flows[*index as usize];
@@ -43,7 +43,7 @@ pub(crate) fn sending(
     };
     let senders = flows.iter().map(sender).collect();
     let connections = vec![Connection::default(); of_connection.len()];
-    (senders, spacings, connections)
+    (senders, pacers, connections)
 }
 
 /// The receiving halves of flows, with their notification points.

@@ -8,7 +8,7 @@ use backwater_units::Span;
 use crate::link::telemetry;
 use crate::packet::Packet;
 use crate::spec::{PairSpec, Spec};
-use crate::transport::roce::pacer::Spacing;
+use crate::transport::roce::pacer::Pacer;
 use crate::world::World;
 
 /// An instant that has been used up.
@@ -33,17 +33,17 @@ pub(crate) struct Window {
     made: u64,
     last: u64,
     /// What the switches told by the ACK before.
-    told: Option<Box<Told>>,
+    telemetry: Option<Box<Telemetry>>,
 }
 
 /// Telemetry of one packet.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Telemetry {
     count: usize,
     hops: [IntHop; MAX_HOPS],
 }
 
-impl Told {
+impl Telemetry {
     const NOTHING: Self = Self { count: 0, hops: [IntHop::NONE; MAX_HOPS] };
 }
 
@@ -61,7 +61,7 @@ impl Window {
             wire: 0,
             made: 0,
             last: 0,
-            told: pair.reaction.wants_telemetry().then(|| Box::new(Told::NOTHING)),
+            telemetry: pair.reaction.wants_telemetry().then(|| Box::new(Telemetry::NOTHING)),
         }
     }
 
@@ -72,8 +72,8 @@ impl Window {
     }
 
     /// Whether no more may be sent for now. Then the queue pair waits for an ACK.
-    pub(crate) fn closes(&mut self, spacing: &Spacing) -> bool {
-        self.closed = self.under_way() as f64 >= spacing.window();
+    pub(crate) fn closes(&mut self, pacer: &Pacer) -> bool {
+        self.closed = self.under_way() as f64 >= pacer.window();
         self.closed
     }
 
@@ -87,7 +87,7 @@ impl Window {
         ack: &Packet,
         int: &[u8],
         kind: u16,
-        spacing: &mut Spacing,
+        pacer: &mut Pacer,
         world: &World,
     ) -> Option<u64> {
         let now = ack.time;
@@ -95,9 +95,9 @@ impl Window {
         let started = self.take_time(number)?;
         let newly = ack.seq.saturating_sub(self.acked);
         self.acked += newly;
-        let mut told = Told::NOTHING;
-        told.count = telemetry::decode(int, &mut told.hops).expect("switches wrote it");
-        let before = self.told.as_deref().copied().unwrap_or(Told::NOTHING);
+        let mut telemetry = Telemetry::NOTHING;
+        telemetry.count = telemetry::decode(int, &mut telemetry.hops).expect("switches wrote it");
+        let before = self.telemetry.as_deref().copied().unwrap_or(Telemetry::NOTHING);
         let feedback = Feedback {
             acked: u64::from(self.acked) * self.packet,
             newly: u64::from(newly) * self.packet,
@@ -105,18 +105,18 @@ impl Window {
             echo: ack.echo,
             rtt: Span::from_ps(now - started),
             hops: self.hops,
-            int: &told.hops[..told.count],
+            int: &telemetry.hops[..telemetry.count],
             before: &before.hops[..before.count],
         };
-        spacing.fed_back(kind, &feedback, now, world);
-        if let Some(before) = &mut self.told {
-            **before = told;
+        pacer.fed_back(kind, &feedback, now, world);
+        if let Some(before) = &mut self.telemetry {
+            **before = telemetry;
         }
-        if !self.closed || self.under_way() as f64 >= spacing.window() {
+        if !self.closed || self.under_way() as f64 >= pacer.window() {
             return None;
         }
         self.closed = false;
-        Some(now.max(self.last + spacing.gap(self.wire)).max(self.made))
+        Some(now.max(self.last + pacer.gap(self.wire)).max(self.made))
     }
 
     /// When a packet started to leave, the first time that is asked.

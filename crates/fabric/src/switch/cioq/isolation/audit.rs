@@ -1,9 +1,9 @@
 //! What isolation counts of the normal-flow queues must be what is in them.
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::world::World;
 
-impl Combined {
+impl Cioq {
     /// The first count of packets by entry, or of bytes by destination, that is not what is there, in words.
     pub(crate) fn check_normal_queues(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
         let (Some(isolating), Some(rules)) = (self.isolation.as_deref(), &world.isolation) else {

@@ -3,7 +3,7 @@ use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, Ori
 use backwater_engine::Post;
 use backwater_units::Time;
 
-use super::{Isolating, Rules};
+use super::{CongestedFlows, Rules};
 use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::observe::isolation_stats::Noted;
@@ -11,7 +11,7 @@ use crate::packet::Packet;
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::world::World;
 
 /// A root as a frame carries it: the switch and its egress port.
@@ -24,7 +24,7 @@ pub(crate) const fn parts_of(root: u32) -> (u32, u16) {
     (root >> 10, (root & 0x3ff) as u16)
 }
 
-impl Isolating {
+impl CongestedFlows {
     /// Room for one slot more.
     fn grow(&mut self) {
         self.slots.push(Slot::default());
@@ -48,7 +48,7 @@ impl Isolating {
     }
 }
 
-impl Combined {
+impl Cioq {
     /// Asks for an entry for a packet that congests `out`. Returns the slot of a new one.
     pub(super) fn claim<P: Post<Packet>>(
         &mut self,

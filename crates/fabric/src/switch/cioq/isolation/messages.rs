@@ -8,7 +8,7 @@ use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 
 impl Packet {
     /// A CIM about the flows that a packet of `flow` to `dst` stands for, and the root of their congestion.
@@ -29,7 +29,7 @@ impl Packet {
     }
 }
 
-impl Combined {
+impl Cioq {
     /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
     /// upstream to isolate them too? Returns whether a CIM waits to be sent.
     pub(super) fn consider_cim<P: Post<Packet>>(
@@ -71,7 +71,7 @@ impl Combined {
         frame: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
-        chassis.ports.tally.cims_received += 1;
+        chassis.ports.isolation_counts.cims_received += 1;
         if self.claim(chassis, frame, frame.port, frame.seq, Origin::Cim, cx).is_some() {
             self.settle_all(chassis, cx);
         }

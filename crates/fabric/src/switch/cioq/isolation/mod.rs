@@ -31,7 +31,7 @@ use backwater_topology::Network;
 
 use crate::packet::Packet;
 use crate::spec::{IsolationSpec, KeyKind};
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::world::{Classes, World};
 
 /// The classes that isolation knows.
@@ -102,7 +102,7 @@ impl World {
 
 /// The table of a switch and what goes with each entry.
 #[derive(Clone)]
-pub(crate) struct Isolating {
+pub(crate) struct CongestedFlows {
     pub(crate) cft: Cft,
     pub(crate) slots: Vec<Slot>,
     ports: usize,
@@ -126,7 +126,7 @@ pub(crate) struct Isolating {
     wanting: bool,
 }
 
-impl Isolating {
+impl CongestedFlows {
     pub(crate) fn new(node: u32, network: &Network, world: &World) -> Option<Box<Self>> {
         let rules = world.isolation.as_ref()?;
         let (ports, hosts) = (network.ports(node).len(), network.hosts().len());
@@ -182,14 +182,14 @@ impl Isolating {
     }
 }
 
-impl Combined {
+impl Cioq {
     #[inline]
-    fn isolating(&mut self) -> &mut Isolating {
+    fn isolating(&mut self) -> &mut CongestedFlows {
         self.isolation.as_deref_mut().expect("only switches that isolate come here")
     }
 
     #[inline]
-    fn isolating_ref(&self) -> &Isolating {
+    fn isolating_ref(&self) -> &CongestedFlows {
         self.isolation.as_deref().expect("only switches that isolate come here")
     }
 }

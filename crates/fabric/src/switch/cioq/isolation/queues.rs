@@ -11,10 +11,10 @@ use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Combined;
+use crate::switch::cioq::Cioq;
 use crate::world::World;
 
-impl Combined {
+impl Cioq {
     /// The class in which a packet that has come in is stored, and the slot of its entry.
     #[inline]
     pub(crate) fn class_at_ingress<P: Post<Packet>>(
@@ -131,7 +131,7 @@ impl Combined {
             let at = isolating.at(slot, port);
             isolating.in_nfq[at] -= 1;
             isolating.slots[slot].entered(Time::from_ps(cx.now));
-            chassis.ports.tally.moved_packets += 1;
+            chassis.ports.isolation_counts.moved_packets += 1;
             let mut packet = self.pop_at_ingress(chassis, port, lanes.monitored);
             chassis.discharge(port, lanes.monitored, packet.size);
             chassis.charge(port, lanes.congested, packet.size);
@@ -237,7 +237,7 @@ impl Combined {
             let cft = &self.isolating_ref().cft;
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
             if rules.algorithm.marks_monitored(cft, &facts, any_closed, || random.next_u32()) {
-                chassis.ports.tally.ce_monitored += 1;
+                chassis.ports.isolation_counts.ce_monitored += 1;
                 chassis.mark_here(packet, out, cx);
             }
         }
@@ -278,7 +278,7 @@ impl Combined {
         let isolating = self.isolating();
         let entry = &mut isolating.slots[slot];
         if rules.algorithm.marks_isolated(&isolating.cft, entry, &facts, || random.next_u32()) {
-            chassis.ports.tally.ce_isolated += 1;
+            chassis.ports.isolation_counts.ce_isolated += 1;
             chassis.mark_here(packet, out, cx);
         }
     }
@@ -323,7 +323,7 @@ impl Combined {
             isolating.out_nfq[at] -= 1;
             isolating.towards[towards] -= u32::from(first.size);
             isolating.slots[slot].entered(Time::from_ps(now));
-            chassis.ports.tally.moved_packets += 1;
+            chassis.ports.isolation_counts.moved_packets += 1;
             let mut packet = chassis.ports.dequeue(out, lanes.monitored);
             packet.class = lanes.congested;
             chassis.ports.enqueue(out, &packet);

@@ -5,7 +5,7 @@ use crate::record::{IsolationEvent, SwitchRecord};
 
 /// Counts of one switch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct IsolationCounts {
     allocations: u64,
     readmissions: u64,
     refusals: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Tally {
     peak_egress: u32,
 }
 
-impl Tally {
+impl IsolationCounts {
     /// An ingress region holds so many bytes.
     #[inline]
     pub(crate) fn note_ingress(&mut self, bytes: u32) {
@@ -77,25 +77,25 @@ mod tests {
 
     #[test]
     fn a_readmitted_flow_counts_as_an_allocation_and_what_is_not_released_is_left() {
-        let mut tally = Tally::default();
-        tally.count(IsolationEvent::Allocated, 1);
-        tally.count(IsolationEvent::Allocated, 2);
-        tally.count(IsolationEvent::Released, 1);
-        tally.count(IsolationEvent::Readmitted, 2);
-        tally.count(IsolationEvent::Refused, 2);
-        let record = tally.record(5, Some(2));
+        let mut counts = IsolationCounts::default();
+        counts.count(IsolationEvent::Allocated, 1);
+        counts.count(IsolationEvent::Allocated, 2);
+        counts.count(IsolationEvent::Released, 1);
+        counts.count(IsolationEvent::Readmitted, 2);
+        counts.count(IsolationEvent::Refused, 2);
+        let record = counts.record(5, Some(2));
         assert_eq!((record.allocations, record.readmissions, record.refusals), (3, 1, 1));
         assert_eq!((record.entries_left, record.peak_slots), (2, 2));
     }
 
     #[test]
     fn the_largest_region_of_any_port_counts() {
-        let mut tally = Tally::default();
+        let mut counts = IsolationCounts::default();
         for bytes in [4096, 12_288, 8192] {
-            tally.note_ingress(bytes);
+            counts.note_ingress(bytes);
         }
-        tally.note_egress(4096);
-        let record = tally.record(0, None);
+        counts.note_egress(4096);
+        let record = counts.record(0, None);
         assert_eq!((record.peak_ingress, record.peak_egress), (Bytes::new(12_288), Bytes::new(4096)));
     }
 }

@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// What only some senders have.
 #[derive(Clone, Debug)]
-pub(crate) struct Special {
+pub(crate) struct Extras {
     /// If its reaction point wants round-trip times.
     pub(crate) segments: Option<Segments>,
     /// If its application makes the packets one by one.
@@ -22,7 +22,7 @@ pub(crate) struct Special {
     pub(crate) window: Option<Window>,
 }
 
-impl Special {
+impl Extras {
     pub(crate) fn new(index: u32, flow: &Flow, pair: &PairSpec, world: &World) -> Option<Box<Self>> {
         let segments = match flow.pacing {
             Pacing::Constant { .. } => None,
@@ -33,7 +33,7 @@ impl Special {
         let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
         let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
         let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
-        let is_special = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
-        is_special.then(|| Box::new(Self { segments, supply, outgoing, window }))
+        let any = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
+        any.then(|| Box::new(Self { segments, supply, outgoing, window }))
     }
 }

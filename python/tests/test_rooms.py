@@ -1,4 +1,8 @@
-"""The packages of `backwater`, and the folders of the fabric, import each other in one direction."""
+"""Where things stand.
+
+The packages of `backwater`, and the folders of the fabric, import each other in one direction. Programs of tests in
+Rust have every file beside them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(backwater.__file__).parent
-FABRIC = Path(__file__).parents[2] / "crates" / "fabric" / "src"
+CHECKOUT = Path(__file__).parents[2]
+FABRIC = CHECKOUT / "crates" / "fabric" / "src"
 #: Every module by its name below `backwater`.
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
@@ -84,3 +89,30 @@ def test_a_circle_of_folders_would_be_found(tmp_path: Path) -> None:
 def test_a_circle_would_be_found() -> None:
     with pytest.raises(CycleError):
         TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
+
+
+def _left_out(folder: Path) -> set[str]:
+    """Modules of a folder that the file at its head does not name: cargo is silent, and their tests never run."""
+    head = next((file for name in ("main.rs", "mod.rs", "lib.rs") if (file := folder / name).exists()), None)
+    if head is None:  # Each file is a program, as cargo has it without being told.
+        return set()
+    named = set(
+        re.findall(r"^(?:pub(?:\([a-z]+\))? )?mod (\w+);", head.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+    there = {file.stem for file in folder.glob("*.rs")} | {file.parent.name for file in folder.glob("*/mod.rs")}
+    return there - named - {head.stem}
+
+
+def test_every_file_of_tests_is_in_a_program() -> None:
+    found = [*CHECKOUT.glob("crates/*/tests/**/*.rs"), *CHECKOUT.glob("tests/**/*.rs")]
+    folders = {file.parent for file in found}
+    assert {"determinism", "golden", "streams"} <= {folder.name for folder in folders}, "the folders are read"
+    assert {str(folder): left for folder in folders if (left := _left_out(folder))} == {}
+
+
+def test_a_file_that_no_program_has_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "main.rs").write_text("mod a;\npub(crate) mod b;\n")
+    for module in ("a.rs", "b/mod.rs", "c.rs", "d/mod.rs"):
+        (tmp_path / module).parent.mkdir(exist_ok=True)
+        (tmp_path / module).touch()
+    assert _left_out(tmp_path) == {"c", "d"}

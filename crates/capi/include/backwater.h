@@ -1,6 +1,6 @@
 /* Backwater for a data plane in C: detectors, PFC, credits, frames, and the configuration of a testbed.
  *
- * Generated from crates/capi; do not edit (BLESS=1 cargo test -p backwater-capi --test header).
+ * Generated from crates/capi; do not edit (BLESS=1 cargo test -p backwater-capi header).
  * Structs are the caller's; nothing is allocated by a call that a packet needs. Times are picoseconds. */
 
 #ifndef BACKWATER_H

@@ -1,4 +1,4 @@
-//! `include/backwater.h` says what the crate has. `BLESS=1 cargo test -p backwater-capi --test header` writes it anew.
+//! `include/backwater.h` says what the crate has. `BLESS=1 cargo test -p backwater-capi header` writes it anew.
 use std::path::Path;
 
 fn generated() -> String {
@@ -20,6 +20,6 @@ fn the_committed_header_is_the_one_that_the_crate_gives() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == header,
-        "include/backwater.h is out of step: BLESS=1 cargo test -p backwater-capi --test header"
+        "include/backwater.h is out of step: BLESS=1 cargo test -p backwater-capi header"
     );
 }

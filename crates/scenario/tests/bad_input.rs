@@ -1,8 +1,7 @@
 //! Every kind of bad input is refused before anything runs, with its place, its value, what is allowed, and a fix.
-mod common;
 
+use crate::common::{SMALL, report, says};
 use backwater_scenario::Scenario;
-use common::{SMALL, report, says};
 
 #[test]
 fn a_misspelt_key_is_shown_in_its_line_with_the_nearest_match() {
@@ -59,12 +58,12 @@ fn a_rate_of_zero_a_negative_and_an_overflowing_number_are_out_of_range() {
 fn what_lies_beyond_the_longest_run_is_refused() {
     // 54 bits of picoseconds are 18 014.4 s
     assert_eq!(backwater_fabric::LONGEST_RUN.as_ps(), 1 << 54);
-    assert!(common::small(&["run.until=18014s"]).is_ok());
+    assert!(crate::common::small(&["run.until=18014s"]).is_ok());
     says(
         &report(SMALL, &["run.until=18015s"]),
         &["run.until = \"18015s\" is not allowed", "from 1ps to 18014s", "--set run.until=18015s"],
     );
-    assert!(common::small(&["traffic.one.start=18014s"]).is_ok());
+    assert!(crate::common::small(&["traffic.one.start=18014s"]).is_ok());
     says(
         &report(SMALL, &["traffic.one.start=18014.5s"]),
         &["traffic.one.start = \"18014.5s\" is not allowed", "at most 18014s"],
@@ -185,7 +184,7 @@ fn a_buffer_without_headroom_is_refused_with_the_arithmetic() {
             "--set switch.buffer",
         ],
     );
-    assert!(common::small(&["switch.buffer=1427KB"]).is_ok());
+    assert!(crate::common::small(&["switch.buffer=1427KB"]).is_ok());
 }
 
 #[test]
@@ -332,6 +331,8 @@ fn words_of_the_literature_lead_to_ours() {
 
 #[test]
 fn an_example_is_a_value_that_would_be_accepted() {
-    let Err(error) = common::small(&["packet.payload=100000B"]) else { panic!("more than a frame can be") };
+    let Err(error) = crate::common::small(&["packet.payload=100000B"]) else {
+        panic!("more than a frame can be")
+    };
     says(&error.to_string(), &["from 1B to 65KB, such as \"65000B\""]);
 }

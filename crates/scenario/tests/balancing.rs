@@ -1,9 +1,8 @@
 //! Spraying, flowlets and adaptive routing: what is said where they cannot work, or have nothing to do.
-mod common;
 
+use crate::common::{Said, report, says, validate};
 use backwater_fabric::Balancing;
 use backwater_units::Span;
-use common::{Said, report, says, validate};
 
 const CLOS: &str = r#"
 profile = "ideal"

@@ -1,12 +1,11 @@
 //! The workloads of the ICI paper (section 4.2): background or `Google_All` messages beside congestion trees.
-mod common;
 
 use std::collections::BTreeSet;
 
+use crate::common::{Said, report, says, validate};
 use backwater_scenario::ValidScenario;
 use backwater_traffic::{Flow, Full, Gaps, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use common::{Said, report, says, validate};
 
 const NETWORK: &str = r#"
 profile = "isolation"

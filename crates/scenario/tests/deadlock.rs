@@ -1,7 +1,6 @@
 //! Under credits, traffic whose frames can wait for each other in a circle is refused; virtual lanes break circles.
-mod common;
 
-use common::{Said, report, says, validate};
+use crate::common::{Said, report, says, validate};
 
 /// Five switches in a ring, a host at each, and every host sends to the one two switches on; `lanes` are the virtual lanes
 /// of the five flows.

@@ -1,9 +1,8 @@
 //! No text and no override, however broken, makes the reader panic.
-mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{SMALL, small, validate};
+use crate::common::{SMALL, small, validate};
 use proptest::prelude::*;
 
 /// Pieces that occur in scenarios, to reach beyond the parser.

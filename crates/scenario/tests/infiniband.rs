@@ -1,7 +1,7 @@
 //! The profile `infiniband` says what the TCD paper and its flit-level model say, and a fabric that cannot work under credits
 //! is refused with its arithmetic.
-mod common;
 
+use crate::common::{Said, report, says, validate};
 use backwater_control::detector::{Detector, Fecn, Red, Tcd, Trend, max_ton};
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::NotifyConfig;
@@ -9,7 +9,6 @@ use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::{Arbiter, Queueing, Spec, Switching};
 use backwater_scenario::ValidScenario;
 use backwater_units::{Bytes, Rate, Span};
-use common::{Said, report, says, validate};
 
 /// Figure 2 of the TCD paper over InfiniBand: 40 Gbps of signalling, which carry 32 Gbps.
 const FIGURE_2: &str = r#"

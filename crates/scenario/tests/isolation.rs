@@ -1,13 +1,12 @@
 //! Switches with ingress and egress regions, and congestion isolation in them: defaults, and what cannot work.
-mod common;
 
+use crate::common::{PAPER, Said, paper, valid};
 use backwater_control::detector::{Detector, max_ton as max_ton_of};
 use backwater_control::flow_control::{Band, Bands, Form};
 use backwater_control::isolation::{CiConfig, IciConfig, Isolation as Rules};
 use backwater_fabric::{Arbiter, Combined, Crossings, KeyKind, MarkAt, MarkBasis, MarkSpec, Queueing, Spec};
 use backwater_scenario::settings::Isolation;
 use backwater_units::{Bytes, Rate, Span};
-use common::{PAPER, Said, paper, valid};
 
 fn isolation(overrides: &[&str]) -> Isolation {
     paper(overrides).settings().switch.isolation.clone()
@@ -224,7 +223,7 @@ fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them
     let xoff = caveats(&["switch.pfc.xoff=100KB", "switch.buffer=1MB"]);
     assert!(xoff.contains("whose threshold is switch.combined.stop: switch.pfc.{xoff}"), "{xoff}");
     assert!(xoff.contains("switch.queueing = \"combined\": switch.{buffer}"), "{xoff}");
-    let small = common::small(&["switch.combined.speedup=1.5"]).unwrap().caveats().said();
+    let small = crate::common::small(&["switch.combined.speedup=1.5"]).unwrap().caveats().said();
     assert_eq!(small, "without effect with switch.queueing = \"output\": switch.combined.{speedup}");
 }
 
@@ -290,7 +289,8 @@ fn tcd_takes_its_longest_on_period_from_the_bands_of_the_ports() {
 
 #[test]
 fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
-    let seed = std::fs::read_to_string(common::root().join("fuzz/seeds/scenario/isolation.toml")).unwrap();
+    let seed =
+        std::fs::read_to_string(crate::common::root().join("fuzz/seeds/scenario/isolation.toml")).unwrap();
     let plus = ["switch.isolation.kind=ici+", "switch.isolation.slots=unlimited"];
     for (text, overrides) in
         [(seed.as_str(), &[][..]), (PAPER, &[]), (PAPER, &plus), (PAPER, &["switch.detector.kind=tcd"])]

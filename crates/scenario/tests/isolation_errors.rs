@@ -1,7 +1,6 @@
 //! What cannot work of switches with regions and of isolation is refused, with the reason, the range and a fix.
-mod common;
 
-use common::{PAPER, paper, report, says, valid};
+use crate::common::{PAPER, paper, report, says, valid};
 
 /// What is wrong with the paper's network under ICI+ and these overrides.
 #[track_caller]
@@ -55,7 +54,7 @@ fn what_does_not_go_together_with_a_crossbar_says_what_does() {
 
 #[test]
 fn what_only_a_combined_switch_has_is_refused_elsewhere() {
-    let elsewhere = |overrides: &[&str]| report(common::SMALL, overrides);
+    let elsewhere = |overrides: &[&str]| report(crate::common::SMALL, overrides);
     says(
         &elsewhere(&["switch.arbiter=deficit"]),
         &["switch.arbiter = \"deficit\" needs switch.queueing = \"combined\""],
@@ -86,9 +85,9 @@ fn an_ingress_region_without_headroom_shows_the_sum() {
     );
     valid(PAPER, &["topology.delay=5us", "switch.combined.ingress=614KiB"]);
     valid(PAPER, &["topology.delay=5us", "switch.combined.stop=124.792KB"]);
-    let given = common::report(PAPER, &["topology.delay=5us", "switch.combined.stop=200KiB"]);
+    let given = crate::common::report(PAPER, &["topology.delay=5us", "switch.combined.stop=200KiB"]);
     says(&given, &["raise switch.combined.ingress to 335KiB or more"]);
-    let far = common::report(PAPER, &["topology.delay=20us", "switch.isolation.kind=ci"]);
+    let far = crate::common::report(PAPER, &["topology.delay=20us", "switch.isolation.kind=ci"]);
     says(&far, &["or shorten the link", "PAUSE itself is sent: 128B"]);
 }
 

@@ -1,10 +1,9 @@
 //! What the ground truth calls a long queue: what arithmetic says of the network, whatever detector is there, and never a length that
 //! no queue can have.
-mod common;
 
+use crate::common::{Said, paper, valid};
 use backwater_scenario::ValidScenario;
 use backwater_units::Rate;
-use common::{Said, paper, valid};
 
 const KIB: u64 = 1024;
 

@@ -1,11 +1,10 @@
 //! Messages that share connections, and the MPI and I/O messages of the TCD paper.
-mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::{Said, report, says, validate};
 use backwater_scenario::ValidScenario;
 use backwater_traffic::OWN_CONNECTION;
-use common::{Said, report, says, validate};
 
 const BURSTS: &str = r#"
 [topology]

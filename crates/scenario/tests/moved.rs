@@ -1,7 +1,6 @@
 //! Keys of earlier versions: a file, an override or a scheme that has one is told where it stands now.
-mod common;
 
-use common::{SMALL, report, says};
+use crate::common::{SMALL, report, says};
 
 /// Of each kind of detector, what a file of an earlier version had in `[switch.detector]`, and the new name of each key.
 const DETECTORS: [(&str, &str, &[&str]); 4] = [

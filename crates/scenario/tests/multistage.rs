@@ -1,8 +1,7 @@
 //! The multistage networks of 64 hosts: k-ary n-trees and real-life fat trees, written as scenarios.
-mod common;
 
+use crate::common::{report, says, validate};
 use backwater_units::{Rate, Span};
-use common::{report, says, validate};
 
 /// One flow from the first host to the last of a network of 64.
 fn scenario(topology: &str) -> String {

@@ -1,7 +1,6 @@
 //! Overrides change one value of a scenario, wherever it stands.
-mod common;
 
-use common::{SMALL, Said, report, root, says, small, validate};
+use crate::common::{SMALL, Said, report, root, says, small, validate};
 use serde_json::json;
 
 #[test]

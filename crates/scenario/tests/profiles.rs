@@ -1,13 +1,12 @@
 //! The profiles say what their sources say, and build the same parameters as the algorithms' own constants.
-mod common;
 
+use crate::common::{Said, small, validate};
 use backwater_control::detector::{Detector, Red, Tcd, Trend};
 use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::Spec;
 use backwater_units::{Bytes, Rate, Span};
-use common::{Said, small, validate};
 
 const FIGURE_2: &str = r#"
 [run]
@@ -87,7 +86,7 @@ fn the_hpcc_profile_is_run_py_at_100_gbps() {
 
 #[test]
 fn the_hpcc_thresholds_follow_the_rate_of_the_port() {
-    let text = common::SMALL.replace(
+    let text = crate::common::SMALL.replace(
         "kind = \"star\"\nhosts = 4",
         "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 2\nspine-rate = \"400Gbps\"",
     );
@@ -131,7 +130,7 @@ fn one_slow_management_host_does_not_change_what_follows_the_rate() {
         .zip(rates)
         .map(|(host, rate)| format!("{{ a = \"h{host}\", b = \"s\", rate = \"{rate}\", delay = \"1us\" }}"))
         .collect();
-    let (_, traffic) = common::SMALL.split_once("[[traffic]]").unwrap();
+    let (_, traffic) = crate::common::SMALL.split_once("[[traffic]]").unwrap();
     let text = format!(
         "[topology]\nkind = \"edges\"\nhosts = [\"h0\", \"h1\", \"h2\", \"h3\"]\nswitches = [\"s\"]\nlinks = [{}]\n[[traffic]]{traffic}",
         links.join(", ")

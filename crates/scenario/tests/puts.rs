@@ -1,14 +1,13 @@
 //! PUTs in scenarios: what the profile says, which flows are one stream, and what does not fit.
-mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::{Said, report, says, valid};
 use backwater_control::notify::put::{Fairness, TargetConfig};
 use backwater_control::reaction::{AimdConfig, DackConfig, OptConfig, PolicyConfig};
 use backwater_control::transport::ReplayMoves;
 use backwater_fabric::{Overflow, Queueing, Spec, Switching};
 use backwater_units::{Bytes, Span};
-use common::{Said, report, says, valid};
 
 /// The network of the EC paper in small.
 const INCAST: &str = r#"
@@ -314,7 +313,7 @@ fn streams_and_receive_queues_are_summed_up_where_there_are_some_and_a_period() 
 
 #[test]
 fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
-    let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
+    let read = |file: &str| std::fs::read_to_string(crate::common::root().join(file)).unwrap();
     for file in
         ["fuzz/seeds/scenario/puts.toml", "fuzz/seeds/scenario/slow-hosts.toml", "scenarios/put-incast.toml"]
     {

@@ -1,11 +1,10 @@
 //! Ranks of programs and of GPCNeT: where they are, what they cost, what cannot work.
-mod common;
 
+use crate::common::{Said, report, root, says, valid, validate};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_traffic::Pacing;
 use backwater_traffic::program::{Channel, Rank};
 use backwater_units::{Bytes, Span, Time};
-use common::{Said, report, root, says, valid, validate};
 
 /// Twelve hosts of a star, GPCNeT on them.
 const GPCNET: &str = r#"

@@ -1,9 +1,8 @@
 //! Which reaction point a traffic entry has, and what is said about keys that make no sense together.
-mod common;
 
+use crate::common::{SMALL, Said, report, says, validate};
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_units::{Rate, Span};
-use common::{SMALL, Said, report, says, validate};
 
 /// [`SMALL`] with a second entry that has a reaction point of its own.
 fn two(cc: &str) -> String {

@@ -1,10 +1,9 @@
 //! The scenarios of this repository are valid and mean what their comments say.
-mod common;
 
+use crate::common::root;
 use backwater_scenario::{Scenario, ValidScenario};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
-use common::root;
 
 fn load(name: &str) -> ValidScenario {
     let path = root().join("scenarios").join(name);

@@ -1,7 +1,6 @@
 //! A scenario may list schemes: other settings for the same traffic, each checked as the scenario itself is.
-mod common;
 
-use common::{SMALL, report, says, validate};
+use crate::common::{SMALL, report, says, validate};
 use serde_json::json;
 
 fn with(schemes: &str) -> String {

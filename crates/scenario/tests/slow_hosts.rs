@@ -1,13 +1,12 @@
 //! Hosts that are slower than their links: how fast, which, and when they pause their switch.
-mod common;
 
 use std::path::Path;
 
+use crate::common::{SMALL, Said, report, says, small, valid};
 use backwater_control::flow_control::Threshold;
 use backwater_fabric::{DrainSpec, EndpointSpec};
 use backwater_scenario::Scenario;
 use backwater_units::{Bytes, Rate, Span, Time};
-use common::{SMALL, Said, report, says, small, valid};
 
 /// The receive queue of h1, the destination of [`SMALL`].
 fn endpoint(overrides: &[&str]) -> Option<EndpointSpec> {
@@ -141,7 +140,7 @@ fn with_isolation_a_slow_host_has_two_classes_to_pause() {
     // 512 KiB / 2 − (2 · 25 ns · 100 Gbps + 3 · 4 KiB + 64 B)
     let xoff = |kind: &str| {
         let kind = format!("switch.isolation.kind={kind}");
-        let spec = common::paper(&["host.drain=50Gbps", "host.queue=512KiB", &kind]).build();
+        let spec = crate::common::paper(&["host.drain=50Gbps", "host.queue=512KiB", &kind]).build();
         match spec.endpoints[1].as_ref().unwrap().pfc {
             Some(Threshold::Static { xoff, .. }) => xoff,
             other => panic!("{other:?}"),

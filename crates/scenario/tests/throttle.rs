@@ -1,8 +1,7 @@
 //! Hosts that throttle themselves (PFT): what profile hpc says about them, and what cannot work.
-mod common;
 
+use crate::common::{Said, report, says, valid, validate};
 use backwater_scenario::settings::Throttle;
-use common::{Said, report, says, valid, validate};
 
 /// A star of the links of the PFT paper.
 const HPC: &str = r#"
@@ -74,7 +73,7 @@ fn a_fixed_threshold_below_its_escape_is_refused_and_algorithm_1_explained() {
 
 #[test]
 fn a_throttle_needs_credits_to_count() {
-    let told = report(common::SMALL, &[PFT]);
+    let told = report(crate::common::SMALL, &[PFT]);
     says(
         &told,
         &[
@@ -84,7 +83,9 @@ fn a_throttle_needs_credits_to_count() {
         ],
     );
     // Credits that come back every Tc are credits too.
-    assert!(validate(common::SMALL, &[PFT, "profile=infiniband", "switch.credits.buffer=900KB"]).is_ok());
+    assert!(
+        validate(crate::common::SMALL, &[PFT, "profile=infiniband", "switch.credits.buffer=900KB"]).is_ok()
+    );
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Traces as traffic: when the applications of this repository's traces are through, and what is wrong with others.
-mod common;
 
+use crate::common::{report, root};
 use backwater_fabric::{Control, Kind, Simulation};
 use backwater_scenario::Scenario;
 use backwater_units::Time;
-use common::{report, root};
 
 /// When the last message of the trace scenario has come in, in picoseconds, and how many there are.
 fn through(file: &str, settings: &[&str]) -> (u64, usize) {

@@ -1,9 +1,8 @@
 //! Reaction points with windows: their values that follow from the network, and what is said where they cannot work.
-mod common;
 
+use crate::common::{SMALL, Said, report, says, validate};
 use backwater_control::reaction::{DctcpConfig, HpccConfig, ReactionConfig, SwiftConfig};
 use backwater_units::{Rate, Span};
-use common::{SMALL, Said, report, says, validate};
 
 fn reaction(overrides: &[&str]) -> ReactionConfig {
     validate(SMALL, overrides).unwrap().build().pairs[0].reaction

@@ -1,4 +1,4 @@
-//! `docs/reference/testbed.md` says what the types say. `BLESS=1 cargo test -p backwater-testbed --test reference` writes it anew.
+//! `docs/reference/testbed.md` says what the types say. `BLESS=1 cargo test -p backwater-testbed reference` writes it anew.
 
 const HEAD: &str = "# The file of a testbed: every key
 
@@ -15,5 +15,5 @@ fn the_committed_reference_is_the_one_that_the_types_give() {
         std::fs::write(&path, &text).expect("the reference can be written");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "out of step: BLESS=1 cargo test -p backwater-testbed --test reference");
+    assert!(committed == text, "out of step: BLESS=1 cargo test -p backwater-testbed reference");
 }

@@ -7,7 +7,7 @@ use backwater_control::transport::ReplayMoves;
 use backwater_units::Span;
 use proptest::prelude::*;
 
-use crate::model::Setting;
+use super::model::Setting;
 
 fn limits() -> impl Strategy<Value = OptConfig> {
     (1..64_u32, 1_000..64_000_u64).prop_map(|(packets, bytes)| OptConfig { packets, bytes })

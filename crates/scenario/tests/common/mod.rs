@@ -1,5 +1,4 @@
 //! Scenarios for the tests.
-#![allow(dead_code)]
 use std::path::{Path, PathBuf};
 
 use backwater_codes::Remark;

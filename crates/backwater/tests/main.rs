@@ -1,0 +1,3 @@
+//! Scenarios from their text to results, through the library.
+mod estimate;
+mod headroom;

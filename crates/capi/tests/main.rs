@@ -1,0 +1,3 @@
+//! The C header, and a program in C that uses it.
+mod c;
+mod header;

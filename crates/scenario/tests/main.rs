@@ -1,0 +1,26 @@
+//! What scenarios mean, and what is said of those that mean nothing.
+mod bad_input;
+mod balancing;
+mod common;
+mod congestion_trees;
+mod deadlock;
+mod hostile;
+mod infiniband;
+mod isolation;
+mod isolation_errors;
+mod long_queues;
+mod messages;
+mod moved;
+mod multistage;
+mod overrides;
+mod profiles;
+mod puts;
+mod ranks;
+mod reaction_points;
+mod scenarios;
+mod schema;
+mod schemes;
+mod slow_hosts;
+mod throttle;
+mod traces;
+mod windows;

@@ -1,0 +1,3 @@
+//! Testbeds as people write them, and their page of the reference.
+mod parse;
+mod reference;

@@ -1,0 +1,9 @@
+//! Networks and the ways through them.
+mod deadlock;
+mod generators;
+mod hpcc_reader;
+mod multistage;
+mod network;
+mod routing;
+mod structured;
+mod xgft;

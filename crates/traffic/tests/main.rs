@@ -1,0 +1,3 @@
+//! What brings traffic in: sources, and files of others.
+mod hostile;
+mod sources;

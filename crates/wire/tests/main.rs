@@ -1,0 +1,5 @@
+//! Frames, against fixtures, against tshark, and there and back.
+mod fixtures;
+mod refused;
+mod round_trips;
+mod tshark;

@@ -61,7 +61,7 @@ fn what_only_a_combined_switch_has_is_refused_elsewhere() {
     );
     for (set, wanted) in [("at=enqueue", "at = \"enqueue\" needs"), ("basis=port", "basis = \"port\" needs")]
     {
-        let report = elsewhere(&["switch.detector.kind=red", &format!("switch.detector.{set}")]);
+        let report = elsewhere(&["switch.detector.kind=red", &format!("switch.detector.red.{set}")]);
         says(&report, &[wanted, "only with combined"]);
     }
 }

@@ -120,8 +120,8 @@ _OF_COMMANDS = (
     Code(
         "no-tests",
         "note",
-        "GPCNeT's impact factors cannot be told of a run.",
-        "None of its tests came to its end, or what they are told from is missing; the message says which.",
+        "GPCNeT's impact factors cannot be computed of a run.",
+        "None of its tests came to its end, or what they are computed from is missing; the message says which.",
         "Raise run.until.",
     ),
 )

@@ -97,9 +97,9 @@ def congestion_control(
     """Make a reaction point of ``function(flow, event)``, which sets ``flow.rate_bps``.
 
     `state` names what it remembers per flow, with the values at the start (at most 29 floats and integers); they are
-    fields of ``flow``. `on` lists what it is told of besides its timer: ``"cnp"``, ``"ack"`` (those that echo a mark,
-    or complete a segment), ``"send"`` (every data packet). `initial_rate_bps` is the rate of a new flow in bit/s, 0
-    for line rate. `compiled` False runs it as plain Python, with a warning that says what that costs.
+    fields of ``flow``. `on` lists what it is notified of besides its timer: ``"cnp"``, ``"ack"`` (those that echo a
+    mark, or complete a segment), ``"send"`` (every data packet). `initial_rate_bps` is the rate of a new flow in bit/s,
+    0 for line rate. `compiled` False runs it as plain Python, with a warning that says what that costs.
 
     >>> @congestion_control(state={"alpha": 1.0}, on=["cnp"])
     ... def halve(flow, event):
@@ -128,7 +128,7 @@ def detector(
 ) -> Callable[[Callable[..., object]], UserFunction]:
     """Make a detector of ``function(queue, event)``, which sets ``queue.ce``, ``queue.ue`` and ``queue.state``.
 
-    `state` names what it remembers per egress port and priority (at most 12 floats and integers). It is told of
+    `state` names what it remembers per egress port and priority (at most 12 floats and integers). It is notified of
     packets that leave the queue (``event.kind == DEPARTURE``) and of openings of the gate (``RESUME``). `compiled` as
     in `congestion_control`.
 

@@ -12,8 +12,8 @@ from backwater.cli.options import Json
 def doctor(*, out: Path = Path("results"), json_: Json = False) -> int:
     """Print versions, extras and folders, and run a small scenario whose digest is known. To copy into a bug report.
 
-    Writes nothing and asks nobody. The exit code is 0 if all is well, 3 if the small run gave another digest than it
-    must, and 4 if something else needs care; what is only absent does not count.
+    Writes nothing and asks nobody. The exit code is 0 if all is well, and 3 if the small run gave another digest
+    than it must. It is 4 if something else needs care; what is only absent does not count.
 
     Parameters
     ----------

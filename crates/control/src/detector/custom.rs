@@ -242,8 +242,8 @@ pub struct CustomParams {
     /// Values for words of the function's state, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Parameter>,
-    /// The function is not asked about a packet that leaves at most this much in its queue, unless its verdict on the port
-    /// is another than non-congestion or it watches the port. Default 0 B.
+    /// The function is not asked about a packet that leaves at most this much in its queue. It is asked if its verdict on the
+    /// port is another than non-congestion, or if it watches the port. Default 0 B.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "1TB"))]
     pub calm: Option<Quantity<backwater_units::Bytes>>,

@@ -342,8 +342,8 @@ pub struct TcdParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub epsilon: Option<f64>,
-    /// Period T between verdicts; default max(Ton) (TCD paper §5.1); under periodic credits the least number
-    /// of whole Tc's that is at least 4 Tc and 200 µs (T = Tc would take the swing of the queue within a period for its trend).
+    /// Period T between verdicts; default max(Ton) (TCD paper §5.1); under periodic credits the least number of whole Tc's that
+    /// is at least 4 Tc and 200 µs. (T = Tc would take the swing of the queue within a period for its trend.)
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub period: Option<Quantity<Span>>,

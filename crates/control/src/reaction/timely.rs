@@ -335,8 +335,9 @@ mod params {
         /// Factor of the hyperactive increase. 5 (TIMELY paper).
         #[schemars(range(min = 1, max = 1_000_000))]
         pub hai_factor: u32,
-        /// Round-trip time of an empty network, by which the gradient is normalised. auto: twice the longest propagation between
-        /// the ends of any of the flows, 32 µs in Figure 2 of the TCD paper and 48 µs in its fat tree; hpcc-ns3: 20 µs (`TimelyMinRtt`, TIMELY paper).
+        /// Round-trip time of an empty network, by which the gradient is normalised. auto: twice the longest propagation
+        /// between the ends of any flow (TCD paper: 32 µs in Figure 2, 48 µs in its fat tree); hpcc-ns3: 20 µs (`TimelyMinRtt`,
+        /// TIMELY paper).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub min_rtt: AutoOr<Span>,
         /// completion: no update lowers the rate below this share of it. 0.5 (snippet).

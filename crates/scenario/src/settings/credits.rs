@@ -40,10 +40,10 @@ pub struct Credits {
     /// fewer); the other profiles: 280 KB (TCD paper §3.1).
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "100GB"))]
     pub buffer: Quantity<Bytes>,
-    /// What must be free before a packet starts. hpc: full (reconstructed: the PFT paper does not say; it takes a credit for a packet,
-    /// section III-A. Chosen after a look at runs without PFT, in which what a long packet leaves free of a full buffer let every packet of
-    /// 8 B pass, so that congestion hardly delayed them, unlike the paper's "heavy network congestion"); the other profiles: packet
-    /// (InfiniBand specification).
+    /// What must be free before a packet starts. hpc: full (reconstructed: the PFT paper does not say; it takes a credit for a
+    /// packet, section III-A. Chosen after a look at runs without PFT: what a long packet leaves free of a full buffer let
+    /// every packet of 8 B pass there. So congestion hardly delayed them, unlike the paper's "heavy network congestion"); the
+    /// other profiles: packet (InfiniBand specification).
     pub start: CreditStart,
     /// When credits go back. hpc: at-once (PFT paper, section III-A: for each slot that is freed); the other profiles: periodic
     /// (InfiniBand specification; TCD paper §2.1).

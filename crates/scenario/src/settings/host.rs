@@ -55,8 +55,8 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostPfc {
-    /// PAUSE above this many bytes of one priority. auto: an equal share of `host.queue` for each lossless priority with traffic,
-    /// less the packet that crosses it and what still arrives after a PAUSE (IEEE 802.1Qbb, Annex O).
+    /// PAUSE above this many bytes of one priority. auto: an equal share of `host.queue` for each lossless priority with
+    /// traffic, less two things: the packet that crosses it, and what still arrives after a PAUSE (IEEE 802.1Qbb, Annex O).
     #[schemars(extend("x-maximum" = "1TB"))]
     pub xoff: AutoOr<Bytes>,
     /// RESUME at or below this. auto: two packets below `xoff` (TCD paper §5.1: 318 KB and 320 KB, packets of 1000 B).

@@ -15,8 +15,9 @@ pub struct LineRate {
     /// (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV).
     #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
     pub meant_for: Quantity<Rate>,
-    /// Whether the profile's `switch.detector.kmin` and `kmax` grow with the rate of the egress port, and its `switch.buffer`,
-    /// `cc.dcqcn.rate-ai` and `cc.dcqcn.rate-hai` with the rate of most hosts' links (of two as frequent the faster). hpcc-ns3: true (`run.py`, commit 08d4ba0: 100 and 400 KB, 5
-    /// and 50 Mbps for each 25 Gbps, 16 MiB for each 50 Gbps); the other profiles: false (their sources have one rate and no such rule).
+    /// Whether the profile's values grow with the rate of links: `switch.detector.kmin` and `kmax` with that of the egress
+    /// port; `switch.buffer`, `cc.dcqcn.rate-ai` and `cc.dcqcn.rate-hai` with that of most hosts' links (of two as frequent the
+    /// faster). hpcc-ns3: true (`run.py`, commit 08d4ba0: 100 and 400 KB, 5 and 50 Mbps for each 25 Gbps, 16 MiB for each 50
+    /// Gbps); the other profiles: false (their sources have one rate and no such rule).
     pub scale: bool,
 }

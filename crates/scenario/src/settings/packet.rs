@@ -39,8 +39,8 @@ pub struct Ack {
     /// Size on the wire. hpcc-ns3: 60 B (that simulator's minimum); else 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub size: Quantity<Bytes>,
-    /// Priority of ACKs; without it that of the data they acknowledge, as in the HPCC simulator's switches, and the
-    /// control priority for TIMELY, which wants ACKs undelayed (TIMELY paper §3), and for windows, which wait for them.
+    /// Priority of ACKs; without it that of the data they acknowledge, as in the HPCC simulator's switches. For TIMELY, which
+    /// wants ACKs undelayed (TIMELY paper §3), and for windows, which wait for them, it is the control priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 7))]
     pub priority: Option<u8>,

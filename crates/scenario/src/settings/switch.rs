@@ -14,8 +14,8 @@ pub enum Queueing {
     Output,
     /// At the ingress port, in virtual output queues: one for each egress port and priority, served in turn.
     Voq,
-    /// At both: first in the ingress region of the port it came in by, then, over a crossbar that is faster than the links, in the
-    /// egress region, as `[switch.combined]` says.
+    /// At both: first in the ingress region of the port it came in by, then in the egress region, as `[switch.combined]` says.
+    /// A crossbar that is faster than the links lies between them.
     Combined,
 }
 

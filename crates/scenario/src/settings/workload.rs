@@ -296,8 +296,8 @@ pub enum Workload {
         /// In which order a PE sends its blocks. Only for all-to-all. Default rotated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<PeerOrder>,
-        /// Whether a PE goes on when its put has left or its get has come (put and get of the standard), or at once (`put_nbi`, `get_nbi`),
-        /// so that only the barrier waits. Default true.
+        /// Whether a PE goes on when its put has left or its get has come (put and get of the standard). Else it goes on at
+        /// once (`put_nbi`, `get_nbi`), and only the barrier waits. Default true.
         #[serde(default = "yes")]
         blocking: bool,
         /// How long a PE computes before each put or get. Default 0.

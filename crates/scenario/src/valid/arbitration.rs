@@ -5,7 +5,7 @@ use backwater_fabric::Arbiter;
 use backwater_units::Bytes;
 
 use super::lanes::Lanes;
-use super::{Context, combined, isolation, mtu};
+use super::{Context, isolation, mtu};
 use crate::document::at;
 use crate::settings::{self, VlWeight};
 
@@ -14,7 +14,7 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
     match context.settings.switch.arbiter {
         settings::Arbiter::Strict => Arbiter::Strict,
         settings::Arbiter::RoundRobin => Arbiter::RoundRobin,
-        settings::Arbiter::Deficit => deficit(context),
+        settings::Arbiter::Deficit => Arbiter::Deficit { weights: isolation::weights(context.settings) },
         settings::Arbiter::Weighted => {
             let tables = &context.settings.switch.vl_arbitration;
             lines(context);
@@ -32,16 +32,6 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
             }
         }
     }
-}
-
-/// By weights in bytes, which only switches with a crossbar have.
-fn deficit(context: &mut Context<'_>) -> Arbiter {
-    if !combined::is_combined(context.settings) {
-        let message = "switch.arbiter = \"deficit\" needs switch.queueing = \"combined\"";
-        let help = "write \"round-robin\", \"strict\" or \"weighted\" (switch.vl-arbitration), or set switch.queueing = \"combined\"";
-        context.report(&at!["switch", "arbiter"], message.to_owned(), "only with combined", help);
-    }
-    Arbiter::Deficit { weights: isolation::weights(context.settings) }
 }
 
 /// A unit of weight (InfiniBand specification).

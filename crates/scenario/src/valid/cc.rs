@@ -62,7 +62,6 @@ pub(super) fn pairs(
     let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };
     let mut whole = !pairs.kinds.is_empty();
     for (index, entry) in settings.traffic.iter().enumerate() {
-        windows::no_puts(context, index, entry);
         let Some(cc) = entry.cc.as_ref().filter(|_| !is_put(settings, index)) else {
             pairs.of_entry.push(0);
             continue;

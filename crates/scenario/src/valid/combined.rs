@@ -1,4 +1,4 @@
-//! Switches that queue at both sides of a crossbar: what works together with them, their regions, and thresholds that leave
+//! Switches that queue at both sides of a crossbar: their regions, and thresholds that leave
 //! every ingress port its headroom.
 mod headroom;
 mod shares;
@@ -13,8 +13,7 @@ use super::{Context, isolation, mtu};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::settings::{
-    Arbiter, Crossbar, DetectorKind, FlowControl, Form, MarkAt, MarkBasis, Queueing, Settings, Switching,
-    ThresholdKind,
+    Crossbar, DetectorKind, FlowControl, Form, MarkAt, MarkBasis, Queueing, Settings, ThresholdKind,
 };
 
 /// Whether switches have ingress and egress regions.
@@ -74,7 +73,6 @@ pub(super) fn size(bytes: Bytes) -> String {
 
 /// The switch as the fabric needs it; what cannot work is reported.
 pub(super) fn combined(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Combined {
-    company(context);
     let combined = &context.settings.switch.combined;
     let shares = shares(context.settings, lanes);
     let percent = libm::round(combined.speedup * 100.0);
@@ -103,62 +101,6 @@ pub(super) fn combined(context: &mut Context<'_>, network: &Network, lanes: &Lan
             Crossbar::Single => Crossings::Single,
             Crossbar::Multiple => Crossings::Multiple,
         },
-    }
-}
-
-/// What else of `[switch]` does not go together with a crossbar.
-fn company(context: &mut Context<'_>) {
-    let switch = &context.settings.switch;
-    let refused = [
-        (
-            switch.switching == Switching::CutThrough,
-            "switching",
-            "cut-through",
-            "a crossbar that is faster than the link would wait for the rest of the packet",
-            "switch.switching = \"store-and-forward\"",
-        ),
-        (
-            switch.flow_control == FlowControl::Credits,
-            "flow-control",
-            "credits",
-            "its ingress regions are guarded by PAUSE and RESUME",
-            "switch.flow-control = \"pfc\" (or none)",
-        ),
-        (
-            switch.arbiter == Arbiter::Weighted,
-            "arbiter",
-            "weighted",
-            "the tables of virtual lanes are for switches without a crossbar",
-            "switch.arbiter = \"deficit\", round-robin or strict",
-        ),
-    ];
-    for (wrong, key, word, why, instead) in refused {
-        if wrong {
-            let message =
-                format!("switch.{key} = {word:?} does not work with queueing = \"combined\": {why}");
-            context.report(&at!["switch", key], message, "not with combined", format!("write {instead}"));
-        }
-    }
-    pause(context);
-}
-
-/// PAUSE holds until RESUME, and regions are not shared.
-fn pause(context: &mut Context<'_>) {
-    let pfc = &context.settings.switch.pfc;
-    if context.settings.switch.flow_control != FlowControl::Pfc {
-        return;
-    }
-    if pfc.form == Form::Timed {
-        let message = "switch.pfc.form = \"timed\" does not work with queueing = \"combined\": its thresholds are for pauses that \
-                       hold until RESUME";
-        let help = "write switch.pfc.form = \"ideal\", or take the line out";
-        context.report(&at!["switch", "pfc", "form"], message.to_owned(), "not with combined", help);
-    }
-    if pfc.threshold == ThresholdKind::Dynamic {
-        let message = "switch.pfc.threshold = \"dynamic\" does not work with queueing = \"combined\": a port's region belongs to it \
-                       alone, there is no memory to share";
-        let help = "write switch.pfc.threshold = \"static\", or take the line out; switch.combined.stop is the threshold";
-        context.report(&at!["switch", "pfc", "threshold"], message.to_owned(), "not with combined", help);
     }
 }
 
@@ -204,25 +146,10 @@ pub(super) fn widest(settings: &Settings, lanes: &Lanes) -> Bytes {
     Lanes::of(used).map(gap).max().unwrap_or(shares.port.stop.saturating_sub(shares.port.go))
 }
 
-/// Where detectors look; what is for other switches or other detectors is reported.
-pub(super) fn mark(context: &mut Context<'_>) -> fabric::MarkSpec {
-    let settings = context.settings;
-    let (kind, red) = (settings.switch.detector.kind, settings.switch.detector.red);
-    if !is_combined(settings) && kind == DetectorKind::Red {
-        let asked = [
-            ("at", red.at != MarkAt::Dequeue, "enqueue", "dequeue"),
-            ("basis", red.basis != MarkBasis::Queue, "port", "queue"),
-        ];
-        for (key, wrong, word, other) in asked {
-            if wrong {
-                let message =
-                    format!("switch.detector.red.{key} = {word:?} needs switch.queueing = \"combined\"");
-                let help = format!("write {other:?}, or set switch.queueing = \"combined\"");
-                context.report(&at!["switch", "detector", "red", key], message, "only with combined", help);
-            }
-        }
-    }
-    if !goes_by_queue(kind) {
+/// Where detectors look.
+pub(super) fn mark(settings: &Settings) -> fabric::MarkSpec {
+    let red = settings.switch.detector.red;
+    if !goes_by_queue(settings.switch.detector.kind) {
         return fabric::MarkSpec::default();
     }
     fabric::MarkSpec { at: red.at, basis: red.basis }

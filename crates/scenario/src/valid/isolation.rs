@@ -112,11 +112,6 @@ pub(super) fn isolation(
         return None;
     }
     if !is_combined(settings) {
-        let message =
-            format!("switch.isolation.kind = {:?} needs switch.queueing = \"combined\"", word(kind));
-        let help = "set switch.queueing = \"combined\" (ingress and egress regions, where flows can be kept apart), or profile = \
-                    \"isolation\"";
-        context.report(&at!["switch", "isolation", "kind"], message, "not with these queues", help);
         return None;
     }
     flow_control(context);
@@ -192,14 +187,6 @@ fn word(kind: IsolationKind) -> &'static str {
 /// The classes are held back apart, by PAUSE.
 fn flow_control(context: &mut Context<'_>) {
     let switch = &context.settings.switch;
-    if switch.flow_control == FlowControl::None {
-        let message = format!(
-            "switch.isolation.kind = {:?} needs PFC: without it neither queue is ever held back",
-            word(switch.isolation.kind)
-        );
-        let help = "write switch.flow-control = \"pfc\"";
-        context.report(&at!["switch", "flow-control"], message, "no PAUSE to keep apart", help);
-    }
     if switch.flow_control != FlowControl::Pfc {
         return;
     }

@@ -5,6 +5,7 @@ mod arbitration;
 mod balancing;
 mod cc;
 mod combined;
+mod compatibility;
 mod credits;
 mod deadlock;
 mod detector;
@@ -214,6 +215,7 @@ fn fill(settings: &mut Settings, written: &Node) {
 /// Everything the fabric needs, as far as it can be made; what cannot has been reported.
 fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let settings = context.settings;
+    compatibility::check(context);
     let routes = network.as_ref().and_then(|network| topology::routes(context, network));
     let puts = Puts::new(settings);
     let flows = network.as_ref().map(|network| flows::flows(context, network, &puts));
@@ -248,7 +250,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         (Some(network), Some(flows)) => host::endpoints(context, network, flows, &lanes),
         _ => None,
     };
-    let mark = combined::mark(context);
+    let mark = combined::mark(settings);
     let switching = switching(context);
     let overflow = overflow::overflow(context);
     let arbiter = arbitration::arbiter(context, &lanes);

@@ -9,7 +9,7 @@ use backwater_traffic::Flow;
 
 use super::Context;
 use crate::document::{Step, at};
-use crate::settings::{Put, PutPolicy, ReplayMoves, Settings, Transport, Workload};
+use crate::settings::{Put, PutPolicy, ReplayMoves, Settings, Transport};
 
 /// Whether a traffic entry is made of PUTs.
 pub(super) fn is_put(settings: &Settings, entry: usize) -> bool {
@@ -76,7 +76,6 @@ impl Puts {
         flows: &[Flow],
     ) -> Option<Vec<PutSpec>> {
         let before = context.problems.len();
-        traffic(context);
         let mut specs = Vec::new();
         for (number, (put, place)) in (0..).zip(&self.kinds) {
             let own = |flow: &&Flow| self.of_entry[usize::from(flow.group)] == Some(number);
@@ -85,33 +84,5 @@ impl Puts {
             specs.push(config::spec(put));
         }
         (context.problems.len() == before).then_some(specs)
-    }
-}
-
-/// What entries say that PUTs have no use for.
-fn traffic(context: &mut Context<'_>) {
-    for (index, entry) in context.settings.traffic.iter().enumerate() {
-        if !is_put(context.settings, index) {
-            continue;
-        }
-        let name = &entry.name;
-        if matches!(entry.workload, Workload::Constant { .. }) {
-            let message = format!(
-                "traffic.{name}: PUTs are spaced by put.policy, and constant sources have a rate of their own"
-            );
-            let help =
-                "write kind = \"supply\", whose application makes PUTs at a rate, or transport = \"roce\"";
-            context.report(&at!["traffic", index, "kind"], message, "not for PUTs", help);
-        } else if entry.control.is_some() {
-            let message =
-                format!("traffic.{name}: PUTs are spaced by put.policy, not by a reaction point or the link");
-            let help = "remove this line; put = { policy = \"opt\" } has the largest windows";
-            context.report(&at!["traffic", index, "control"], message, "not for PUTs", help);
-        }
-        if entry.connection.is_some() {
-            let message =
-                format!("traffic.{name}: all PUTs of one source, destination and priority are one stream");
-            context.report(&at!["traffic", index, "connection"], message, "not for PUTs", "remove this line");
-        }
     }
 }

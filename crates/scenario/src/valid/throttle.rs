@@ -11,7 +11,7 @@ use super::lanes::Lanes;
 use super::{Context, mtu};
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Counted, FlowControl, Pft, RateLaw, Scope, StateRule, Switching, Throttle};
+use crate::settings::{Counted, Pft, RateLaw, Scope, StateRule, Switching, Throttle};
 
 /// Credits of a buffer, and what a host's link at line rate uses of them without congestion.
 struct Credits {
@@ -35,13 +35,6 @@ pub(super) fn throttle(
         return None;
     }
     let before = context.problems.len();
-    if settings.switch.flow_control != FlowControl::Credits {
-        let message =
-            "host.throttle = \"pft\" goes by the credits of a host's link, and there are none".to_owned();
-        let help =
-            "set switch.flow-control = \"credits\", as profile = \"hpc\" has it, or host.throttle = \"none\"";
-        context.report(&at!["host", "throttle"], message, "needs credits", help);
-    }
     windows(context);
     never_sends(context);
     let limits = credits.map(|credits| count(context, network, lanes, credits));

@@ -8,7 +8,7 @@ use backwater_traffic::{OWN_CONNECTION, Pacing};
 use super::Context;
 use super::cc::{Fabric, below, name};
 use crate::document::{Step, at};
-use crate::settings::{CcSettings, DetectorKind, IsolationKind, Queueing, Traffic};
+use crate::settings::{CcSettings, DetectorKind};
 
 mod caveats;
 
@@ -38,12 +38,6 @@ pub(super) fn check(
     if let Some(flow) = shared.clone().find(|flow| flow.pacing == Pacing::Messages) {
         refuse_entry(context, flow.group, &kind, "whose queue pairs carry messages of ranks");
     }
-    if settings.switch.isolation.kind != IsolationKind::None {
-        let message =
-            format!("{kind} has a window, and switch.isolation moves flows between classes under way");
-        let help = "set switch.isolation.kind = \"none\", or cc.kind = \"dcqcn\"";
-        context.report(&below(place, "kind"), message, "not with isolation", help);
-    }
     if cc.wants().step && settings.switch.detector.kind == DetectorKind::None {
         let caveat = format!(
             "{kind} = {:?} gets no marks with switch.detector.kind = \"none\": its windows only grow",
@@ -61,11 +55,6 @@ pub(super) fn check(
 fn telemetry(context: &mut Context<'_>, place: &[Step], fabric: &Fabric<'_>) {
     let kind = format!("{}.kind = \"hpcc\"", name(place));
     let at = below(place, "kind");
-    if context.settings.switch.queueing == Queueing::Combined {
-        let message =
-            format!("{kind} needs telemetry, which switches with queueing = \"combined\" do not write");
-        context.report(&at, message, "needs telemetry", "set switch.queueing = \"output\" or \"voq\"");
-    }
     let ends: BTreeSet<(u32, u32)> = fabric.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     let hops = |(src, dst)| fabric.routes.path(fabric.network, src, dst, |_| 0).len().saturating_sub(1);
     let longest = ends.into_iter().map(hops).max().unwrap_or_default();
@@ -82,18 +71,4 @@ fn refuse_entry(context: &mut Context<'_>, group: u16, kind: &str, why: &str) {
     let message = format!("{kind} has a window per flow, which does not fit traffic.{entry}, {why}");
     let help = "give the entry cc = { kind = \"dcqcn\" } (or timely, none), or flows without a connection";
     context.report(&at!["traffic", index], message, "no windows here", help);
-}
-
-/// PUTs are paced by their policy: a window of their own would be accepted and ignored.
-pub(super) fn no_puts(context: &mut Context<'_>, index: usize, entry: &Traffic) {
-    let Some(cc) = &entry.cc else { return };
-    let has_window = cc.kind.has_window();
-    if has_window && super::is_put(context.settings, index) {
-        let message = format!(
-            "traffic.{} is of PUTs, whose window is put.packets: its cc has no part in it",
-            entry.name
-        );
-        let help = "drop its cc, or set transport = \"roce\" for the entry";
-        context.report(&at!["traffic", index, "cc", "kind"], message, "not with PUTs", help);
-    }
 }

@@ -1,0 +1,366 @@
+//! What does not go together: a row for each two choices that no switch, host or queue pair can have at once, and why. What a single value
+//! must keep to stands beside what reads it.
+use super::Context;
+use super::cc::below;
+use super::combined::is_combined;
+use super::idle::is;
+use super::is_put;
+use crate::document::Step;
+use crate::settings::{
+    Arbiter, CcSettings, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt, MarkBasis,
+    OnOverflow, Queueing, Routing, Settings, Switching, ThresholdKind, Throttle, Traffic, Workload,
+};
+
+/// Two choices of a scenario.
+struct Clash {
+    /// Where it is said.
+    at: &'static [&'static str],
+    /// Whether both were made.
+    both: fn(&Settings) -> bool,
+    message: fn(&Settings) -> String,
+    label: &'static str,
+    help: &'static str,
+}
+
+const CLASHES: [Clash; 15] = [
+    Clash {
+        at: &["switch", "switching"],
+        both: |it| is_combined(it) && it.switch.switching == Switching::CutThrough,
+        message: |_| {
+            with_combined(
+                "switching = \"cut-through\"",
+                "a crossbar that is faster than the link would wait for the rest of the packet",
+            )
+        },
+        label: "not with combined",
+        help: "write switch.switching = \"store-and-forward\"",
+    },
+    Clash {
+        at: &["switch", "flow-control"],
+        both: |it| is_combined(it) && it.switch.flow_control == FlowControl::Credits,
+        message: |_| {
+            with_combined("flow-control = \"credits\"", "its ingress regions are guarded by PAUSE and RESUME")
+        },
+        label: "not with combined",
+        help: "write switch.flow-control = \"pfc\" (or none)",
+    },
+    Clash {
+        at: &["switch", "arbiter"],
+        both: |it| is_combined(it) && it.switch.arbiter == Arbiter::Weighted,
+        message: |_| {
+            with_combined(
+                "arbiter = \"weighted\"",
+                "the tables of virtual lanes are for switches without a crossbar",
+            )
+        },
+        label: "not with combined",
+        help: "write switch.arbiter = \"deficit\", round-robin or strict",
+    },
+    Clash {
+        at: &["switch", "pfc", "form"],
+        both: |it| is_combined(it) && under_pfc(it) && it.switch.pfc.form == Form::Timed,
+        message: |_| {
+            with_combined("pfc.form = \"timed\"", "its thresholds are for pauses that hold until RESUME")
+        },
+        label: "not with combined",
+        help: "write switch.pfc.form = \"ideal\", or take the line out",
+    },
+    Clash {
+        at: &["switch", "pfc", "threshold"],
+        both: |it| is_combined(it) && under_pfc(it) && it.switch.pfc.threshold == ThresholdKind::Dynamic,
+        message: |_| {
+            with_combined(
+                "pfc.threshold = \"dynamic\"",
+                "a port's region belongs to it alone, there is no memory to share",
+            )
+        },
+        label: "not with combined",
+        help: "write switch.pfc.threshold = \"static\", or take the line out; switch.combined.stop is the threshold",
+    },
+    Clash {
+        at: &["switch", "arbiter"],
+        both: |it| !is_combined(it) && it.switch.arbiter == Arbiter::Deficit,
+        message: |_| without_combined("arbiter = \"deficit\""),
+        label: "only with combined",
+        help: "write \"round-robin\", \"strict\" or \"weighted\" (switch.vl-arbitration), or set switch.queueing = \"combined\"",
+    },
+    Clash {
+        at: &["switch", "detector", "red", "at"],
+        both: |it| !is_combined(it) && is_red(it) && it.switch.detector.red.at != MarkAt::Dequeue,
+        message: |_| without_combined("detector.red.at = \"enqueue\""),
+        label: "only with combined",
+        help: "write \"dequeue\", or set switch.queueing = \"combined\"",
+    },
+    Clash {
+        at: &["switch", "detector", "red", "basis"],
+        both: |it| !is_combined(it) && is_red(it) && it.switch.detector.red.basis != MarkBasis::Queue,
+        message: |_| without_combined("detector.red.basis = \"port\""),
+        label: "only with combined",
+        help: "write \"queue\", or set switch.queueing = \"combined\"",
+    },
+    Clash {
+        at: &["switch", "isolation", "kind"],
+        both: |it| !is_combined(it) && it.switch.isolation.kind != IsolationKind::None,
+        message: |it| without_combined(&is("isolation.kind", it.switch.isolation.kind)),
+        label: "not with these queues",
+        help: "set switch.queueing = \"combined\" (ingress and egress regions, where flows can be kept apart), or profile = \
+               \"isolation\"",
+    },
+    Clash {
+        at: &["switch", "flow-control"],
+        both: |it| isolates(it) && it.switch.flow_control == FlowControl::None,
+        message: |it| {
+            let kind = is("switch.isolation.kind", it.switch.isolation.kind);
+            format!("{kind} needs PFC: without it neither queue is ever held back")
+        },
+        label: "no PAUSE to keep apart",
+        help: "write switch.flow-control = \"pfc\"",
+    },
+    Clash {
+        at: &["switch", "overflow"],
+        both: |it| it.switch.overflow == OnOverflow::Drop && it.switch.flow_control != FlowControl::None,
+        message: |it| drops_with(&is("switch.flow-control", it.switch.flow_control)),
+        label: "not with these switches",
+        help: "write switch.flow-control = \"none\", or switch.overflow = \"stop\": buffers that are guarded never overflow",
+    },
+    Clash {
+        at: &["switch", "overflow"],
+        both: |it| {
+            it.switch.overflow == OnOverflow::Drop
+                && it.switch.flow_control == FlowControl::None
+                && it.switch.queueing != Queueing::Output
+        },
+        message: |it| drops_with(&is("switch.queueing", it.switch.queueing)),
+        label: "not with these switches",
+        help: "write switch.queueing = \"output\", or switch.overflow = \"stop\"",
+    },
+    Clash {
+        at: &["switch", "load-balancing"],
+        both: |it| balances(it) && it.topology.routes_by() != Routing::Ecmp,
+        message: |it| {
+            let here = is("topology.routing", it.topology.routes_by());
+            format!("{} chooses among the ways of ecmp, and here {here}", balancing(it))
+        },
+        label: "needs all shortest ways",
+        help: "write topology.routing = \"ecmp\", or switch.load-balancing = \"ecmp\"",
+    },
+    Clash {
+        at: &["switch", "load-balancing"],
+        both: |it| balances(it) && is_combined(it),
+        message: |it| {
+            format!(
+                "{} does not work with switch.queueing = \"combined\", whose isolation knows the one way of each flow",
+                balancing(it)
+            )
+        },
+        label: "needs other queues",
+        help: "write switch.queueing = \"output\" or \"voq\" (and switch.isolation.kind = \"none\")",
+    },
+    Clash {
+        at: &["host", "throttle"],
+        both: |it| it.host.throttle != Throttle::None && it.switch.flow_control != FlowControl::Credits,
+        message: |_| {
+            "host.throttle = \"pft\" goes by the credits of a host's link, and there are none".to_owned()
+        },
+        label: "needs credits",
+        help: "set switch.flow-control = \"credits\", as profile = \"hpc\" has it, or host.throttle = \"none\"",
+    },
+];
+
+fn with_combined(choice: &str, why: &str) -> String {
+    format!("switch.{choice} does not work with queueing = \"combined\": {why}")
+}
+
+fn without_combined(choice: &str) -> String {
+    format!("switch.{choice} needs switch.queueing = \"combined\"")
+}
+
+fn drops_with(choice: &str) -> String {
+    format!("switch.overflow = \"drop\" does not work with {choice}")
+}
+
+fn under_pfc(settings: &Settings) -> bool {
+    settings.switch.flow_control == FlowControl::Pfc
+}
+
+fn is_red(settings: &Settings) -> bool {
+    settings.switch.detector.kind == DetectorKind::Red
+}
+
+fn isolates(settings: &Settings) -> bool {
+    is_combined(settings) && settings.switch.isolation.kind != IsolationKind::None
+}
+
+fn balances(settings: &Settings) -> bool {
+    settings.switch.load_balancing != LoadBalancing::Ecmp
+}
+
+/// `switch.load-balancing = "…"`.
+pub(super) fn balancing(settings: &Settings) -> String {
+    is("switch.load-balancing", settings.switch.load_balancing)
+}
+
+/// A choice of a reaction point and one of the rest of the scenario; `kind` is `cc.kind`, or that of a traffic entry.
+struct ReactionClash {
+    both: fn(&Settings, &CcSettings) -> bool,
+    message: fn(&Settings, kind: &str) -> String,
+    label: &'static str,
+    help: &'static str,
+}
+
+const REACTION_CLASHES: [ReactionClash; 3] = [
+    ReactionClash {
+        both: |it, cc| cc.kind.has_window() && it.switch.isolation.kind != IsolationKind::None,
+        message: |_, kind| {
+            format!("{kind} has a window, and switch.isolation moves flows between classes under way")
+        },
+        label: "not with isolation",
+        help: "set switch.isolation.kind = \"none\", or cc.kind = \"dcqcn\"",
+    },
+    ReactionClash {
+        both: |it, cc| cc.kind.wants_telemetry() && is_combined(it),
+        message: |_, kind| {
+            format!(
+                "{kind} = \"hpcc\" needs telemetry, which switches with queueing = \"combined\" do not write"
+            )
+        },
+        label: "needs telemetry",
+        help: "set switch.queueing = \"output\" or \"voq\"",
+    },
+    ReactionClash {
+        both: |it, cc| cc.kind.wants_telemetry() && balances(it),
+        message: |it, kind| {
+            let spread = balancing(it);
+            format!(
+                "{kind} = \"hpcc\" compares two packets link by link, and {spread} sends them over different links"
+            )
+        },
+        label: "needs one way for each flow",
+        help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\"",
+    },
+];
+
+/// A choice of a traffic entry and one of the rest of the scenario.
+struct EntryClash {
+    at: &'static [&'static str],
+    both: fn(&Settings, usize, &Traffic) -> bool,
+    message: fn(&Settings, name: &str) -> String,
+    label: &'static str,
+    help: &'static str,
+}
+
+const ENTRY_CLASHES: [EntryClash; 6] = [
+    EntryClash {
+        at: &["kind"],
+        both: |it, index, entry| is_put(it, index) && matches!(entry.workload, Workload::Constant { .. }),
+        message: |_, name| {
+            format!(
+                "traffic.{name}: PUTs are spaced by put.policy, and constant sources have a rate of their own"
+            )
+        },
+        label: "not for PUTs",
+        help: "write kind = \"supply\", whose application makes PUTs at a rate, or transport = \"roce\"",
+    },
+    EntryClash {
+        at: &["control"],
+        both: |it, index, entry| {
+            is_put(it, index)
+                && entry.control.is_some()
+                && !matches!(entry.workload, Workload::Constant { .. })
+        },
+        message: |_, name| {
+            format!("traffic.{name}: PUTs are spaced by put.policy, not by a reaction point or the link")
+        },
+        label: "not for PUTs",
+        help: "remove this line; put = { policy = \"opt\" } has the largest windows",
+    },
+    EntryClash {
+        at: &["connection"],
+        both: |it, index, entry| is_put(it, index) && entry.connection.is_some(),
+        message: |_, name| {
+            format!("traffic.{name}: all PUTs of one source, destination and priority are one stream")
+        },
+        label: "not for PUTs",
+        help: "remove this line",
+    },
+    EntryClash {
+        at: &["cc", "kind"],
+        both: |it, index, entry| {
+            is_put(it, index) && entry.cc.as_ref().is_some_and(|cc| cc.kind.has_window())
+        },
+        message: |_, name| {
+            format!("traffic.{name} is of PUTs, whose window is put.packets: its cc has no part in it")
+        },
+        label: "not with PUTs",
+        help: "drop its cc, or set transport = \"roce\" for the entry",
+    },
+    EntryClash {
+        at: &["transport"],
+        both: |it, index, _| it.switch.overflow == OnOverflow::Drop && !is_put(it, index),
+        message: |_, name| {
+            format!(
+                "traffic.{name}: queue pairs (transport = \"roce\") send nothing twice, and switches drop packets \
+                 (switch.overflow = \"drop\")"
+            )
+        },
+        label: "needs a lossless fabric",
+        help: "write transport = \"put\"; or switch.overflow = \"stop\", with switch.flow-control = \"pfc\" so that nothing overflows",
+    },
+    EntryClash {
+        at: &[],
+        both: |it, index, _| balances(it) && is_put(it, index),
+        message: |it, name| {
+            out_of_order(
+                it,
+                name,
+                "of PUTs, whose target asks again for all that follows a packet out of order (go-back-N)",
+            )
+        },
+        label: IN_ORDER.0,
+        help: IN_ORDER.1,
+    },
+];
+
+/// What to say where packets must come in order: label, help.
+pub(super) const IN_ORDER: (&str, &str) = (
+    "needs packets in order",
+    "write switch.load-balancing = \"ecmp\", or use flows or a collective with transport = \"roce\"",
+);
+
+/// Load balancing reorders packets of an entry that needs them in order.
+pub(super) fn out_of_order(settings: &Settings, entry: &str, why: &str) -> String {
+    format!("{} reorders packets, which does not fit traffic.{entry}, {why}", balancing(settings))
+}
+
+/// Reports every two choices that do not go together.
+pub(super) fn check(context: &mut Context<'_>) {
+    let settings = context.settings;
+    for clash in CLASHES.iter().filter(|clash| (clash.both)(settings)) {
+        let at: Vec<Step> = clash.at.iter().map(|key| Step::Key(key)).collect();
+        context.report(&at, (clash.message)(settings), clash.label, clash.help);
+    }
+    let common = settings.traffic.is_empty()
+        || settings
+            .traffic
+            .iter()
+            .enumerate()
+            .any(|(index, entry)| entry.cc.is_none() && !is_put(settings, index));
+    let shared = common.then(|| (vec![Step::Key("cc")], "cc.kind".to_owned(), &settings.cc));
+    let own = settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
+    let own = own.filter_map(|(index, entry)| {
+        let place = vec![Step::Key("traffic"), Step::Index(index), Step::Key("cc")];
+        Some((place, format!("traffic.{}.cc.kind", entry.name), entry.cc.as_ref()?))
+    });
+    for (place, kind, cc) in shared.into_iter().chain(own) {
+        for clash in REACTION_CLASHES.iter().filter(|clash| (clash.both)(settings, cc)) {
+            context.report(&below(&place, "kind"), (clash.message)(settings, &kind), clash.label, clash.help);
+        }
+    }
+    for (index, entry) in settings.traffic.iter().enumerate() {
+        for clash in ENTRY_CLASHES.iter().filter(|clash| (clash.both)(settings, index, entry)) {
+            let keys = clash.at.iter().map(|key| Step::Key(key));
+            let at: Vec<Step> = [Step::Key("traffic"), Step::Index(index)].into_iter().chain(keys).collect();
+            context.report(&at, (clash.message)(settings, &entry.name), clash.label, clash.help);
+        }
+    }
+}

@@ -78,7 +78,7 @@ def overlapped_trees() -> str:
     return FIGURE_2.format(until="3ms") + "".join([*flows, *bursts])
 
 
-UNEVEN = """
+UNEVEN = """profile = "authors"
 [topology]
 kind = "leaf-spine"
 leaves = 2

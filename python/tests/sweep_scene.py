@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCENARIO = """
+SCENARIO = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

@@ -245,8 +245,9 @@ def test_values_are_written_as_toml_reads_them() -> None:
 ENDLESS = """
 import sys, threading, time
 import backwater as bw
-TEXT = {"topology": {"kind": "star", "hosts": 9, "rate": "100Gbps", "delay": "1us"}, "run": {"until": "10000s"},
-        "traffic": [{"name": "on", "kind": "long-lived", "from": ["*", "!h0"], "to": "h0"}], "probe": {"blame": False}}
+TEXT = {"profile": "authors", "topology": {"kind": "star", "hosts": 9, "rate": "100Gbps", "delay": "1us"},
+        "traffic": [{"name": "on", "kind": "long-lived", "from": ["*", "!h0"], "to": "h0"}],
+        "run": {"until": "10000s"}, "probe": {"blame": False}}
 """
 
 

@@ -17,7 +17,7 @@ from backwater.errors import Exit, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCENARIO = """
+SCENARIO = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5
@@ -274,7 +274,7 @@ def test_what_the_user_sets_comes_after_what_a_scheme_sets(one: str, capsys: pyt
     assert run["scenario"]["switch"]["detector"]["kmax"] == "30KB"
 
 
-SUPPLIED = """
+SUPPLIED = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

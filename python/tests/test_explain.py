@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 VALID = ROOT / "crates" / "scenario" / "src" / "valid"
-STAR = """
+STAR = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 4

@@ -159,6 +159,7 @@ def test_run_tells_what_the_ranks_of_a_program_measured(
 def test_a_scenario_without_gpcnet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "star.toml"
     file.write_text(
+        'profile = "authors"\n'
         '[topology]\nkind = "star"\nhosts = 3\nrate = "40Gbps"\ndelay = "1us"\n[[traffic]]\nname = "i"\n'
         'kind = "incast"\nfrom = "*"\nto = "h0"\nsize = "64KB"\n'
     )

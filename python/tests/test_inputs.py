@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STAR = """\
+profile = "authors"
 [topology]
 kind = "star"
 hosts = 4

@@ -139,7 +139,7 @@ def test_means_over_seeds_have_intervals_in_tables_and_are_drawn(tmp_path: Path)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-SCENARIO = """
+SCENARIO = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

@@ -125,6 +125,7 @@ def test_an_older_run_is_read_with_its_caveats_and_notes_as_sentences(tmp_path: 
 
 def test_queues_are_plotted_the_longest_first_whatever_their_order_in_the_file(tmp_path: Path) -> None:
     text = (
+        'profile = "authors"\n'
         '[topology]\nkind = "star"\nhosts = 14\nrate = "40Gbps"\ndelay = "1us"\n[run]\nuntil = "100us"\n'
         '[[traffic]]\nname = "in"\nkind = "incast"\nfrom = "h[0-9]"\nto = "h13"\nsize = "100KB"\n'
         '[[traffic]]\nname = "two"\nkind = "flow"\nfrom = ["h10", "h11"]\nto = "h12"\nsize = "100KB"\n'

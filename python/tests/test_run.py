@@ -24,7 +24,7 @@ SLOW_HOST = SCENARIOS / "put-incast.toml"
 RANKS = SCENARIOS / "program.toml"
 ONE_TREE = Path(__file__).parents[2] / "papers/ici/scenarios/w1.toml"
 
-SMALL = """
+SMALL = """profile = "authors"
 [topology]
 kind = "dumbbell"
 left = 2
@@ -41,7 +41,7 @@ size = "100KB"
 sample = "1us"
 """
 
-ENDLESS = """
+ENDLESS = """profile = "authors"
 [run]
 until = "100s"
 [topology]

@@ -12,7 +12,7 @@ from backwater import Results, run
 from backwater.cli import main
 from backwater.errors import Exit
 
-SCENE = """
+SCENE = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 3

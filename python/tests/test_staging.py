@@ -32,7 +32,7 @@ _STAR = {"kind": "star", "hosts": 9, "rate": "40Gbps", "delay": "1us"}
 def experiment(kilobytes: int) -> bw.Experiment:
     """Eight flows of this size to one host."""
     entry = {"name": "i", "kind": "incast", "to": "h0", "size": f"{kilobytes}KB"}
-    return bw.Experiment(topology=_STAR, traffic=[entry])
+    return bw.Experiment(profile="authors", topology=_STAR, traffic=[entry])
 
 
 def file(place: Path, kilobytes: int) -> Path:

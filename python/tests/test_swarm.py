@@ -344,6 +344,7 @@ def test_a_record_with_one_packet_or_byte_too_many_or_too_few_is_told(tmp_path: 
     """A star of 4 hosts at one switch, 3 of them with a flow of 10 packets to h0: 30 packets come and 30 go."""
     made = bw.run(
         {
+            "profile": "authors",
             "topology": {"kind": "star", "hosts": 4, "rate": "40Gbps", "delay": "1us"},
             "packet": {"payload": "1000B", "header": "20B"},
             "cc": {"kind": "none"},

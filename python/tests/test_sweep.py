@@ -67,7 +67,7 @@ def test_each_value_scheme_and_seed_is_a_run(
     assert "traffic.laod" in capsys.readouterr().err
 
 
-MARKED = """
+MARKED = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

@@ -13,7 +13,7 @@ import pytest
 from backwater import Results
 from backwater.cli import COMMANDS, GROUPS
 
-_SCENE = """
+_SCENE = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from backwater.analysis.blame import Blame
     from backwater.results import Results as Folder
 
-_QUIET = """
+_QUIET = """profile = "authors"
 [run]
 until = "20us"
 [topology]

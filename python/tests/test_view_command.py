@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from backwater.analysis.blame import Blame
 
-_SMALL = """
+_SMALL = """profile = "authors"
 [topology]
 kind = "star"
 hosts = 5

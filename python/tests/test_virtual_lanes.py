@@ -17,7 +17,7 @@ from rich.table import Table
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "virtual-lanes.toml"
 
-TWO_PRIORITIES = """
+TWO_PRIORITIES = """profile = "authors"
 [run]
 until = "2ms"
 [topology]

@@ -237,7 +237,7 @@ test("a results folder that is dropped is shown, without trees, and says so", as
 });
 
 test("a run without events, a run without blame and a page without a run say what is missing", async () => {
-  const quiet = '[run]\nuntil = "20us"\n[topology]\nkind = "star"\nhosts = 3\nrate = "100Gbps"\ndelay = "1us"\n';
+  const quiet = 'profile = "authors"\n[run]\nuntil = "20us"\n[topology]\nkind = "star"\nhosts = 3\nrate = "100Gbps"\ndelay = "1us"\n';
   const late = '[[traffic]]\nname = "late"\nkind = "incast"\nfrom = "*"\nto = "h0"\nsize = "1KB"\nstart = "1ms"\n';
   const empty = await open(page("quiet", runText("quiet", quiet + late)));
   expect(await empty.locator("aside").innerText()).toContain("No port was a root");

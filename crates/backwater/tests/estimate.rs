@@ -4,7 +4,7 @@ use std::path::Path;
 use backwater::{Scenario, estimate};
 use serde_json::Value;
 
-const NETWORK: &str = "[topology]\nkind = \"star\"\nhosts = 16\nrate = \"40Gbps\"\ndelay = \"1us\"\n[[traffic]]\nname = \"a\"\n";
+const NETWORK: &str = "profile = \"authors\"\n[topology]\nkind = \"star\"\nhosts = 16\nrate = \"40Gbps\"\ndelay = \"1us\"\n[[traffic]]\nname = \"a\"\n";
 
 /// Traffic with 320 000 flows or more, and some with 160 000 that come beside them.
 const MANY: [&str; 6] = [

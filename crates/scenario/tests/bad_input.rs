@@ -135,7 +135,7 @@ fn a_flow_to_itself_to_nobody_or_to_a_switch_is_refused() {
     says(&report(SMALL, &["traffic.to=[]"]), &["no hosts are named"]);
 }
 
-const EDGES: &str = r#"
+const EDGES: &str = r#"profile = "authors"
 [topology]
 kind = "edges"
 hosts = ["a", "b", "c"]

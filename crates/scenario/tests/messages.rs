@@ -6,7 +6,7 @@ use crate::common::{Said, report, says, validate};
 use backwater_scenario::ValidScenario;
 use backwater_traffic::OWN_CONNECTION;
 
-const BURSTS: &str = r#"
+const BURSTS: &str = r#"profile = "authors"
 [topology]
 kind = "star"
 hosts = 4
@@ -23,7 +23,7 @@ rounds = 3
 interval = "1us"
 "#;
 
-const TREE: &str = r#"
+const TREE: &str = r#"profile = "authors"
 [topology]
 kind = "fat-tree"
 routing = "d-mod-k"
@@ -161,7 +161,7 @@ fn a_mix_that_cannot_be_placed_says_why_and_what_would_help() {
 fn without_pods_a_rack_is_what_stands_at_one_switch_and_too_few_hosts_are_refused() {
     let figure = |keys: &str| {
         let traffic = TREE.split("[[traffic]]").nth(1).unwrap();
-        format!("[topology]\nkind = \"tcd-figure-2\"\n[[traffic]]{traffic}{keys}")
+        format!("profile = \"authors\"\n[topology]\nkind = \"tcd-figure-2\"\n[[traffic]]{traffic}{keys}")
     };
     says(&report(&figure("rack = \"pod\"\n"), &[]), &["only a fat tree has pods", "rack = \"edge\""]);
     says(

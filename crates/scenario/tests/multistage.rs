@@ -6,7 +6,7 @@ use backwater_units::{Rate, Span};
 /// One flow from the first host to the last of a network of 64.
 fn scenario(topology: &str) -> String {
     format!(
-        "[topology]\nrouting = \"d-mod-k\"\n{topology}\n[[traffic]]\nname = \"one\"\nkind = \"flow\"\nfrom = \"h0\"\nto = \"h63\"\nsize = \"1MB\"\n"
+        "profile = \"authors\"\n[topology]\nrouting = \"d-mod-k\"\n{topology}\n[[traffic]]\nname = \"one\"\nkind = \"flow\"\nfrom = \"h0\"\nto = \"h63\"\nsize = \"1MB\"\n"
     )
 }
 

@@ -6,9 +6,10 @@ use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::Spec;
+use backwater_scenario::settings::Profile;
 use backwater_units::{Bytes, Rate, Span};
 
-const FIGURE_2: &str = r#"
+const FIGURE_2: &str = r#"profile = "authors"
 [run]
 until = "1ms"
 [topology]
@@ -31,7 +32,14 @@ fn p2(spec: &Spec) -> Detector {
 }
 
 #[test]
-fn the_default_profile_is_the_authors_release() {
+fn without_a_profile_it_is_the_authors() {
+    let text = FIGURE_2.replace("profile = \"authors\"", "");
+    let scenario = validate(&text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.settings().profile, Profile::Authors);
+}
+
+#[test]
+fn the_authors_profile_is_their_release() {
     let spec = figure_2(&[]);
     assert_eq!(p2(&spec), Detector::Tcd(Tcd::authors()));
     assert_eq!(spec.pairs[0].reaction, ReactionConfig::Dcqcn(DcqcnConfig::authors()));

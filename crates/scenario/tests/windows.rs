@@ -106,7 +106,7 @@ fn star(from: &str, to: &str) -> String {
     };
     let names: Vec<String> = hosts.iter().map(|(host, ..)| format!("{host:?}")).collect();
     let head = format!(
-        "[topology]\nkind = \"edges\"\nhosts = [{}]\nswitches = [\"s\"]\nlinks = [\n",
+        "profile = \"authors\"\n[topology]\nkind = \"edges\"\nhosts = [{}]\nswitches = [\"s\"]\nlinks = [\n",
         names.join(", ")
     );
     let links: Vec<String> = hosts.into_iter().map(link).collect();

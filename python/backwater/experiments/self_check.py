@@ -6,8 +6,9 @@ import json
 
 from backwater import _core
 
-#: The scenario of the self-check: an incast with every part of the default fabric in motion.
+#: The scenario of the self-check: an incast with every part of profile authors' fabric in motion.
 SCENARIO = """\
+profile = "authors"
 [topology]
 kind = "leaf-spine"
 leaves = 4

@@ -5,7 +5,7 @@ use backwater_codes::Remark;
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 
 /// Two hosts at a switch, one flow: what every test changes a little.
-pub(crate) const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"profile = "authors"
 [topology]
 kind = "star"
 hosts = 4

@@ -97,6 +97,8 @@ READ = (
     "GLOSSARY.md",
     "docs/reference/index.md",
     "dataplane/README.md",
+    "papers/ec/reference/README.md",
+    "viewer/FORMAT.md",
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "showcases").glob("*.md"))),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "papers").glob("*/README.md"))),

@@ -196,7 +196,7 @@ def _words(runs: Mapping[str, Sequence[Results]]) -> str:
     if any(_isolates(run) for run in every):
         lines += [
             "of the CFQs: PAUSEs of the priority of isolated flows; CIMs: messages upstream about a flow",
-            "entries: made in the tables of isolated flows of all switches; elsewhere: for other hosts than those",
+            "entries: made in the congested-flow tables (CFT) of all switches; elsewhere: for other hosts than those",
             "refused: no slot was free; most slots: in use at a time at any one switch",
         ]
     return "\n".join(lines)

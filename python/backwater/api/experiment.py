@@ -34,8 +34,9 @@ class Experiment:
         bw.Experiment(topology={"kind": "star", "hosts": 9, "rate": "40Gbps", "delay": "1us"},
                       traffic=[{"name": "incast", "kind": "incast", "from": "*", "to": "h0", "size": "1MB"}])
 
-    Instead of a topology it takes a networkx graph, for ``traffic`` a polars, pandas or Arrow table of flows, and for
-    ``cc.custom.function`` or ``switch.detector.custom.function`` what `congestion_control` and `detector` return.
+    Instead of a topology it takes a networkx graph, and for ``traffic`` a polars, pandas or Arrow table of flows. For
+    ``cc.custom.function`` or ``switch.detector.custom.function`` it takes what `congestion_control` and `detector`
+    return.
     `base` is the folder from which paths count, by default that of the file, or the working folder. Nothing is checked
     before it is run or validated.
     """

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Runs:
     """The results of several runs, in the order of the sweeps and then of the seeds.
 
-    A table is that of all runs, lazily, with a column for each swept key (its last word where that is clear, such as
-    ``load``), and ``seed``. It can be iterated and indexed; `pick` takes out some of them.
+    A table is that of all runs, lazily, with ``seed`` and a column for each swept key. The column has the key's last
+    word where that is clear, such as ``load``. It can be iterated and indexed; `pick` takes out some of them.
     """
 
     def __init__(self, results: Sequence[Results], keys: Sequence[Mapping[str, Any]] = ()) -> None:

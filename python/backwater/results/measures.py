@@ -122,10 +122,10 @@ _OF_PUTS = named("resent_packets dropped_packets")
 def by_traffic(results: Results) -> pl.DataFrame:
     """One row per traffic entry, in the order of the scenario.
 
-    `throughput_bps` is the payload that the entry's flows received over the time from the first start to the last
-    finish (the end of the run, if one did not finish). `finite` counts the flows that have an end. Flows of supplied
-    sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor have
-    channels between ranks, which count from the start of the run. `p99_slowdown` is null of too few `slowdowns`
+    `throughput_bps` is the payload that the entry's flows received over a time: from the first start to the last
+    finish, or to the end of the run if one did not finish. `finite` counts the flows that have an end. Flows of
+    supplied sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor
+    have channels between ranks, which count from the start of the run. `p99_slowdown` is null of too few `slowdowns`
     (:mod:`backwater.common.percentiles`); `max_slowdown` is not. Computed once for each `Results`. Of a run with PUTs
     there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
     """

@@ -1,6 +1,6 @@
 """Who is to blame: congestion roots, the branches they hold back, the flows that feed them, victims and what they lost.
 
-Computed from what the simulation knows and no detector sees, the chain of PAUSEs or of missing credits, so that any
+It is computed from what the simulation knows and no detector sees: the chain of PAUSEs or of missing credits. So any
 detector can be scored against it. docs/ground-truth.md defines every word.
 
 ::

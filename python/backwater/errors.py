@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ class ResultsChangedError(UsageError):
 def reason(error: BaseException) -> str:
     """Why the system refused, in its words; those of a library where they come without a number."""
     told = getattr(error, "strerror", None) or str(error).strip()
+    if number := re.search(r"\(os error (\d+)\)", told):  # so libraries in Rust end, behind words of their own
+        return os.strerror(int(number[1]))
     return told.splitlines()[0] if told else type(error).__name__
 
 

@@ -12,12 +12,12 @@ use backwater_wire::{
     Aeth, Bth, CreditMessage, Datagram, Ethernet, Ipv4, LEAST_FRAME, LaneCredit, MacAddress, MacControl, Pfc,
     WireError, opcode,
 };
-use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::{DataLink, PcapError};
 
 /// `EtherType` of congestion isolation messages: the second one for local experiments (IEEE 802).
 const CIM: u16 = 0x88B6;
@@ -96,10 +96,20 @@ pub enum CaptureError {
     File(#[from] io::Error),
     /// The format.
     #[error("{0}")]
-    Format(#[from] pcap_file::PcapError),
+    Format(PcapError),
     /// A frame that no Ethernet has.
     #[error("{0}")]
     Frame(#[from] WireError),
+}
+
+impl From<PcapError> for CaptureError {
+    /// What the system said stays in its words: the library's are those of reading.
+    fn from(error: PcapError) -> Self {
+        match error {
+            PcapError::IoError(error) => Self::File(error),
+            other => Self::Format(other),
+        }
+    }
 }
 
 /// Writes the frames, which are in the order of their times, of wires with these names. Of each frame the first `snap` bytes are kept.

@@ -2,7 +2,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use backwater_capture::{Frame, Kind, LEAST_SNAP};
+use backwater_capture::{CaptureError, Frame, Kind, LEAST_SNAP};
 use pyo3::prelude::*;
 
 use crate::errors::bad_input;
@@ -30,7 +30,11 @@ pub(crate) fn write_capture(
         let file = BufWriter::new(File::create(out)?);
         backwater_capture::write(file, &interfaces, frames, snap)
     });
-    written.map_err(|error| bad_input(format!("error: {out} cannot be written: {error}")))
+    written.map_err(|error| match error {
+        // Python names the file: this one is under way and has another name.
+        CaptureError::File(error) => error.into(),
+        CaptureError::Format(_) | CaptureError::Frame(_) => bad_input(format!("error: {error}")),
+    })
 }
 
 fn frame(row: Row) -> PyResult<Frame> {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from backwater._core import InvariantError, ScenarioError, __version__
 from backwater.cli import overview
 from backwater.common import standard_streams
-from backwater.errors import Exit, UsageError, require_text
+from backwater.errors import Exit, UsageError, reason, require_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -212,7 +212,10 @@ def _marked(error: Exception) -> str:
     """What the core said, with its code."""
     from backwater.common.codes import Remark, of_error
 
-    return str(Remark("error", of_error(error), str(error)))
+    told = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        told = f"{error.filename}: {reason(error)}"
+    return str(Remark("error", of_error(error), told))
 
 
 #: What is answered without importing what parses commands, which takes longer than all else.

@@ -218,13 +218,22 @@ def whole(file: Path) -> Iterator[Path]:
     try:
         yield made
         made.replace(file)
+    except OSError as error:
+        # What writes to an open file does not say which one, and nobody knows the name that it has meanwhile.
+        raise OSError(error.errno or errno.EIO, reason(error), str(file)) from None
     except Exception as error:
         if type(error).__module__ == "polars.exceptions":  # which wraps what the system said
-            raise OSError(str(error)) from None
+            raise OSError(errno.EIO, reason(error), str(file)) from None
         raise
     finally:
         with suppress(OSError):
             made.unlink()
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file whole, or raise OSError that names it."""
+    with whole(file) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def hash_of(file: Path) -> str:

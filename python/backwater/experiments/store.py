@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.common import atomic_files
-from backwater.errors import UsageError, require_folder
+from backwater.errors import UsageError, reason, require_folder
 from backwater.experiments import content_key, sweep_measures
 from backwater.results import Results
 from backwater.scenario.scenario import folder_name
@@ -144,7 +144,7 @@ class _Making(atomic_files.Staged):
         """Put a complete run into its place; if another process was quicker, its run is taken."""
         self.seal()
         body = {"key": self._key, "label": self._label, "measured": sweep_measures.facts(Results(self.folder))}
-        (self.folder / _ENTRY).write_text(json.dumps({"sha256": _hash(body), "run": body}), encoding="utf-8")
+        atomic_files.write_text(self.folder / _ENTRY, json.dumps({"sha256": _hash(body), "run": body}))
         self.place.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(3):
             try:
@@ -255,8 +255,9 @@ class OwnFolder:
                 made.write(self._told)
         except FileExistsError:
             if not self._is_others():
-                with atomic_files.whole(mark) as part:
-                    part.write_text(self._told, encoding="utf-8")
+                atomic_files.write_text(mark, self._told)
+        except OSError as error:
+            raise OSError(error.errno, reason(error), str(mark)) from None
         if self._is_others():
             told = f"{self.place} was taken for another file of this name meanwhile"
             raise UsageError(f"{told}; give the same command again")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import _core
-from backwater.common import quantities
+from backwater.common import atomic_files, quantities
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, read_text, resolve
 from backwater.scenario.scenario import Scenario
@@ -186,7 +186,7 @@ def _network(text: str, origin: str) -> _Network:
     with tempfile.TemporaryDirectory() as folder:
         # By its own name: that is the one the message has.
         place = Path(folder) / Path(origin).name
-        place.write_text(text, encoding="utf-8")
+        atomic_files.write_text(place, text)
         known = resolve(_ALONE.format(file=json.dumps(place.name)), Path(folder), {place.name: origin})
     lines = [line.split() for line in text.splitlines() if line.strip()]
     nodes, count, _ = (int(word) for word in lines[0])

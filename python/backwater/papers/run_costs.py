@@ -9,6 +9,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from backwater.common import atomic_files
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -45,7 +47,7 @@ def learn(root: Path, known: Mapping[str, float], outcomes: Sequence[Outcome], *
     }
     if took:
         root.mkdir(parents=True, exist_ok=True)
-        _file(root, quick=quick).write_text(json.dumps(dict(known) | took, indent=1) + "\n", encoding="utf-8")
+        atomic_files.write_text(_file(root, quick=quick), json.dumps(dict(known) | took, indent=1) + "\n")
 
 
 def _kind(job: Job) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater._core import __version__
+from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.experiments import content_key
 
@@ -205,7 +206,7 @@ def write(told_now: dict[str, Any], folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "sensitivity.json", folder / "sensitivity.parquet"]
-    files[0].write_text(json.dumps(told_now, indent=1) + "\n", encoding="utf-8")
+    atomic_files.write_text(files[0], json.dumps(told_now, indent=1) + "\n")
     found = [Finding.model_validate(finding) for finding in told_now["findings"]]
     pl.DataFrame(rows(found), infer_schema_length=None).write_parquet(files[1])
     return files

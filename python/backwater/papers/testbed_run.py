@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.papers import claims, paper_figure, testbed_parts
 from backwater.papers.testbed import PROFILES, SwitchRun
@@ -84,7 +85,7 @@ def measure(switch: Path, examples: Path, flow_control: str, runs: int, clock: s
     # A result of earlier runs must not stand for these.
     kept.unlink(missing_ok=True)
     if measured.shown:
-        kept.write_text(json.dumps(measured.shown.document) + "\n", encoding="utf-8")
+        atomic_files.write_text(kept, json.dumps(measured.shown.document) + "\n")
     return measured
 
 
@@ -99,7 +100,7 @@ def _run_in_parts(switch: Path, config: Path) -> SwitchRun:
         commands: list[list[str]] = []
         for part in testbed_parts.split(tomllib.loads(config.read_text(encoding="utf-8")), Path(folder)):
             file = Path(folder) / f"{len(commands)}.toml"
-            file.write_text(toml_writer.toml(part), encoding="utf-8")
+            atomic_files.write_text(file, toml_writer.toml(part))
             commands.append(_command(switch, file))
         return SwitchRun(testbed_parts.merged(_results(commands)))
 
@@ -161,7 +162,7 @@ def write(measured: Sequence[Measured], out: Path) -> list[Path]:
         for item in measured
         for judged in item.judged
     ]
-    files[1].write_text(json.dumps(verdicts, indent=2) + "\n", encoding="utf-8")
+    atomic_files.write_text(files[1], json.dumps(verdicts, indent=2) + "\n")
     _write_csv(shown, files[2])
     if shown:
         names = {"pfc": "under PFC", "credits": "under credits"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.experiments.executor import cores
 
@@ -91,7 +92,7 @@ class Timing:
         """Write `timing.json`, and return what is in it."""
         spent = self.spent()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(spent.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        atomic_files.write_text(folder / FILE, spent.model_dump_json(indent=2) + "\n")
         return spent
 
 

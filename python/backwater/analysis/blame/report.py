@@ -9,7 +9,7 @@ import polars as pl
 from rich.table import Table
 
 from backwater.analysis.blame import losses, threshold
-from backwater.common import quantities
+from backwater.common import atomic_files, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -330,7 +330,7 @@ def write(blame: Blame, folder: Path, bin_ps: int) -> list[Path]:
     """Write blame.json and one Parquet file for each frame; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "blame.json"]
-    files[0].write_text(json.dumps(values(blame, bin_ps), indent=2), encoding="utf-8")
+    atomic_files.write_text(files[0], json.dumps(values(blame, bin_ps), indent=2))
     for name, frame in frames(blame, bin_ps).items():
         files.append(folder / f"blame-{name.replace('_', '-')}.parquet")
         frame.write_parquet(files[-1])

@@ -199,3 +199,12 @@ def test_with_nothing_changed_another_process_finds_the_runs_done() -> None:
         said += [line for line in told.stderr.splitlines() if line.startswith("2 runs")]
     # The run at line rate names no function.
     assert said == [f"2 runs, {done} of them already done" for done in (0, 2, 1)]
+
+
+def test_a_command_notes_that_a_function_is_not_compiled_without_a_place_in_our_source() -> None:
+    in_the_function(10 * GBPS)
+    ran = [sys.executable, "-m", "backwater", "run", "scene.toml", "--scheme", "mine"]
+    said = subprocess.run(ran, capture_output=True, text=True, check=True).stderr  # noqa: S603
+    assert "note: congestion control mine (mine.py:3) runs as plain Python: a call takes 5 us" in said.splitlines()[0]
+    assert "Warning" not in said
+    assert str(Path(backwater.__file__).parent) not in said

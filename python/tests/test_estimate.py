@@ -6,6 +6,7 @@ The factors here are those of docs/promises.md.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -241,10 +242,17 @@ def test_results_that_do_not_fit_their_limit_are_refused_before_anything_runs(
     # Empty tables take 32 KiB each.
     file = tmp_path / "s.toml"
     file.write_text(STAR)
-    for words in (["--estimate"], [], ["--seeds", "2"]):
-        code = main(["run", str(file), "--set", "probe.budget=1KB", "--out", str(tmp_path / "out"), *words])
+    for words in (["--estimate"], [], ["--seeds", "2"], ["--sweep", "probe.budget=1GB,1KB"]):
+        budget = [] if "--sweep" in words else ["--set", "probe.budget=1KB"]
+        code = main(["run", str(file), *budget, "--out", str(tmp_path / "out"), *words])
         assert code == Exit.BAD_INPUT
-        assert "a results budget of 1KB is less than the" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        tables = len(re.search(r"record fewer of (.*)", said)[1].split(", "))  # type: ignore[index]
+        least = f"{tables * 32 * 1024 / 1000:g}KB"
+        assert f"error[probe.budget]: probe.budget = 1KB is less than the {least} that {tables} tables need" in said
+        assert "--> --set probe.budget=1KB:1:" in said
+        assert f"at least {least}" in said
+        assert f"write {least} or more" in said
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 

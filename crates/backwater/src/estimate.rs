@@ -3,7 +3,7 @@ use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::tables;
 use backwater_fabric::Spec;
-use backwater_scenario::ValidScenario;
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Time};
 use serde_json::{Value, json};
@@ -26,6 +26,17 @@ const MOST_ROWS: f64 = 2e6;
 /// Rows that isolation writes for each flow, if it writes any.
 const ENTRY_ROWS: f64 = 5.0;
 
+/// Checks a scenario that is only to be asked: of many flows some are made ([`Scenario::outline`]).
+///
+/// # Errors
+/// As [`Run::new`](crate::Run::new).
+pub fn outline(scenario: Scenario) -> Result<ValidScenario, ScenarioError> {
+    let scenario = scenario.outline()?;
+    let collectives = Collectives::new(scenario.settings(), scenario.flows());
+    tables::plan(&scenario, scenario.flows().len() as u64, &collectives)?;
+    Ok(scenario)
+}
+
 /// What a scenario holds and will take. Of an outline ([`Scenario::outline`]) it is told as if all flows had been made, without the
 /// time and the memory that making them takes: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`, `hosts`,
 /// `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
@@ -36,7 +47,6 @@ const ENTRY_ROWS: f64 = 5.0;
 /// Results that do not fit what the scenario allows them.
 pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
     let until = scenario.until();
-    let budget = scenario.budget();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let collectives = Collectives::new(scenario.settings(), scenario.flows());
     let like = Like(scenario.flows_like().to_vec());
@@ -45,8 +55,7 @@ pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
     let end = until.map_or_else(|| last_end(spec, &like), |until| until.as_ps() as f64);
     let (packets, hops) = work(spec, &like, end);
     let hosts = spec.network.hosts().len();
-    let plan = tables::plan(spec, flows.round() as u64, until, &collectives, budget)
-        .map_err(|error| Error::Input(format!("error: {error}")))?;
+    let plan = tables::plan(scenario, flows.round() as u64, &collectives)?;
     Ok(json!({
         "scenario": scenario.resolved(),
         "files": files,

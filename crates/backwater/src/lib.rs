@@ -21,7 +21,7 @@ mod tables;
 pub use backwater_codes::{Code, Explained, Kind, Remark};
 pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 pub use error::Error;
-pub use estimate::estimate;
+pub use estimate::{estimate, outline};
 pub use functions::UserFunctions;
 pub use network::network_facts;
 pub use replay::Replay;

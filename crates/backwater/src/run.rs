@@ -6,7 +6,7 @@ use crate::functions::{self, UserFunctions};
 use crate::results::{self, FinalRecords, Results};
 use crate::{estimate, tables};
 use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
-use backwater_probe::{NameError, Names, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
+use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_units::Time;
 use std::path::PathBuf;
@@ -40,6 +40,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// ```
 pub struct Run {
     scenario: ValidScenario,
+    collectives: Collectives,
+    plan: Plan,
     folder: Option<PathBuf>,
     command: String,
     functions: UserFunctions,
@@ -72,11 +74,13 @@ impl Run {
     /// Checks everything that the run needs. Without [`Self::in_folder`] only the summary is kept.
     ///
     /// # Errors
-    /// As [`Scenario::validate`].
+    /// As [`Scenario::validate`], and a budget of results that does not hold the tables.
     pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
         let scenario = scenario.validate()?;
+        let collectives = Collectives::new(scenario.settings(), scenario.flows());
+        let plan = tables::plan(&scenario, scenario.flows().len() as u64, &collectives)?;
         let functions = UserFunctions::default();
-        Ok(Self { scenario, folder: None, command: String::new(), functions })
+        Ok(Self { scenario, collectives, plan, folder: None, command: String::new(), functions })
     }
 
     /// Writes tables and `run.json` into this folder, which is made if it is not there.
@@ -115,12 +119,11 @@ impl Run {
     /// # Errors
     /// As [`Self::start`].
     pub fn watched(self, watch: &Watch, ready: impl FnOnce(Ahead)) -> Result<Results, Error> {
-        let Self { scenario, folder, command, functions } = self;
-        let (until, threads, budget) = (scenario.until(), on_cores(scenario.threads()), scenario.budget());
+        let Self { scenario, mut collectives, plan, folder, command, functions } = self;
+        let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
         let mut facts = results::beginning(&scenario, &command, &functions);
         let traffic: Vec<String> =
             scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
-        let mut collectives = Collectives::new(scenario.settings(), scenario.flows());
         let needed = scenario.functions().clone();
         let mut spec = scenario.build();
         spec.user.stop = Arc::clone(&watch.interrupt);
@@ -128,8 +131,6 @@ impl Run {
             return Err(Error::Input(UNLOADED.to_owned()));
         }
         let names = names(&spec, traffic)?;
-        let plan = tables::plan(&spec, spec.flows.len() as u64, until, &collectives, budget)
-            .map_err(|error| Error::Input(format!("error: {error}")))?;
         fits_memory(estimate::memory(&spec, &estimate::Like(Vec::new()), until))?;
         ready(Ahead {
             expected_end: until.unwrap_or_else(|| last_start(&spec)),

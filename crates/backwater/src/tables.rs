@@ -2,17 +2,27 @@
 use crate::collectives::Collectives;
 use backwater_fabric::{Overflow, ProbeSpec, Queueing, Spec};
 use backwater_probe::{Demand, Plan, PlanError, TableId};
-use backwater_units::{Bytes, Time};
+use backwater_scenario::{ScenarioError, ValidScenario};
+use backwater_units::Time;
 
-/// What a run may write.
+/// What a run of so many flows may write; a budget that has no room for it is refused where it is written.
 pub(crate) fn plan(
-    spec: &Spec,
+    scenario: &ValidScenario,
     flows: u64,
-    until: Option<Time>,
     collectives: &Collectives,
-    budget: Bytes,
-) -> Result<Plan, PlanError> {
-    Plan::new(&[demands(spec, flows, until), collectives.demands()].concat(), budget)
+) -> Result<Plan, ScenarioError> {
+    let demands = [demands(scenario.spec(), flows, scenario.until()), collectives.demands()].concat();
+    Plan::new(&demands, scenario.budget()).map_err(|error| {
+        let names: Vec<&str> = demands.iter().map(|demand| demand.table.name()).collect();
+        let (label, help) = match error {
+            PlanError::BudgetTooSmall { least, .. } => (
+                format!("at least {least}"),
+                format!("write {least} or more, or record fewer of {}", names.join(", ")),
+            ),
+            PlanError::Twice(table) => (format!("{table} twice"), "this is a bug of Backwater".to_owned()),
+        };
+        scenario.refused(["probe", "budget"], error.to_string(), label, help)
+    })
 }
 
 /// The tables of a run, with the rows that can be told beforehand.

@@ -44,8 +44,7 @@ pub struct Plan {
 pub enum PlanError {
     /// Smaller than the empty tables.
     #[error(
-        "a results budget of {budget} is less than the {least} that {tables} tables need even when empty; \
-         raise probe.budget or select fewer tables"
+        "probe.budget = {budget} is less than the {least} that {tables} tables need even when they are empty"
     )]
     BudgetTooSmall {
         /// The budget.

@@ -2,7 +2,7 @@
 use crate::columns::Table;
 use crate::error::SinkError;
 use crate::names::Names;
-use crate::plan::{TablePlan, bytes_per_row};
+use crate::plan::{FILE_OVERHEAD, TablePlan, bytes_per_row};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use backwater_codes::{Code, Remark};
@@ -132,9 +132,10 @@ impl<R: Table> TableWriter<R> {
         let table = R::ID.name();
         let from = since.map_or(String::new(), |time| format!(" from {time} on"));
         let share = Bytes::new(self.share);
+        let all = Bytes::new((self.rows + rows) * bytes_per_row::<R>() + FILE_OVERHEAD);
         let message = format!(
             "{table}: the results budget was used up after {} rows; the {rows} rows{from} are missing \
-             (share of this table: {share}). Raise probe.budget, or select fewer tables, ports or samples.",
+             (share of this table: {share}; all its rows take {all} at most). Raise probe.budget, or select fewer tables, ports or samples.",
             self.rows
         );
         Some(Remark::new(Code::Budget, table, message))

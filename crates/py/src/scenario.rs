@@ -28,7 +28,7 @@ impl Scenario {
         question: impl FnOnce(&ValidScenario) -> Result<Value, Error> + Send,
     ) -> PyResult<String> {
         let answer = py.detach(|| {
-            let checked = || self.read.clone().outline().map_err(|error| error.to_string());
+            let checked = || backwater::outline(self.read.clone()).map_err(|error| error.to_string());
             match self.outline.get_or_init(checked) {
                 Ok(scenario) => question(scenario).map(|answer| answer.to_string()),
                 Err(message) => Err(Error::Input(message.clone())),

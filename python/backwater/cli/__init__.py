@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from backwater._core import InvariantError, ScenarioError, __version__
 from backwater.cli import overview
@@ -151,7 +152,7 @@ def app() -> App:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :class:`Exit`)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with _terminated_as_interrupted(), standard_streams.unbroken():
+    with _terminated_as_interrupted(), standard_streams.unbroken(), _own_warnings_as_notes():
         if "--json" not in given:
             return _main(given, _fail)
         from backwater.cli import failures
@@ -181,6 +182,23 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _own_warnings_as_notes() -> Iterator[None]:
+    """What Backwater warns of is a note here, without the place in the source that Python shows."""
+    before = warnings.formatwarning
+
+    def shown(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
+        if category.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return f"note: {message}\n"
+        return before(message, category, *place, **line)
+
+    warnings.formatwarning = shown
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _main(given: list[str], fail: Callable[..., int]) -> int:

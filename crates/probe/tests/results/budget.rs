@@ -36,6 +36,22 @@ fn a_table_over_its_share_keeps_its_first_rows_and_says_what_is_missing_since_wh
     assert!(caveat.contains("200KB") && caveat.contains("Raise probe.budget"), "{caveat}");
 }
 
+/// So a second run with what the caveat says has all rows, even if nothing of them compresses.
+#[test]
+fn the_caveat_says_what_all_rows_would_take() {
+    let told = |budget| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sink = Sink::create(dir.path(), names(), &plan(TableId::Rates, budget)).unwrap();
+        (0..30_000).for_each(|i| sink.append(&[noise(i)]).unwrap());
+        sink.finish().unwrap().caveats.pop().map(|caveat| caveat.message)
+    };
+    // A row of rates takes 22 B: a time and a rate of 8 B each, two numbers of 4 and 2 B; the file 32 KiB.
+    let all = Bytes::new(30_000 * 22 + 32 * 1024);
+    let first = told(Bytes::from_kb(200)).unwrap();
+    assert!(first.contains(&format!("all its rows take {all} at most")), "{first}");
+    assert_eq!(told(all), None);
+}
+
 #[test]
 fn one_table_over_its_share_takes_nothing_from_the_others() {
     let dir = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ use self::lanes::Lanes;
 pub use self::probe::LongQueues;
 use self::probe::Memory;
 use self::put::{Puts, is_put};
-use crate::document::{DocumentError as ScenarioError, Problem};
+use crate::document::{DocumentError as ScenarioError, Problem, Source};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
@@ -53,7 +53,9 @@ const OUTLINED: f64 = 1e5;
 
 /// A scenario that can run: network built, routes found, flows generated, everything checked.
 pub struct ValidScenario {
-    text: String,
+    /// The file and the overrides, the places in them: what is found to be wrong later is shown there, too.
+    sources: Vec<Source>,
+    root: Node,
     overrides: Vec<String>,
     base: PathBuf,
     settings: Settings,
@@ -169,10 +171,10 @@ impl Scenario {
         let Context { problems, caveats, long, files, functions, each_stands_for, .. } = context;
         match spec {
             Some(spec) if problems.is_empty() => {
-                let (mut sources, overrides, base) = (self.sources, self.overrides, self.base);
-                let text = sources.swap_remove(0).text;
+                let Scenario { sources, root, overrides, base, .. } = self;
                 Ok(ValidScenario {
-                    text,
+                    sources,
+                    root,
                     overrides,
                     base,
                     settings,
@@ -372,7 +374,21 @@ impl ValidScenario {
 
     /// The scenario as it was read, without overrides.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.sources[0].text
+    }
+
+    /// What makes it impossible after all, found by whoever knows more than this crate: shown at a key, as every problem is.
+    #[must_use]
+    pub fn refused(
+        &self,
+        path: [&'static str; 2],
+        message: String,
+        label: String,
+        help: String,
+    ) -> ScenarioError {
+        let place = self.root.place_of(&path.map(Step::from));
+        let problem = Problem::new(place, message, label).help(help).key(path.join("."));
+        ScenarioError::new(self.sources.clone(), vec![problem])
     }
 
     /// The overrides, in their order.

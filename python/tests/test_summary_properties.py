@@ -7,6 +7,7 @@ again from Parquet by a few lines that know nothing of `measures`.
 import csv
 import json
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -229,3 +230,45 @@ def test_what_compare_tells_of_a_bin_is_in_the_flows(
             enough = all(len(values) >= needed for values in seeds)
             expected = pytest.approx(statistics.fmean(rank(v, percent) for v in seeds)) if enough else None
             assert row[name] == expected
+
+
+#: What a number is counted in where a cell has a unit.
+_UNITS = {"ps": 1.0, "ns": 1e3, "µs": 1e6, "ms": 1e9, "s": 1e12}
+
+
+def _number(cell: str) -> tuple[float, str]:
+    """The mean of a cell such as ``615 (0 to 1 271) µs``, and what stands behind it."""
+    match = re.fullmatch(r"([\d\u202f ]+(?:\.\d+)?)(.*)", cell)
+    assert match, cell
+    rest = match[2].strip()
+    unit = _UNITS.get(rest.split()[-1], 1.0) if rest else 1.0
+    return float(re.sub(r"\s", "", match[1])) * unit, rest
+
+
+def test_what_compare_prints_for_people_is_what_it_tells_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    text = scenario(2).replace('detector.kind = "tcd"', 'detector.kind = "red"')
+    text += '[[scheme]]\nname = "none"\nset = ["cc.kind=none"]\n[[scheme]]\nname = "dcqcn"\nset = ["cc.kind=dcqcn"]\n'
+    Path("two.toml").write_text(text)
+    call = ["compare", "two.toml", "--seeds", "3", "--edges", "2KB,40KB"]
+    assert main([*call, "--json"]) in (Exit.OK, Exit.CAVEATS)
+    told = json.loads(capsys.readouterr().out)["rows"]
+    assert main(call) in (Exit.OK, Exit.CAVEATS)
+    shown = capsys.readouterr().out
+    lines = [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in shown.splitlines() if line[:1] in "│┃"]
+    assert lines[0][:8] == ["size", "scheme", "flows", "median", "p95", "p99", "mean", "mean FCT"]
+    assert len(told) >= 4
+    maxima = 0
+    for row, cells in zip(told, lines[1:], strict=False):
+        assert cells[1] == row["scheme"]
+        for name, cell in zip(("flows", "median", "p95", "p99", "mean", "mean_fct_ps"), cells[2:8], strict=True):
+            number, rest = _number(cell)
+            of_largest = row[name] is None
+            assert ("max of" in rest) == of_largest, (name, cell)
+            maxima += of_largest
+            # Three digits are shown.
+            assert number == pytest.approx(row["max"] if of_largest else row[name], rel=0.006), (name, cell)
+    assert maxima

@@ -83,8 +83,7 @@ pub enum Violation {
     },
     /// The ingress region of a port is full.
     #[error(
-        "{time}: the ingress region of port {from} -> {node} overflows: {held} would be held, {region} exist. \
-         After PAUSE a port must absorb {arithmetic}. Lower the thresholds of PFC (stop) or raise switch.combined.ingress."
+        "{time}: the ingress region of port {from} -> {node} overflows: {held} would be held, {region} exist. {fix}"
     )]
     RegionOverflow {
         /// When.
@@ -97,8 +96,8 @@ pub enum Violation {
         held: Bytes,
         /// The region.
         region: Bytes,
-        /// The headroom arithmetic.
-        arithmetic: String,
+        /// What to change, and why.
+        fix: String,
     },
     /// A packet came for which the ingress port had granted no credits: a bug in the model, not in the scenario.
     #[error(

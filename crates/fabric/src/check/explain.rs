@@ -46,7 +46,14 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             from,
             held: Bytes::new(held),
             region: Bytes::new(region),
-            arithmetic: headroom_arithmetic(port, world),
+            fix: if world.pfc.is_some() {
+                format!(
+                    "After PAUSE a port must absorb {}. Lower the thresholds of PFC (stop) or raise switch.combined.ingress",
+                    headroom_arithmetic(port, world)
+                )
+            } else {
+                "Flow control is off: raise switch.combined.ingress or set switch.flow-control".into()
+            },
         },
         What::Credits(held, buffer) => Violation::CreditOverflow {
             time,

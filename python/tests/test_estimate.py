@@ -256,6 +256,19 @@ def test_results_that_do_not_fit_their_limit_are_refused_before_anything_runs(
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
+def test_a_table_that_may_not_fit_its_share_is_noted_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 1 ms in steps of 1 us: 1001 looks at the 8 lanes of one port.
+    file = tmp_path / "s.toml"
+    file.write_text(STAR + '[probe]\nsample = "1us"\nports = ["s->h0"]\n[run]\nuntil = "1ms"\n')
+    for budget, noted in (("1GB", False), ("400KB", True)):
+        assert main(["run", str(file), "--estimate", "--set", f"probe.budget={budget}"]) == Exit.OK
+        said = "".join(capsys.readouterr())
+        assert ("samples takes up to" in said) == noted
+        assert ("and probe.budget leaves it" in said) == noted
+
+
 def test_of_many_runs_a_few_stand_for_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     looked_at = []
 

@@ -116,3 +116,20 @@ def test_of_very_many_problems_the_first_are_shown(tmp_path: Path, capsys: pytes
         assert said.count("error[") == 20
         assert len(said) < 10_000
         assert "more; these are the first 20 in the order of the text" in said
+
+
+def test_a_region_that_overflows_without_flow_control_is_not_told_of_pause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 800 KB at eight times the rate of the port to h0, into eight regions of 64 KiB.
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'cc = { kind = "none" }\ntopology = { kind = "star", hosts = 9, rate = "100Gbps", delay = "1us" }\n'
+        'switch = { queueing = "combined", flow-control = "none", combined = { ingress = "64KiB", egress = "64KiB" } }\n'
+        '[[traffic]]\nname = "in"\nkind = "incast"\nto = "h0"\nsize = "100KB"\n'
+    )
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == Exit.INVARIANT_BROKEN
+    said = capsys.readouterr().err
+    assert "error[region-overflow]: " in said
+    assert "Flow control is off: raise switch.combined.ingress or set switch.flow-control" in said
+    assert "PAUSE" not in said

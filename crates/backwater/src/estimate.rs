@@ -3,6 +3,7 @@ use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::tables;
 use backwater_fabric::Spec;
+use backwater_probe::Plan;
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Time};
@@ -41,7 +42,8 @@ pub fn outline(scenario: Scenario) -> Result<ValidScenario, ScenarioError> {
 /// time and the memory that making them takes: `scenario` (resolved), `files` (absolute paths of those it names), `caveats`, `hosts`,
 /// `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
 /// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
-/// (rows of sampled tables) and `limit` (of the results, a sentence).
+/// (rows of sampled tables), `limit` (of the results, a sentence) and `above_share` (tables whose known rows may take more, before
+/// compression, than the budget leaves them: `table`, `bytes`, `share`).
 ///
 /// # Errors
 /// Results that do not fit what the scenario allows them.
@@ -71,7 +73,18 @@ pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
         "packet_hops": hops.round(),
         "sampled": sampled(spec, end),
         "limit": plan.to_string(),
+        "above_share": above_share(&plan),
     }))
+}
+
+fn above_share(plan: &Plan) -> Vec<Value> {
+    let above = plan.tables().iter().filter(|table| table.bytes.is_some_and(|bytes| bytes > table.share));
+    above
+        .map(|table| {
+            let bytes = table.bytes.map(Bytes::get);
+            json!({"table": table.table.name(), "bytes": bytes, "share": table.share.get()})
+        })
+        .collect()
 }
 
 /// How many flows of each traffic entry one that was made stands for.

@@ -146,6 +146,12 @@ def _notes(looked: dict[str, Any], marks_bytes: float) -> list[str]:
         notes.append(
             f"marks take up to {most} more of memory where ports stay congested; probe.marks = false does without"
         )
+    for one in looked["above_share"]:
+        size, share = quantities.size(one["bytes"]), quantities.size(one["share"])
+        notes.append(
+            f"{one['table']} takes up to {size} before compression, and probe.budget leaves it {share}: "
+            "its last rows may be missing"
+        )
     if looked["ranks"]:
         notes.append("ranks send what their programs say when the network lets them: their packets are not counted")
     entries = [looked["scenario"]["cc"], *(entry.get("cc") or {} for entry in looked["scenario"]["traffic"])]

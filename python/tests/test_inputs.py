@@ -125,7 +125,8 @@ def test_a_region_that_overflows_without_flow_control_is_not_told_of_pause(
     file = tmp_path / "s.toml"
     file.write_text(
         'cc = { kind = "none" }\ntopology = { kind = "star", hosts = 9, rate = "100Gbps", delay = "1us" }\n'
-        'switch = { queueing = "combined", flow-control = "none", combined = { ingress = "64KiB", egress = "64KiB" } }\n'
+        'switch = { queueing = "combined", flow-control = "none", combined.ingress = "64KiB", '
+        'combined.egress = "64KiB" }\n'
         '[[traffic]]\nname = "in"\nkind = "incast"\nto = "h0"\nsize = "100KB"\n'
     )
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == Exit.INVARIANT_BROKEN

@@ -43,7 +43,7 @@ export function every(scenario: string, ...overrides: string[]): [name: string, 
 }
 
 /** The scenarios of the repository. */
-export const scenarios = readdirSync(join(repository, "scenarios")).filter((name) => name.endsWith(".toml"));
+export const scenarios = readdirSync(join(repository, "scenarios"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".toml"));
 
 /** Runs the text of a scenario. */
 export function runText(name: string, text: string, ...overrides: string[]): string {

@@ -5,6 +5,7 @@ import { every, scenarios } from "./pages";
 
 /** What is cut short, so that all of it takes two minutes: what a page has to show is there by then. */
 const SHORT: Record<string, string[]> = {
+  "custom/dcqcn.toml": ["traffic.incast.size=1MB"],
   "gpcnet.toml": ["run.until=50us"],
   "isolation-and-tcd-one-tree.toml": ["run.until=300us"],
   "isolation-and-tcd.toml": ["run.until=300us"],

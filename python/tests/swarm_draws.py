@@ -198,6 +198,17 @@ def _incast(made: Draw, rng: Random) -> None:
     made.add({"name": "incast", "kind": "incast", "from": others, "to": "h0", "size": _size(rng)})
 
 
+def _crowd(made: Draw, rng: Random) -> None:
+    """More than buffers take without holding anybody back, and short flows that have to pass it."""
+    size = "400KB" if made.fabric == "isolation" else rng.choice(["100KB", "200KB"])
+    made.add({"name": "crowd", "kind": "incast", "from": "*", "to": f"h{made.hosts - 1}", "size": size})
+    made.add({"name": "beside", "kind": "permutation", "size": rng.choice(["3KB", "20KB"]), "start": "5us"})
+    if made.fabric in ("pfc", "lossless-put"):
+        _switch(made)["pfc"] = {"threshold": "static", "xoff": "20KB", "xon": "10KB"}
+    elif made.fabric == "credits":
+        _switch(made)["credits"] = {"buffer": "300KB", "period": "10us"}
+
+
 def _poisson(made: Draw, rng: Random) -> None:
     load, flows = rng.choice([0.1, 0.4, 0.8]), rng.randint(5, 60)
     made.add({"name": "web", "kind": "poisson", "size": _size(rng), "load": load, "flows": flows})
@@ -383,6 +394,7 @@ def _samples(made: Draw, _: Random) -> None:
 _ANY = "pfc credits hpc lossy lossless-put isolation"
 _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] = {
     "incast": (0.5, _ANY, _incast),
+    "crowd": (0.35, _ANY, _crowd),
     "poisson": (0.5, _ANY, _poisson),
     "permutation": (0.3, _ANY, _permutation),
     "endless": (0.2, _ANY, _endless),

@@ -1,6 +1,6 @@
 """Count the lines of product code of a commit: Rust, Python, C and the page, without tests, comments and blank lines.
 
-`python tests/measures/product_lines.py [COMMIT ...]`; the first commit is what the others are compared with. HEAD if none is given.
+`python tests/measures/product_lines.py [COMMIT ...]` compares with the first commit; HEAD if none is given.
 """
 
 from __future__ import annotations
@@ -78,9 +78,8 @@ def main() -> None:
         total = found.total()
         first = first or total
         parts = ", ".join(f"{kind} {count}" for kind, count in sorted(found.items()))
-        print(
-            f"{_git('rev-parse', '--short', commit).strip()}  {total} lines ({100 * (total / first - 1):+.1f} %): {parts}"
-        )
+        change = f"{100 * (total / first - 1):+.1f} %"
+        print(f"{_git('rev-parse', '--short', commit).strip()}  {total} lines ({change}): {parts}")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,9 @@ swarm: $(STAMPS)/core $(STAMPS)/test ## mix everything with everything at random
 two-builds: $(STAMPS)/core $(STAMPS)/test ## run the corpus and DRAWS (200) random mixtures here and in the checkout OTHER: same digests, same tables
 	$(BIN)/python tests/corpus/two_builds.py $(OTHER) --draws $(or $(DRAWS),200) --first $(or $(FIRST),1)
 
+extensions: $(STAMPS)/core $(STAMPS)/test ## apply the stored extensions, build them, run them: what each touches, beside its goal
+	$(BIN)/python tests/extension/run.py
+
 # The page is kept in the repository, so that whoever installs Backwater needs no node.
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
 	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/view/page.html

@@ -49,7 +49,7 @@ test: test-rust test-dataplane test-python ## run every test
 
 test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
-	cargo test --release --locked -p backwater-tests --test determinism fixed # the same digests as in the dev profile
+	cargo test --release --locked -p backwater-benches --test fixed # the same digests as in the dev profile
 
 # The tests of a file stay together: they share the runs that they look at.
 test-python: $(STAMPS)/core $(STAMPS)/test

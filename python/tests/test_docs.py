@@ -169,7 +169,7 @@ def test_the_default_of_a_key_is_that_of_every_profile() -> None:
     assert re.search(r"## `\[cc.dcqcn\]`\n[^#]*\n\| `g` \| number \| 0.0 to 1.0 \| `0.00390625` \|", page)
     kmin = re.search(r"\n\| `kmin` \| size \| up to 1TB \| (.*?) \|", page)
     assert kmin is not None
-    assert 'hpcc-ns3: `"400KB"`' in kmin[1]
+    assert 'hpcc-ns3, roce: `"400KB"`' in kmin[1]
 
 
 def test_the_site_is_built_and_fetches_nothing(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ NotLossless: Caveat "not-lossless" {
 ShortHeadroom: Caveat "short-headroom" {
     short: "The headroom rule of the HPCC simulator leaves less than what can arrive after a PAUSE.",
     means: "Its rule counts no packets. Often nothing happens; an overflow stops the run.",
-    todo: "Set switch.pfc.headroom to the size that the message names.",
+    todo: "Write switch.pfc.headroom = \"802.1qbb\", or a size of your own.",
 }
 OtherLineRate: Caveat "other-line-rate" {
     short: "The profile's buffer, thresholds and increments are those of links of another rate.",

@@ -1,6 +1,6 @@
 //! The profiles say what their sources say, and build the same parameters as the algorithms' own constants.
 
-use crate::common::{Said, small, validate};
+use crate::common::{Said, report, says, small, validate};
 use backwater_control::detector::{Detector, Red, Tcd, Trend};
 use backwater_control::flow_control::{Form, Threshold};
 use backwater_control::notify::NotifyConfig;
@@ -198,4 +198,89 @@ fn ground_truth_without_the_pauses_is_a_caveat() {
     let caveats = |overrides: &[&str]| small(overrides).unwrap().caveats().said();
     assert!(caveats(&["probe.pauses=false"]).starts_with("probe.blame = true without probe.pauses"));
     assert_eq!(caveats(&["probe.pauses=false", "probe.blame=false"]), "");
+}
+
+/// Rates of the links for which profile roce is meant.
+const ROCE_GBPS: [u64; 4] = [25, 100, 400, 800];
+
+/// A star of 65 hosts of profile roce, whose links take 1 us.
+fn roce(gbps: u64) -> Spec {
+    let rate = format!("topology.rate={gbps}Gbps");
+    let scenario =
+        small(&["profile=roce", "topology.hosts=65", &rate]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(scenario.caveats().is_empty(), "{}", scenario.caveats().said());
+    scenario.build()
+}
+
+fn thresholds(spec: &Spec) -> &[Threshold] {
+    &spec.switch.pfc.as_ref().unwrap().thresholds[spec.network.find("s").unwrap() as usize]
+}
+
+#[test]
+fn the_roce_profile_reserves_62_754_b_for_what_comes_after_a_pause_at_100_gbps() {
+    // 2 · 12 500 B in flight, 2 packets of 4096 + 62 B, a PFC frame of 64 B, 394 pause quanta of 64 B; and the packet that
+    // crosses.
+    let headroom = 2 * 12_500 + 2 * 4158 + 64 + 394 * 64 + 4158;
+    assert_eq!(headroom, 62_754);
+    let spec = roce(100);
+    // 32 MiB less the headroom and 4 KiB for each of 65 ports.
+    let pool = (32 << 20) - 65 * (62_754 + 4096);
+    let expected = Threshold::Dynamic { shift: 0, pool, reserve: 4096, headroom, hysteresis: 3072 };
+    assert!(thresholds(&spec).iter().all(|&threshold| threshold == expected));
+    assert_eq!(spec.switch.pfc.as_ref().unwrap().form, Form::Ideal);
+}
+
+#[test]
+fn the_headroom_of_the_roce_profile_is_for_every_lossless_priority_in_use() {
+    let two = crate::common::SMALL.to_owned()
+        + "[[traffic]]\nname = \"two\"\nkind = \"flow\"\nfrom = \"h2\"\nto = \"h1\"\nsize = \"1MB\"\npriority = 4\n";
+    let spec = validate(&two, &["profile=roce"]).unwrap_or_else(|error| panic!("{error}")).build();
+    let Threshold::Dynamic { headroom, .. } = thresholds(&spec)[0] else { panic!() };
+    assert_eq!(headroom, 2 * 62_754);
+}
+
+#[test]
+fn the_roce_profile_follows_the_rate_of_the_links() {
+    for gbps in ROCE_GBPS {
+        let spec = roce(gbps);
+        // run.py of the HPCC simulator: 100 and 400 KB, 5 and 50 Mbps for each 25 Gbps, 16 MiB for each 50 Gbps.
+        let switch = spec.network.find("s").unwrap() as usize;
+        let red = Red::new(Bytes::new(gbps * 4000), Bytes::new(gbps * 16_000), 0.2, Bytes::ZERO).unwrap();
+        assert_eq!(spec.switch.detectors[switch][0], Detector::Red(red));
+        assert_eq!(spec.switch.buffer.get(), gbps * (16 << 20) / 50);
+        let ReactionConfig::DcqcnHpcc(dcqcn) = spec.pairs[0].reaction else { panic!() };
+        let hpcc = DcqcnHpccConfig::hpcc(Rate::from_gbps(gbps));
+        assert_eq!(dcqcn, DcqcnHpccConfig { min_rate: Rate::from_mbps(100), ..hpcc });
+        assert_eq!(spec.packet.payload + spec.packet.header, Bytes::new(4158));
+    }
+}
+
+#[test]
+fn with_the_roce_profile_a_queue_is_marked_long_before_it_is_paused() {
+    for gbps in ROCE_GBPS {
+        let spec = roce(gbps);
+        let Threshold::Dynamic { shift: 0, pool, .. } = thresholds(&spec)[0] else { panic!() };
+        // n ingress ports with as much each are paused when that is what is free: at pool / (n + 1) each. Of one queue they are n
+        // · that.
+        for ports in [1, 2, 8, 64] {
+            assert!(pool * ports / (ports + 1) > gbps * 16_000, "{gbps} Gbps, {ports} ports");
+        }
+    }
+}
+
+#[test]
+fn under_credits_what_the_roce_profile_has_for_pfc_is_idle_without_a_word() {
+    let at_once = "switch.credits.returned=at-once";
+    let scenario = small(&["profile=roce", "switch.flow-control=credits", at_once]).unwrap();
+    assert!(!scenario.caveats().said().contains("without effect"), "{}", scenario.caveats().said());
+    let own =
+        small(&["profile=roce", "switch.flow-control=credits", at_once, "switch.pfc.headroom=802.1qbb"])
+            .unwrap();
+    assert!(own.caveats().said().contains("switch.pfc.{headroom}"), "{}", own.caveats().said());
+}
+
+#[test]
+fn a_headroom_is_a_rule_or_a_size() {
+    let error = report(crate::common::SMALL, &["profile=roce", "switch.pfc.headroom=802.1qaz"]);
+    says(&error, &["switch.pfc.headroom", "802.1qbb", "auto"]);
 }

@@ -263,23 +263,25 @@ macro_rules! family {
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[schemars(rename = "Detector")]
         pub struct DetectorSettings {
-            /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation: red; endpoint: none (PUTs
-            /// cannot be marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in isolation).
+            /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation, roce: red;
+            /// endpoint: none (PUTs cannot be marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in
+            /// isolation).
             pub kind: DetectorKind,
             /// red, tcd, np-ecn: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
-            /// paper); hpcc-ns3: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1);
+            /// paper); hpcc-ns3, roce: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1);
             /// isolation: 40 KiB, 10 packets (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmin")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmin: Quantity<Bytes>,
-            /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper §5.1);
-            /// hpcc-ns3: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1); isolation: 160 KiB, 40 packets of
-            /// the 64 of the egress (reconstructed: the ICI paper does not say).
+            /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper
+            /// §5.1); hpcc-ns3, roce: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1); isolation: 160 KiB, 40
+            /// packets of the 64 of the egress (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmax")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmax: Quantity<Bytes>,
-            /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3: 0.2 (`run.py`);
-            /// infiniband: 1, without effect on a step; isolation: 0.2 (`run.py` of the HPCC simulator; the ICI paper does not say).
+            /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3, roce: 0.2
+            /// (`run.py`); infiniband: 1, without effect on a step; isolation: 0.2 (`run.py` of the HPCC simulator; the ICI paper
+            /// does not say).
             #[serde(default = "family::defaults::pmax")]
             #[schemars(range(min = 0.0, max = 1.0))]
             pub pmax: f64,

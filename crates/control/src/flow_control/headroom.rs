@@ -11,13 +11,17 @@
 //! | C, tp | bit/s, ps | of the link | – |
 //! | MTU | B | largest packet on the wire | – |
 //! | PFC frame | B | 64 | IEEE 802.3 (least frame); 31 authors' release, 43 HPCC simulator |
-//! | response | ps | 0 | a model's PAUSE acts at the next packet boundary; real devices need more |
+//! | response | ps | 0 | a model's PAUSE acts at the next packet boundary; real devices need more: at most [`RESPONSE`] |
 //!
 //! Known deviations: none. [`headroom_hpcc`] is what the HPCC simulator reserves: it has no MTU term, and overflows
 //! on slow links.
 use core::fmt;
 
 use backwater_units::{Bytes, Rate, Span};
+
+/// The longest time that a device may take to act on a PAUSE: 394 pause quanta of 512 bits at 100 Gbps (IEEE 802.3, 31B.3.7). At
+/// other rates the standard has less: 80 quanta at 25 Gbps are 1.64 µs, 905 at 400 Gbps are 1.16 µs.
+pub const RESPONSE: Span = Span::from_ps(2_017_280);
 
 /// One addend of the headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,15 @@ mod tests {
                 .bytes
         };
         assert_eq!(of(Span::from_ns(600)) - of(Span::ZERO), Bytes::new(7_500));
+    }
+
+    #[test]
+    fn the_longest_response_is_394_pause_quanta_at_100_gbps() {
+        // 394 · 512 bit = 201 728 bit = 25 216 B
+        assert_eq!(Rate::from_gbps(100).bytes_in(RESPONSE), Bytes::new(25_216));
+        // and no shorter than 80 quanta at 25 Gbps and 905 quanta at 400 Gbps
+        assert!(Rate::from_gbps(25).bytes_in(RESPONSE) >= Bytes::new(80 * 64));
+        assert!(Rate::from_gbps(400).bytes_in(RESPONSE) >= Bytes::new(905 * 64));
     }
 
     #[test]

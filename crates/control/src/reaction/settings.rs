@@ -257,16 +257,17 @@ macro_rules! settings {
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[schemars(rename = "Cc")]
         pub struct CcSettings {
-            /// The reaction point. authors, ideal, hpcc-ns3, isolation: dcqcn; infiniband: ib-cc; endpoint: none (the rest as in ideal);
-            /// hpc: none (the PFT paper has no other control; the rest as in isolation).
+            /// The reaction point. authors, ideal, hpcc-ns3, isolation, roce: dcqcn; infiniband: ib-cc; endpoint: none (the rest
+            /// as in ideal); hpc: none (the PFT paper has no other control; the rest as in isolation).
             pub kind: CcKind,
-            /// dcqcn, timely: least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps (`run.py`).
+            /// dcqcn, timely: least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
+            /// (`run.py`); roce: 100 Mbps (a choice of ours: NICs go down to 1 Mbps, at which a packet of 4096 B takes 33 ms).
             #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
             pub min_rate: Quantity<Rate>,
             /// dcqcn, custom: least time between CNPs of a flow. 50 µs (DCQCN paper; authors' release).
             #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
             pub cnp_interval: Quantity<Span>,
-            /// dcqcn, custom: when the receiver sends CNPs. authors: grid; ideal, hpcc-ns3, infiniband, isolation: first-mark. ib-cc has one
+            /// dcqcn, custom: when the receiver sends CNPs. authors: grid; the other profiles: first-mark. ib-cc has one
             /// for every marked packet.
             pub np: Np,
             /// dcqcn, custom: a slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough.

@@ -10,14 +10,14 @@ use crate::quantity::Quantity;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LineRate {
-    /// The rate of links for which the profile's values are meant. authors, ideal: 40 Gbps (TCD paper §5); infiniband: 32 Gbps (the data
-    /// rate of the TCD paper's 40 Gbps); hpcc-ns3: 100 Gbps (`run.py`); isolation: 100 Gbps (ICI paper, section 4.1); endpoint: 102.4 Gbps
-    /// (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV).
+    /// The rate of links for which the profile's values are meant. authors, ideal: 40 Gbps (TCD paper §5); infiniband: 32 Gbps
+    /// (the data rate of the TCD paper's 40 Gbps); hpcc-ns3, roce: 100 Gbps (`run.py`); isolation: 100 Gbps (ICI paper, section
+    /// 4.1); endpoint: 102.4 Gbps (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV).
     #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
     pub meant_for: Quantity<Rate>,
-    /// Whether the profile's values grow with the rate of links: `switch.detector.kmin` and `kmax` with that of the egress
-    /// port; `switch.buffer`, `cc.dcqcn.rate-ai` and `cc.dcqcn.rate-hai` with that of most hosts' links (of two as frequent the
-    /// faster). hpcc-ns3: true (`run.py`, commit 08d4ba0: 100 and 400 KB, 5 and 50 Mbps for each 25 Gbps, 16 MiB for each 50
-    /// Gbps); the other profiles: false (their sources have one rate and no such rule).
+    /// Whether the profile's values grow with the rate of links: `switch.detector.kmin` and `kmax` with that of the egress port;
+    /// `switch.buffer`, `cc.dcqcn.rate-ai` and `cc.dcqcn.rate-hai` with that of most hosts' links (of two as frequent the
+    /// faster). hpcc-ns3, roce: true (`run.py`, commit 08d4ba0: 100 and 400 KB, 5 and 50 Mbps for each 25 Gbps, 16 MiB for each
+    /// 50 Gbps); the other profiles: false (their sources have one rate and no such rule).
     pub scale: bool,
 }

@@ -45,7 +45,7 @@ pub use isolation::{
 };
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
-pub use pfc::{Form, Pfc, ThresholdKind};
+pub use pfc::{Form, Headroom, HeadroomRule, Pfc, ThresholdKind};
 pub use pft::{Counted, Pft, RateLaw, Scope, StateRule, Throttle};
 pub use probe::Probe;
 pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
@@ -68,6 +68,10 @@ pub enum Profile {
     /// The TCD authors' ns-3 release (2022): 5 µs pauses, 1030 B units, microsecond clocks.
     #[default]
     Authors,
+    /// RoCE as data centres run it: PFC until RESUME with dynamic thresholds and the headroom of IEEE 802.1Qbb, ECN, DCQCN with
+    /// the defaults of NICs, packets of 4096 B. Memory, thresholds and increments follow the rate of the links, for which it is
+    /// meant from 25 to 800 Gbps.
+    Roce,
     /// The TCD paper read literally: pauses until RESUME, 1000 B packets, max(Ton) from its formula.
     Ideal,
     /// The HPCC/ns-3 RoCE simulator with the DCQCN settings of its `run.py` at 100 Gbps.
@@ -88,7 +92,8 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Roce,
         Self::Authors,
         Self::Ideal,
         Self::HpccNs3,
@@ -101,6 +106,7 @@ impl Profile {
     /// The name in scenario files.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Roce => "roce",
             Self::Authors => "authors",
             Self::Ideal => "ideal",
             Self::HpccNs3 => "hpcc-ns3",
@@ -114,6 +120,7 @@ impl Profile {
     /// What it has instead of what all profiles start from, as TOML.
     pub(crate) const fn differences(self) -> &'static str {
         match self {
+            Self::Roce => include_str!("../profiles/roce.toml"),
             Self::Authors => include_str!("../profiles/authors.toml"),
             Self::Ideal => include_str!("../profiles/ideal.toml"),
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),

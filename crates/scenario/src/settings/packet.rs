@@ -12,14 +12,15 @@ pub struct Packet {
     /// Data bytes of a full packet. authors, ideal, hpcc-ns3: 1000 B (TCD paper §5.1; `PACKET_PAYLOAD_SIZE` of the HPCC
     /// simulator); infiniband: 2048 B (TCD authors' flit-level model); isolation: 4 KiB (ICI paper, section 4.1);
     /// endpoint: 2 KiB (EC paper, Fig. 3; 512 B to 8 KB in the others);
+    /// roce: 4096 B (the largest path MTU; with an interface MTU of 1500 B it is 1024 B);
     /// hpc: 2 KiB (reconstructed: the PFT paper does not say; the thresholds of its best setting are then four and a half and five packets).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub payload: Quantity<Bytes>,
-    /// Bytes added to every data packet on the wire. authors: 20 B (packets of 1020 B in the authors' release); ideal:
-    /// 0 B (the paper's max(Ton) counts 1000 B packets without headers); hpcc-ns3: 48 B (14 Ethernet, 20 IP, 8 UDP,
-    /// 6 sequence number and priority); infiniband: 0 B (the flit-level model's packets have 2048 B in all);
-    /// isolation: 0 B (packets of 4 KB in all, ICI paper, section 4.1); endpoint: 64 B (EC paper, section IV-B);
-    /// hpc: 32 B, two flits (reconstructed: the PFT paper does not say).
+    /// Bytes added to every data packet on the wire. authors: 20 B (packets of 1020 B in the authors' release); ideal: 0 B (the
+    /// paper's max(Ton) counts 1000 B packets without headers); hpcc-ns3: 48 B (14 Ethernet, 20 IP, 8 UDP, 6 sequence number and
+    /// priority); infiniband: 0 B (the flit-level model's packets have 2048 B in all); isolation: 0 B (packets of 4 KB in all,
+    /// ICI paper, section 4.1); endpoint: 64 B (EC paper, section IV-B); hpc: 32 B, two flits (reconstructed: the PFT paper does
+    /// not say); roce: 62 B (14 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 4 ICRC, 4 FCS).
     #[schemars(extend("x-maximum" = "500B"))]
     pub header: Quantity<Bytes>,
     /// Whether every data packet is `payload` + `header` on the wire, also the last one of a flow. isolation: true (ICI paper,
@@ -32,8 +33,9 @@ pub struct Packet {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ack {
     /// One ACK per this many data packets, and one for the last packet of a flow; 0: none. authors, ideal, infiniband, isolation,
-    /// endpoint, hpc: 0 (ACKs have no effect there; PUTs have those of `[put.ack]`); hpcc-ns3: 1 (what `L2_ACK_INTERVAL` effectively does). TIMELY flows have one per segment,
-    /// flows with a window (dctcp, swift, hpcc) one per packet.
+    /// endpoint, hpc: 0 (ACKs have no effect there; PUTs have those of `[put.ack]`); hpcc-ns3, roce: 1 (what `L2_ACK_INTERVAL` of
+    /// the HPCC simulator effectively does). TIMELY flows have one per segment, flows with a window (dctcp, swift, hpcc) one per
+    /// packet.
     #[schemars(range(max = 1_000_000))]
     pub every: u32,
     /// Size on the wire. hpcc-ns3: 60 B (that simulator's minimum); else 64 B (least Ethernet frame).

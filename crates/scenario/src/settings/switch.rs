@@ -98,9 +98,10 @@ pub enum EcmpHash {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Switch {
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
-    /// place. With flow-control = credits only what is not under credits, the control
-    /// priority first of all, shares it: the rest has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc: 9 MB (default of ns3-rdma); hpcc-ns3: 32 MiB
-    /// (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by `port-buffer`).
+    /// place. With flow-control = credits only what is not under credits, the control priority first of all, shares it: the rest
+    /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc: 9 MB (default of ns3-rdma); hpcc-ns3,
+    /// roce: 32 MiB (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by
+    /// `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
     /// What happens to a packet for which there is no room. endpoint: drop (EC paper, section III-B: "a lossy fabric with packet drops
@@ -110,11 +111,12 @@ pub struct Switch {
     /// (the authors' public simulator, commit 6ef0eb3; the EC paper does not say).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub port_buffer: Quantity<Bytes>,
-    /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); infiniband: voq (TCD authors' flit-level
-    /// model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint: output (the EC authors' public
-    /// simulator, commit 6ef0eb3).
+    /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); roce: output (a shared memory); infiniband:
+    /// voq (TCD authors' flit-level model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at
+    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint:
+    /// output (the EC authors' public simulator, commit 6ef0eb3).
     pub queueing: Queueing,
-    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3: store-and-forward (both ns-3 simulators);
+    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, roce: store-and-forward (both ns-3 simulators);
     /// infiniband: cut-through (TCD authors' flit-level model); hpc: cut-through (reconstructed: the PFT paper does not say; what routers of
     /// such networks do); isolation: store-and-forward (reconstructed: the ICI paper does not
     /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3).
@@ -124,8 +126,8 @@ pub struct Switch {
     /// specification).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub header: Quantity<Bytes>,
-    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); infiniband: credits
-    /// (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
+    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); roce: pfc; infiniband:
+    /// credits (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
     /// hpc: credits (PFT paper, section III-A).
     pub flow_control: FlowControl,
     /// Which queue of a port sends next. isolation: deficit (reconstructed: the ICI paper speaks of traffic class weights); the

@@ -1,6 +1,6 @@
 //! Priority flow control: thresholds that leave every port its headroom.
 use backwater_codes::Code;
-use backwater_control::flow_control::{Form, Threshold, headroom, headroom_hpcc};
+use backwater_control::flow_control::{Form, RESPONSE, Threshold, headroom, headroom_hpcc};
 use backwater_fabric::PfcSpec;
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
@@ -8,7 +8,7 @@ use backwater_units::{Bytes, Rate, Span};
 use super::lanes::{Lanes, guarded};
 use super::{Context, combined, mtu};
 use crate::document::at;
-use crate::settings::{self, AutoOr, FlowControl, Pfc, ThresholdKind};
+use crate::settings::{self, FlowControl, Headroom, HeadroomRule, ThresholdKind};
 
 /// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported.
 pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<PfcSpec> {
@@ -113,7 +113,7 @@ fn switch(
                 shift: port_shift(shift(pfc.alpha).unwrap_or(0), port.rate, nic),
                 pool,
                 reserve: pfc.reserve.0.get(),
-                headroom: reserved(pfc, port).get(),
+                headroom: reserved(context, port, classes).get(),
                 hysteresis: pfc.hysteresis.0.get(),
             };
             ports.iter().map(threshold).collect()
@@ -132,11 +132,16 @@ fn port_shift(shift: u8, rate: Rate, nic: Rate) -> u8 {
     shift
 }
 
-/// The headroom set apart for a port with dynamic thresholds.
-fn reserved(pfc: &Pfc, port: &Port) -> Bytes {
+/// The headroom set apart for a port with dynamic thresholds, of which so many priorities are in use.
+fn reserved(context: &Context<'_>, port: &Port, classes: u64) -> Bytes {
+    let pfc = &context.settings.switch.pfc;
     match pfc.headroom {
-        AutoOr::Auto => headroom_hpcc(port.rate, port.delay),
-        AutoOr::Given(size) => size.0,
+        Headroom::Rule(HeadroomRule::Auto) => headroom_hpcc(port.rate, port.delay),
+        Headroom::Rule(HeadroomRule::Standard) => {
+            let packet = mtu(context.settings);
+            headroom(port.rate, port.delay, packet, pfc.frame.0, RESPONSE).with_crossing() * classes
+        }
+        Headroom::Given(size) => size.0,
     }
 }
 
@@ -180,7 +185,7 @@ fn fits_static(context: &mut Context<'_>, network: &Network, node: u32, classes:
 fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) -> u64 {
     let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
     let ports = network.ports(node);
-    let head: u128 = ports.iter().map(|port| u128::from(reserved(pfc, port).get())).sum();
+    let head: u128 = ports.iter().map(|port| u128::from(reserved(context, port, classes).get())).sum();
     let reserve = u128::from(pfc.reserve.0.get()) * u128::from(classes) * ports.len() as u128;
     let name = network.name(node);
     let least = u128::from(mtu(context.settings).get());
@@ -205,13 +210,14 @@ fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes
 fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) {
     let pfc = &context.settings.switch.pfc;
     let ports = network.ports(node).iter().enumerate();
-    let short = ports.map(|(index, port)| (index, reserved(pfc, port), booked(context, port) * classes));
+    let has = |port| reserved(context, port, classes);
+    let short = ports.map(|(index, port)| (index, has(port), booked(context, port) * classes));
     let Some((index, has, needs)) = short.into_iter().find(|(_, has, needs)| has < needs) else { return };
     let port = network.port_name(node, index as u16);
     let message =
         format!("the headroom of port {port}, {has}, is less than the {needs} that it may have to hold");
     match pfc.headroom {
-        AutoOr::Given(_) => {
+        Headroom::Given(_) => {
             let of = if classes == 1 { String::new() } else { format!(", for each of {classes} priorities") };
             let help = format!(
                 "the packet that crosses the threshold is counted, and 2 · delay · rate + 2 packets + 1 PFC frame arrive after \
@@ -219,9 +225,9 @@ fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) 
             );
             context.report(&at!["switch", "pfc", "headroom"], message, format!("at least {needs}"), help);
         }
-        AutoOr::Auto => {
+        Headroom::Rule(_) => {
             let caveat = format!(
-                "{message}: `auto` is the HPCC simulator's rule, which counts no packets; set switch.pfc.headroom = \"{needs}\", or \
+                "{message}: `auto` is the HPCC simulator's rule, which counts no packets; set switch.pfc.headroom = \"802.1qbb\", or \
                  an overflow stops the run"
             );
             if context.caveats.iter().all(|known| known.code != Code::ShortHeadroom) {

@@ -112,7 +112,9 @@ def test_where_ports_have_several_rates_a_threshold_that_is_given_holds_for_all_
     sizes = "pods = 2\nleaves = 1\nhosts-per-leaf = 8\noversubscription = [2, 1]"
     clos = clos.replace('rate = "400Gbps"\ndelay', 'rate = "100Gbps"\ndelay').replace("hosts = 65", sizes)
     Path(scene).write_text(clos.replace("h[1-64]", "h[1-15]"))
-    _, meta = ran(scene, capsys, "switch.detector.kmin=300KB")
+    shown, meta = ran(scene, capsys, "switch.detector.kmin=300KB")
+    told = "as profile hpcc-ns3 has it for 100Gbps: switch.detector of ports of 400Gbps kmin = 300KB and kmax = 6.4MB"
+    assert f"by the rate of each port, {told}" in shown
     detector = meta["scenario"]["switch"]["detector"]
     assert (detector["kmin"], detector["kmax"]) == ("300KB", "1.6MB")
     assert [{key: row[key] for key in ("rate", "kmin", "kmax")} for row in detector["by-rate"]] == [

@@ -35,8 +35,9 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     wall = meta["wall_s"]
     speed = f", {meta['packet_hops'] / wall / 1e6:.1f} million packet-hops/s" if wall > 0 else ""
     simulated = quantities.time(meta["sim_time_ps"])
+    profile = f"profile {meta['scenario']['profile']}, " if "profile" in meta["scenario"] else ""
     lines: list[str | Remark] = [
-        f"seed {meta['seed']}, digest {meta['digest']}, {simulated} simulated in {wall:.1f} s{speed}"
+        f"seed {meta['seed']}, digest {meta['digest']}, {profile}{simulated} simulated in {wall:.1f} s{speed}"
     ]
     if not results.complete:
         lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))

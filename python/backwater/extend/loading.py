@@ -155,25 +155,26 @@ def _require_one_thread(functions: Functions, threads: int) -> None:
         return
     if threads > 1:
         raise UserCodeError(
-            f"{plain[0].place}.function = {plain[0].name!r} runs as plain Python, of which only one thread runs at "
-            f"a time, and what it shares between flows would depend on the turn of {threads} threads; "
+            f"{plain[0].place}.custom.function = {plain[0].name!r} runs as plain Python, of which only one thread runs "
+            f"at a time, and what it shares between flows would depend on the turn of {threads} threads; "
             "set run.threads = 1, or compile it"
         )
 
 
 def _load(named: dict[str, Any], interface: Interface, base: Path) -> Loaded:
     place, name = str(named["place"]), str(named["function"])
-    where = f"{place}.function = {name!r}"
+    table = f"{place}.custom"
+    where = f"{table}.function = {name!r}"
     parameters: dict[str, float] = named["parameters"]
     first, _, symbol = name.rpartition(":")
     file = base / first
     if file.suffix in {".so", ".dylib", ".dll"}:
         code = library.load(file, symbol, interface, where)
-        return Loaded(place, name, code.state.with_parameters(parameters, place), code, None, file)
+        return Loaded(place, name, code.state.with_parameters(parameters, table), code, None, file)
     function = _live_function(name, where) if name.startswith(LIVE) else _function(first, symbol, base, where)
     if function.interface is not interface:
         raise UserCodeError(f"{where} is a {function.interface.word}, expected a {interface.word}")
-    return Loaded(place, name, function.state.with_parameters(parameters, place), function.loaded(), function)
+    return Loaded(place, name, function.state.with_parameters(parameters, table), function.loaded(), function)
 
 
 def _live_function(name: str, where: str) -> UserFunction:

@@ -118,7 +118,8 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     }
     let mut values =
         vec![rule.follow(&at!["switch", "buffer"], &mut settings.switch.buffer, (line, LARGEST_BUFFER))];
-    values.extend(thresholds(&rule, settings, network, line));
+    let (of_line, of_ports) = thresholds(&rule, settings, network, line);
+    values.extend(of_line);
     values.extend(increments(&rule, settings, line));
     let mut notes = Vec::new();
     let profile = settings.profile.name();
@@ -131,6 +132,14 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
             "by the rate of most hosts' links, {line}, as profile {profile} has it for {}: {}",
             settings.line_rate.meant_for,
             list.join(", ")
+        );
+        notes.push(Remark::new(Code::FollowsLineRate, PLACE, message));
+    }
+    if !of_ports.is_empty() {
+        let message = format!(
+            "by the rate of each port, as profile {profile} has it for {}: switch.detector of ports of {}",
+            settings.line_rate.meant_for,
+            of_ports.join(", of ")
         );
         notes.push(Remark::new(Code::FollowsLineRate, PLACE, message));
     }
@@ -152,8 +161,14 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
     Said { notes, caveats: Vec::new() }
 }
 
-/// The ramp of each rate that a switch's port has.
-fn thresholds(rule: &Rule<'_>, settings: &mut Settings, network: &Network, line: Rate) -> Vec<Value> {
+/// The ramp of each rate that a switch's port has: that of most hosts' links, and the others in words.
+fn thresholds(
+    rule: &Rule<'_>,
+    settings: &mut Settings,
+    network: &Network,
+    line: Rate,
+) -> (Vec<Value>, Vec<String>) {
+    let mut of_ports = Vec::new();
     let detector = &mut settings.switch.detector;
     let (low, high) = (at!["switch", "detector", "kmin"], at!["switch", "detector", "kmax"]);
     let (kmin, kmax) = (detector.kmin, detector.kmax);
@@ -165,16 +180,18 @@ fn thresholds(rule: &Rule<'_>, settings: &mut Settings, network: &Network, line:
         for rate in rates(network).into_iter().filter(|&rate| rate != line) {
             if detector.by_rate.iter().all(|row| row.rate.0 != rate) {
                 let (kmin, kmax) = (scaled(kmin, follows[0], rate), scaled(kmax, follows[1], rate));
+                of_ports.push(format!("{rate} kmin = {kmin} and kmax = {kmax}"));
                 detector.by_rate.push(ByRate { rate: Quantity(rate), kmin, kmax, pmax: detector.pmax });
             }
         }
     }
     let most = u64::MAX;
     let detector = &mut settings.switch.detector;
-    vec![
+    let of_line = vec![
         rule.follow(&low, &mut detector.kmin, (line, most)),
         rule.follow(&high, &mut detector.kmax, (line, most)),
-    ]
+    ];
+    (of_line, of_ports)
 }
 
 /// The increments of each `[cc]`; those of entries without effect of their own are told once.

@@ -89,7 +89,7 @@ def headroom(
     frame
         A PFC frame on the wire.
     response
-        How long the paused side takes to act (IEEE 802.1Qbb allows some 100 ns; 0 in the simulator).
+        How long the paused side takes to act. IEEE 802.3 allows at most 2.017us at 100 Gbps; 0 in the simulator.
     json_
         Print JSON.
     """

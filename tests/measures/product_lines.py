@@ -14,8 +14,8 @@ import tokenize
 from collections import Counter
 
 #: Where product code is, and what is no product there.
-_ROOMS = ("crates/", "python/backwater/", "papers/", "dataplane/", "viewer/src/", "benches/")
-_NOT = re.compile(r"(^|/)(tests?|fuzz|examples|benches)/|_test\.|\.test\.|(^|/)(tests?|conftest)\.(rs|py)$|page\.html$")
+_ROOMS = ("crates/", "python/backwater/", "papers/", "dataplane/", "viewer/src/")
+_NOT = re.compile(r"(^|/)(tests?|fuzz|examples)/|_test\.|\.test\.|(^|/)(tests?|conftest)\.(rs|py)$|page\.html$")
 _KINDS = {"rs": "Rust", "py": "Python", "c": "C", "h": "C", "ts": "page", "svelte": "page"}
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 

@@ -127,6 +127,7 @@ fn detector(detector: &Detector) -> bw_detector_config {
         ..none
     };
     match detector {
+        Detector::None | Detector::Fecn(_) | Detector::Custom { .. } => none,
         Detector::Red(red) => ramp(1, red),
         Detector::NpEcn(np_ecn) => ramp(2, &np_ecn.red),
         Detector::Tcd(tcd) => bw_detector_config {
@@ -143,7 +144,6 @@ fn detector(detector: &Detector) -> bw_detector_config {
             clock_ps: tcd.clock.as_ps(),
             ..ramp(3, &tcd.red)
         },
-        _ => none,
     }
 }
 

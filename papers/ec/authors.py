@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from papers.ec.measured import mean, most
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from papers.ec.measured import Metrics, Point, Window
+from papers.ec.measured import Metrics, Point, Window, mean, most
 
 COMMIT = "6ef0eb3"
 _FOLDER = Path(__file__).parent / "reference"

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from backwater.papers.number_tables import NumberTable
 
-from papers.ec.authors import COMMIT
-from papers.ec.panels import LABELS, SIZE_LABELS, seen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from papers.ec.authors import Known
-    from papers.ec.measured import Point, Window
-    from papers.ec.panels import Seeds
+from papers.ec.authors import COMMIT, Known
+from papers.ec.measured import Point, Window
+from papers.ec.panels import LABELS, SIZE_LABELS, Seeds, seen
 
 #: What is compared: the name, ours and theirs.
 _WHAT: tuple[tuple[str, Callable[[Window], float], Callable[[Known], float | None]], ...] = (

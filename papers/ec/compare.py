@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from papers.ec.measured import POLICIES, SIZES, among, least, most, share, wire_ceiling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from papers.ec.measured import Metrics, Point, Window
+from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, least, most, share, wire_ceiling
 
 FROM_1K, FROM_2K, TO_4K = SIZES[1:], SIZES[2:], SIZES[:4]
 """Sizes from 1 KB, from 2 KB, up to 4 KB."""

@@ -5,18 +5,15 @@ Runs are named after workload, policy, size of a PUT and what else is swept, suc
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import polars as pl
 from backwater.common.quantities import parse_size
 from backwater.results import Results
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    Metrics = dict[str, float | bool | None]
+Metrics = dict[str, float | bool | None]
 
 POLICIES = ("opt", "aimd", "dack")
 SIZES = (512, 1024, 2048, 4096, 8192)

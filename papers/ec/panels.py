@@ -5,25 +5,19 @@ Lines are means over the seeds, with a bar from the least to the most where they
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from papers.ec.authors import COMMIT
-from papers.ec.measured import POLICIES, SIZES, mean
+from papers.ec.authors import COMMIT, Known
+from papers.ec.measured import POLICIES, SIZES, Point, Window, mean
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from papers.ec.authors import Known
-    from papers.ec.measured import Point, Window
-
-    #: One seed's windows, of every seed.
-    Seeds = Sequence[Mapping[Point, Window]]
-    Value = Callable[[Window], float]
+#: One seed's windows, of every seed.
+Seeds = Sequence[Mapping[Point, Window]]
+Value = Callable[[Window], float]
 
 LABELS = {"opt": "OPT", "aimd": "AIMD (TCP-like)", "dack": "DACK (the paper's)"}
 SIZE_LABELS = {512: "512 B", 1024: "1 KB", 2048: "2 KB", 4096: "4 KB", 8192: "8 KB"}
@@ -109,8 +103,6 @@ def by_policy(
 
 def sizes_legend(made: object, sizes: Iterable[int]) -> None:
     """Sizes by colour, and what hollow means, below the panels."""
-    from matplotlib.lines import Line2D
-
     handles = [
         Line2D([], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size])
         for size in sizes

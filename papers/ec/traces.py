@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
+from backwater.analysis.put_trace import Trace
 
 from papers.ec.measured import US
-
-if TYPE_CHECKING:
-    from backwater.analysis.put_trace import Trace
 
 #: Signs of congestion, as they leave the target.
 SIGNS = ("marked-sent", "dack-sent")

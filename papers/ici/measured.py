@@ -7,19 +7,16 @@ paper's packets all have 4 KB. Runs are named after workload and scheme, such as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from backwater.common.quantities import parse_time
+from backwater.results import Results
 from backwater.results.measures import Series, end_ps
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
-
-    Metrics = dict[str, float | bool | None]
+Metrics = dict[str, float | bool | None]
 
 SCHEMES = ("none", "dcqcn", "ci", "ci+dcqcn", "ici", "ici+")
 #: Those that isolate, and those that send BECNs.

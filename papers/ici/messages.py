@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
+from backwater.results import Results
 from backwater.results.measures import end_ps
 
 from papers.ici.measured import (
     MS,
+    Metrics,
     common,
     half,
     least,
@@ -19,13 +21,6 @@ from papers.ici.measured import (
     unfinished,
 )
 from papers.ici.times import PERCENTILES, fct
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
-
-    from papers.ici.measured import Metrics
 
 
 def times(run: Results) -> Metrics:

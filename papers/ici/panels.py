@@ -5,29 +5,25 @@ Lines over time and distributions are those of the first seed; bars are means ov
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from backwater.analysis import plot
 from backwater.common import quantities
-from backwater.results.measures import end_ps
+from backwater.results import Results
+from backwater.results.measures import Series, end_ps
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from papers.ici import measured
 from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
+from papers.ici.times import Times
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from backwater.results.measures import Series
-    from matplotlib.axes import Axes
-
-    from papers.ici.times import Times
-
-    #: One seed's runs by scheme, of every seed.
-    Seeds = Sequence[Mapping[str, Results]]
-    Panel = Callable[[Axes, Seeds], None]
+#: One seed's runs by scheme, of every seed.
+Seeds = Sequence[Mapping[str, Results]]
+Panel = Callable[[Axes, Seeds], None]
 
 Scale = Literal["linear", "log", "counts"]
 
@@ -43,8 +39,6 @@ def draw_grid(
     rows: Sequence[Sequence[Panel]], seeds: Seeds, file: Path, *, title: str, schemes: Sequence[str] = SCHEMES
 ) -> None:
     """One picture of panels, with the schemes in one legend below."""
-    from matplotlib.lines import Line2D
-
     columns = max(len(row) for row in rows)
     with plot.style():
         made = plot.figure(3.9 * columns, 2.75 * len(rows) + 0.8)

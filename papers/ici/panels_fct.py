@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from backwater.common.quantities import round_size
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.ici.measured import SCHEMES
-from papers.ici.panels import bars, colour, distribution
+from papers.ici.panels import Panel, Seeds, bars, colour, distribution
 from papers.ici.times import SIZES, fct
-
-if TYPE_CHECKING:
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.ici.panels import Panel, Seeds
 
 NAMES = {"median": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
 CDF = distribution(fct, "all messages", "FCT [µs]")

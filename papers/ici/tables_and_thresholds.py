@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from backwater.analysis import plot
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.ici import trees
-from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses
+from papers.ici.measured import Metrics, becn_peak, becns, first_becn_us, least, most, pauses
 from papers.ici.panels import scaled, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.ici.measured import Metrics
 
 #: Runs of DCQCN by how its thresholds are called.
 THRESHOLDS = {

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from backwater.results import Results
 from backwater.results.measures import end_ps
+from numpy.typing import NDArray
 
 from papers.ici.measured import US, half, offered
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 #: The percentiles that there are.
 PERCENTILES = {"median": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}

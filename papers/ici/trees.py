@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+from backwater.results import Results
 
 from papers.ici.measured import (
     LINE_GBPS,
     SCHEMES,
+    Metrics,
     common,
     least,
     offered,
@@ -17,13 +20,6 @@ from papers.ici.measured import (
     told,
 )
 from papers.ici.times import fct, latency
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
-
-    from papers.ici.measured import Metrics
 
 #: The schemes that the paper calls best in Figure 1.
 BEST = ("ici", "ici+")

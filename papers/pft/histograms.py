@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from numpy.typing import NDArray
 
-from papers.pft.measured import NONE, STRATEGIES, median, processes
+from papers.pft.measured import NONE, STRATEGIES, Metrics, median, processes
 from papers.pft.panels import COLOURS, LABELS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from numpy.typing import NDArray
-
-    from papers.pft.measured import Metrics
 
 #: Intervals of an axis.
 INTERVALS = 40

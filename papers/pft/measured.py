@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import polars as pl
 from backwater.analysis import gpcnet
+from backwater.results import Results
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from backwater.results import Results
-
-    Metrics = dict[str, float | bool | None]
+Metrics = dict[str, float | bool | None]
 
 NONE = "none"
 STRATEGIES = ("FT-FI", "FT-RI", "AT-FI", "AT-RI")

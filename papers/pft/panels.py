@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from backwater.analysis import plot
+from matplotlib import colormaps
 
 from papers.pft.measured import NONE, STRATEGIES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Black is no throttling, as in the paper; a colour for each strategy, in every figure.
 COLOURS = {NONE: plot.BLACK, "FT-FI": plot.SKY, "FT-RI": plot.BLUE, "AT-FI": plot.ORANGE, "AT-RI": plot.VERMILLION}
@@ -23,8 +21,6 @@ def colour(name: str) -> str:
 
 def ramp(count: int) -> list[tuple[float, float, float, float]]:
     """So many colours from dark to light, for one curve per value of a parameter."""
-    from matplotlib import colormaps
-
     return [colormaps["viridis"](0.05 + 0.85 * place / max(count - 1, 1)) for place in range(count)]
 
 

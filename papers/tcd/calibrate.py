@@ -16,6 +16,8 @@ from backwater.papers import paper_figure
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
 
+from papers.tcd.marked import marked_percent
+
 #: The folder of the table's rows by profile.
 FOLDERS = {"authors": "table03", "ideal": "table03", "infiniband": "table03-ib"}
 SEEDS = range(101, 121)
@@ -43,7 +45,6 @@ def percent_marked(profile: str, load: float, out: Path) -> float:
         if outcome.error is not None:
             raise outcome.error
     # Only now: the module of a figure puts the checkout on the path.
-    from papers.tcd.marked import marked_percent
 
     return sum(marked_percent(Results(job.out)) for job in jobs if job.out) / len(jobs)
 

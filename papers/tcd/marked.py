@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.tcd.victims import VICTIMS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    Metrics = dict[str, float | bool | None]
+Metrics = dict[str, float | bool | None]
 
 
 @dataclass(frozen=True)

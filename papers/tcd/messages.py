@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
+from backwater.results import Results
 
 from papers.tcd.scene import US
 from papers.tcd.victims import by_bin, mean_fct_us, off_ms, percent_marked, ratio
 from papers.tcd.victims_panels import Shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
 
 KIB = 1024
 #: I/O messages have at least this size, MPI messages less.

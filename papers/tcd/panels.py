@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.results import measures
 from backwater.results.measures import Series
+from matplotlib.axes import Axes
 
-from papers.tcd.scene import PRIORITY, US, since
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from papers.tcd.scene import Scene
+from papers.tcd.scene import PRIORITY, US, Scene, since
 
 #: Bin of the sending rate, as in the authors' release up to the release of P2.
 RATE_BIN_PS = 10 * US

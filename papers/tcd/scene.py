@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from backwater.results import measures
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
-    from backwater.results.measures import Interval, Series
+from backwater.results import Results, measures
+from backwater.results.measures import Interval, Series
 
 #: PFC class of all data in the paper's scenarios.
 PRIORITY = 3

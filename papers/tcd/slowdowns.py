@@ -7,16 +7,12 @@ without TCD over that with it. Slowdown is on the base of the authors' simulator
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from backwater.analysis import slowdown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.analysis.slowdown import Base
-    from backwater.results import Results
+from backwater.analysis.slowdown import Base
+from backwater.results import Results
 
 #: The workloads and, in bytes, the sizes at which the paper's text parts small from large flows.
 CUTS: Mapping[str, Mapping[str, int]] = {

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot, slowdown
 from backwater.common.statistics import estimate
+from backwater.results import Results
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from papers.tcd.slowdowns import CUTS, PERCENTILES, SCHEMES, WORKLOADS, gains, name, parts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-    from matplotlib.figure import SubFigure
-
-    Seeds = Sequence[Mapping[str, Results]]
+Seeds = Sequence[Mapping[str, Results]]
 
 #: Line style and marker of each percentile.
 STYLES = {"median": ("-", "o"), "p95": ("--", "s"), "p99": (":", "^")}
@@ -210,8 +207,6 @@ def _gain(axes: Axes, seeds: Seeds, workload: str, controller: str, percentile: 
 
 def plain_numbers(axes: Axes) -> None:
     """Slowdowns as 2, 5, 10 and not as powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from backwater.results import measures
+from backwater.results import Results, measures
+from numpy.typing import NDArray
 
 from papers.tcd.scene import MS, PRIORITY, US, Scene, since
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.results import Results
-    from numpy.typing import NDArray
 
 #: Over what the rates towards a port are means: about a tenth of the time for which P2 is paused again and again.
 BIN_PS = 100 * US

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from backwater.papers.testbed import Windows
-from backwater.results import measures
+from backwater.results import Results, measures
+from numpy.typing import NDArray
 
 from papers.tcd.scene import PRIORITY, size_bytes
-
-if TYPE_CHECKING:
-    from backwater.results import Results
-    from numpy.typing import NDArray
 
 #: Windows of a run: 100 ms of 1 s.
 WINDOWS = 10

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.analysis import congestion_point_picture
+from backwater.results import Results
 
 from papers.tcd.scene import MS, US, Scene, detector_bytes, since
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from backwater.results import Results
 
 
 def to_non_congestion(run: Results) -> dict[str, float | bool | None]:

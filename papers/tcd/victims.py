@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
-from backwater.results import measures
+from backwater.results import Results, measures
 
 from papers.tcd.scene import MS, PRIORITY, US
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
 
 #: The traffic entries of S0 begin with this: no flow of them ever meets a congested port.
 VICTIMS = "victims"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.common.statistics import estimate
+from backwater.common.statistics import Estimate, estimate
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.tcd.victims import BINS, BURSTS_KB, by_bin, mean_fct_us, percent_marked, sweep_name
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.common.statistics import Estimate
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    Seeds = Sequence[Mapping[str, Results]]
+Seeds = Sequence[Mapping[str, Results]]
 
 
 @dataclass(frozen=True)

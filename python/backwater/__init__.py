@@ -10,6 +10,7 @@ lazy polars frames. The command line (``backwater --help``) uses the same words.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from backwater._core import InvariantError, ScenarioError, __version__
@@ -92,8 +93,6 @@ def __getattr__(name: str) -> object:
     """Import what needs polars or threads only when it is used."""
     if name not in __all__:
         raise AttributeError(f"module 'backwater' has no attribute {name!r}")
-    import importlib
-
     return getattr(importlib.import_module(_HOMES.get(name, "backwater.extend")), name)
 
 

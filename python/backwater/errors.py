@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 class UsageError(Exception):
     """Something the user gave cannot be used; the message says what, and what would do."""
+
+    def traceback(self) -> str:
+        """Where it arose in code of the user's; empty if none of that ran."""
+        return ""
 
 
 class ResultsChangedError(UsageError):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
+
+from backwater.errors import UsageError
 
 #: Package, what it is for, the extra of `pyproject.toml` that has it.
 EXTRAS = (
@@ -11,6 +15,15 @@ EXTRAS = (
     ("optuna", "backwater tune", "tune"),
     ("ray", "backwater sweep --on ray", "ray"),
 )
+
+
+def load(package: str, lacking: str, error: type[UsageError] = UsageError) -> Any:
+    """One of them; where it is not installed, `error` says `lacking`, with the command in the place of {}."""
+    group = next(group for name, _, group in EXTRAS if name == package)
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise error(lacking.format(install_group(group))) from None
 
 
 def install(*packages: str) -> str:

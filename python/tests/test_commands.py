@@ -105,6 +105,13 @@ def test_the_help_of_a_command_imports_no_other() -> None:
     assert not {"numpy", "polars", "matplotlib"} & set(modules.split())
 
 
+def test_no_command_imports_what_draws_before_it_draws() -> None:
+    modules = {f"backwater.cli.commands.{path.partition(':')[0]}" for path, _ in cli.COMMANDS}
+    code = f"import sys; import {', '.join(sorted(modules))}; print(*sys.modules, file=sys.stderr)"
+    _, imported = _cpu_seconds(code)
+    assert "matplotlib" not in imported.split()
+
+
 def _parsed(words: str) -> Any:
     """What the library that parses commands reads of one."""
     app = cli.app()

@@ -57,6 +57,21 @@ def test_no_module_imports_one_that_imports_it() -> None:
     TopologicalSorter(_graph()).prepare()
 
 
+#: Where an import within a function saves time: of the library that parses commands, which the list of them needs not.
+_LATE = {"cli"}
+
+
+def test_imports_stand_at_the_top() -> None:
+    late = {
+        name
+        for name, file in MODULES.items()
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        and any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
+    }
+    assert late == _LATE
+
+
 def _folders(root: Path) -> dict[str, set[str]]:
     """What each folder of a Rust crate names of the others, wherever it does so."""
     folders = {folder.name: set[str]() for folder in root.iterdir() if folder.is_dir() and (folder / "mod.rs").exists()}

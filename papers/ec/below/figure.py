@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told, waste
-from papers.ec.measured import POLICIES, least, most, points
+from papers.ec.measured import POLICIES, Metrics, least, most, points
 from papers.ec.panels import LABELS, colour, known_line, line, seen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 SIZE = 2048
@@ -48,8 +43,6 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    from matplotlib.lines import Line2D
-
     with plot.style():
         made = plot.figure(8.5, 6)
         grid = made.subplots(2, 2, sharex=True)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from backwater.analysis import plot, put_picture, put_trace
+from backwater.analysis.put_trace import Trace
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US, Metrics
 from papers.ec.panels import LABELS
 from papers.ec.traces import SIGNS, count, first_us, halted_us, peaks, sent_between
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.analysis.put_trace import Trace
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.ec.measured import Metrics
 
 FRAME = 2048 + HEADER
 R = 0.5
@@ -94,8 +90,6 @@ def _times(axes: Axes, trace: Trace) -> None:
 
 
 def _legend(made: Any) -> None:
-    from matplotlib.lines import Line2D
-
     handles = [
         Line2D([], [], ls="none", marker=marker, color=colour, ms=size**0.5 + 1.5, label=label,
                mew=1 if marker in "|x+" else 0)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
 from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import FROM_2K, told
-from papers.ec.measured import SIZES, among, least, mean, most, points, share
+from papers.ec.measured import SIZES, Metrics, Point, Window, among, least, mean, most, points, share
 from papers.ec.panels import by_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.papers.number_tables import NumberTable
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics, Point, Window
 
 WORKLOAD = "depth"
 DRAWN = (512, 2048, 8192)

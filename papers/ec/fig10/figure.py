@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
 from papers.ec import authors
 from papers.ec.beside import differences
 from papers.ec.compare import TO_4K
-from papers.ec.measured import POLICIES, SIZES, among, mean, most, over, points
+from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, mean, most, over, points
 from papers.ec.panels import by_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.papers.number_tables import NumberTable
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics, Point, Window
 
 WORKLOAD = "incast"
 

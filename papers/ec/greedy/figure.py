@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.lines import Line2D
 
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told
-from papers.ec.measured import SIZES, among, ceiling, least, most, points
+from papers.ec.measured import SIZES, Metrics, among, ceiling, least, most, points
 from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
 
 #: Workloads and how they are called.
 SOURCES = {"greedy": "never rests", "unicast": "random gaps, load 1"}
@@ -39,8 +34,6 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    from matplotlib.lines import Line2D
-
     with plot.style():
         made = plot.figure(8.5, 3.8)
         for axes, (workload, label) in zip(made.subplots(1, 2, sharey=True), SOURCES.items(), strict=True):

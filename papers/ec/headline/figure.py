@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
 
-from papers.ec.measured import POLICIES, mean, over, points
+from papers.ec.measured import POLICIES, Metrics, mean, over, points
 from papers.ec.panels import LABELS, colour
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.results import Results
 
-from papers.ec.measured import US
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
+from papers.ec.measured import US, Metrics
 
 
 def parts_us(run: Results) -> dict[str, float]:

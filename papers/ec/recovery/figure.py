@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 from backwater.analysis import plot, put_picture, put_trace
+from backwater.analysis.put_trace import Trace
+from backwater.results import Results
+from matplotlib.lines import Line2D
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, NS, US
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, NS, US, Metrics
 from papers.ec.traces import OPEN, only
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.analysis.put_trace import Trace
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
 
 CHANGE_US, END_US = 200, 400
 FRAME_PS = (2048 + HEADER) / LINK_BYTES_PER_NS * NS
@@ -63,7 +59,6 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             above.set(title=f"endpoint {label} from 200 µs on")
             below.set(xlabel="time [µs]", xlim=(begin / US, end / US))
         looks = {event: put_picture.LOOKS[event] for event in ("sent", "accepted", "iack", "marked", "dack")}
-        from matplotlib.lines import Line2D
 
         handles = [
             Line2D([], [], ls="none", marker=marker, color=colour, ms=size**0.5 + 1.5, label=name)

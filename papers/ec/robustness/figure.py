@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
-from papers.ec.measured import least, mean, most, share, window
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
+from papers.ec.measured import Metrics, least, mean, most, share, window
 
 #: What is kept of the queue for a stream after a NACK, and how that is called in the reference.
 KEPT = {"code": "as in the code", "one": "one packet", "none": "none"}
@@ -65,8 +61,6 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
 
 
 def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    from matplotlib.lines import Line2D
-
     with plot.style():
         made = plot.figure(10.5, 4.6)
         left, right = made.subplots(1, 2, sharey=True)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, LINK_GBPS, OVERHEAD_NS, US, drain_gbps, least, most, window
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics
+from papers.ec.measured import (
+    HEADER,
+    LINK_BYTES_PER_NS,
+    LINK_GBPS,
+    OVERHEAD_NS,
+    US,
+    Metrics,
+    drain_gbps,
+    least,
+    most,
+    window,
+)
 
 THRESHOLD, QUEUE = 8992, 80_992
 FRAME = 2048 + HEADER

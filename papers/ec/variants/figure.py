@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
 from papers.ec.beside import number
-from papers.ec.measured import least, mean, most, over, points, share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics, Point, Window
+from papers.ec.measured import Metrics, Point, Window, least, mean, most, over, points, share
 
 #: The readings, and what each is.
 READINGS = {

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
 from papers.ec.compare import FROM_1K, waste
-from papers.ec.measured import CYCLE_NS, HEADER, SIZES, mean, most, over, points
+from papers.ec.measured import CYCLE_NS, HEADER, SIZES, Metrics, Point, Window, mean, most, over, points
 from papers.ec.panels import LABELS, SIZE_LABELS, colour
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.ec.measured import Metrics, Point, Window
 
 R = 0.5
 #: What the paper prints.

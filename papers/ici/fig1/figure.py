@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.ici import panels_trees, trees
 from papers.ici.measured import first_becn_us, of
 from papers.ici.panels import draw_grid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.ici import panels_trees, trees
 from papers.ici.measured import becn_peak, becns, least, of, over, switch_peak
 from papers.ici.panels import VICTIMS, draw_grid
 from papers.ici.tables_and_thresholds import SIZES, draw_sizes, draw_thresholds, thresholds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.ici import messages, trees
 from papers.ici.measured import least, most, of, over, told
 from papers.ici.panels_messages import ROWS, draw_grid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.ici import messages
 from papers.ici.measured import of
 from papers.ici.panels import draw_grid
 from papers.ici.panels_fct import ROWS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 
 def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:

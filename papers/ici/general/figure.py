@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.ici import messages, trees
-from papers.ici.measured import SCHEMES, least, most, of, pauses, switch_peak, unfinished, victim_marks
+from papers.ici.measured import SCHEMES, Metrics, least, most, of, pauses, switch_peak, unfinished, victim_marks
 from papers.ici.panels import colour, draw_grid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.ici.measured import Metrics
 
 #: The workloads, and how they are called in the picture.
 WORKLOADS = {

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.ici.measured import becn_peak, most
 from papers.ici.panels import colour, draw_grid
 from papers.ici.times import fct
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
 
 #: The workloads in which ICI+ sends BECNs at all, and how they are called in the picture.
 WORKLOADS = {"w2": "four trees", "w3": "Google, tree", "w4": "Google, burst", "w5": "Google, 4 bursts"}

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.pft.laws import CAPACITY, FI_SHIFTS, FLIT_PS, RI_SHIFTS, law
+from papers.pft.measured import Metrics
 from papers.pft.panels import ramp
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.pft.measured import Metrics
 
 SHIFTS = {"FI": FI_SHIFTS, "RI": RI_SHIFTS}
 #: Flits of a packet, and of the buffer in these runs.

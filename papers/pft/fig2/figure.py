@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.results import Results
+from matplotlib.axes import Axes
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.pft.measured import Metrics
+from papers.pft.measured import Metrics
 
 #: PCIe Gen3 x16: 16 lanes of 8 GT/s, 128 of 130 bits.
 PCIE_GBPS = 16 * 8 * 128 / 130

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from papers.pft.laws import FI_SHIFTS, RI_SHIFTS
-from papers.pft.measured import AVAILABLE, NONE, STRATEGIES, beside, factors, geometric, strategy
+from papers.pft.measured import AVAILABLE, NONE, STRATEGIES, Metrics, beside, factors, geometric, strategy
 from papers.pft.panels import mean, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.pft.measured import Metrics
 
 BEST = "AT-RI 18"
 PAPER = 2.58
@@ -106,8 +102,6 @@ def _heat(axes: Axes, found: Mapping[str, float], law: str, shifts: Sequence[int
     axes.grid(visible=False)
     axes.tick_params(length=0)
     if law == "RI" and 18 in shifts:
-        from matplotlib.patches import Rectangle
-
         place = (shifts.index(18) - 0.5, names.index("AT-RI") - 0.5)
         axes.add_patch(Rectangle(place, 1, 1, fill=False, edgecolor=plot.BLACK, lw=2))
     return image

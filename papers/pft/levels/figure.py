@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 from backwater.results.measures import end_ps
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.pft.measured import Metrics
+from papers.pft.measured import Metrics
 
 SCENES = {"incast": "incast of 23 and bystanders", "gpcnet": "GPCNeT beside congestors"}
 CASES = ("none", "AT-RI 18", "AT-RI 20", "AT-RI 22")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE
-from papers.pft.measured import NONE, STRATEGIES, US
+from papers.pft.measured import NONE, STRATEGIES, US, Metrics
 from papers.pft.panels import COLOURS, mean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-
-    from papers.pft.measured import Metrics
 
 START_US, STEADY_US, END_US = 100, 300, 600
 SENDERS = [f"h{number}" for number in range(12, 35)]

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
-from papers.pft.measured import NONE, beside
+from papers.pft.measured import NONE, Beside, Metrics, beside
 from papers.pft.panels import mean, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.pft.measured import Beside, Metrics
 
 PAPER = 2.58
 QUEUEING = {"output": "in the order of arrival", "voq": "virtual output queues, in turn"}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.analysis import plot
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE, Printed, fixed, interval, random
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
-
-    from papers.pft.measured import Metrics
+from papers.pft.measured import Metrics
 
 #: A full buffer, and credits between the two thresholds.
 FULL, BAND = CAPACITY, (ENTER + ESCAPE) // 2

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from backwater.analysis import plot
 from backwater.errors import UsageError
 from backwater.papers import open_parameters
 from backwater.papers.number_tables import NumberTable
+from backwater.results import Results
 
-from papers.pft.measured import NONE, Beside, beside
+from papers.pft.measured import NONE, Beside, Metrics, beside
 from papers.pft.panels import COLOURS, mean, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-
-    from papers.pft.measured import Metrics
 
 STRATEGIES = ("AT-RI", "FT-RI")
 PLAIN = "as in Figure 5"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.tcd.panels import INFINIBAND, draw_queue_and_rate
 from papers.tcd.scene import Scene
 from papers.tcd.scene import settle_twice as settle
 from papers.tcd.spreading import two_points
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 __all__ = ["draw", "metrics", "settle"]
 

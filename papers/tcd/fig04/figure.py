@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.tcd.panels import ETHERNET, draw_queue_and_rate
 from papers.tcd.scene import Scene, settle
 from papers.tcd.spreading import two_points
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 __all__ = ["draw", "metrics", "settle"]
 

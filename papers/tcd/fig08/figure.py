@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from backwater import _core
 from backwater.analysis import plot
+from backwater.results import Results
 from matplotlib.ticker import FixedLocator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 C_BPS = 40e9
 TAU_S = 8e-6

@@ -5,24 +5,20 @@ In simulation, and beside it on software switches, where `make testbed` has left
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import numpy as np
 from backwater.analysis import plot
 from backwater.papers import testbed
 from backwater.papers.number_tables import NumberTable
+from backwater.papers.testbed import SwitchRun, Windows
+from backwater.results import Results
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from papers.tcd.scene import MS, Scene
 from papers.tcd.testbed import Testbed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from backwater.papers.testbed import SwitchRun, Windows
-    from backwater.results import Results
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 #: Metric, what it is called in the table, digits.
 MEASURED = (

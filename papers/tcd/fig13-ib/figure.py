@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.tcd.panels import INFINIBAND
 from papers.tcd.scene import settle_twice as settle
 from papers.tcd.transitions import draw_states, to_congestion
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 __all__ = ["draw", "metrics", "settle"]
 

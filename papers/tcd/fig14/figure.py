@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater import _core
 from backwater.analysis import plot
+from backwater.results import Results
 
 from papers.tcd import scene
 from papers.tcd.scene import US, Scene
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: Starts of F0 and F2 after F1's rate fell below 15 Gbps, in microseconds, and the runs that have them.

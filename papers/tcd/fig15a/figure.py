@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
 
 from papers.tcd.victims import compare_bins
 from papers.tcd.victims_panels import draw_bins
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 ECN, TCD = plot.SCHEME_COLOURS["ECN"], plot.SCHEME_COLOURS["TCD"]
 #: Label and colour of each run.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from backwater.analysis import plot, slowdown
 from backwater.common.statistics import estimate
+from backwater.results import Results
+from matplotlib.axes import Axes
 
 from papers.tcd.slowdowns import CUTS, SCHEMES, compare, name, over, sides
 from papers.tcd.slowdowns_panels import LABELS, Part, Printed, draw_slowdowns, parts_panel, plain_numbers, top
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
 
 #: What the paper's text prints, over a baseline that it does not define.
 PRINTED = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
 
 from papers.tcd.messages import MCT, compare_messages
 from papers.tcd.victims_panels import draw_bins
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 FECN, TCD = plot.SCHEME_COLOURS["IB CC"], plot.SCHEME_COLOURS["IB CC+TCD"]
 #: Label and colour of each run.

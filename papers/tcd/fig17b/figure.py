@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
 from backwater.common.statistics import estimate
+from backwater.results import Results
 
 from papers.tcd.messages import LABELS, SIZES, all_finished, mean_mct_us
 from papers.tcd.victims_panels import draw_grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 FECN, TCD = plot.SCHEME_COLOURS["IB CC"], plot.SCHEME_COLOURS["IB CC+TCD"]
 #: Label and colour of each run.

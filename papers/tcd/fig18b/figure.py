@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.results import Results
 
 from papers.tcd.victims import compare_bursts
 from papers.tcd.victims_panels import draw_bursts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 #: Label and colour of each scheme.
 SCHEMES = {

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from backwater.results import Results
 
 from papers.tcd.slowdowns import compare
 from papers.tcd.slowdowns_panels import Part, Printed, draw_slowdowns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 #: What the paper's text prints, over a baseline that it does not define.
 PRINTED = (

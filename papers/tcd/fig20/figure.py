@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from backwater.analysis import plot
-from backwater.results import measures
+from backwater.results import Results, measures
 from backwater.results.measures import Interval, Series
+from matplotlib.axes import Axes
 
 from papers.tcd.scene import MS, PRIORITY, US, Scene, since
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
 
 #: Title of each run.
 RUNS = {"dcqcn": "DCQCN+TCD (α 1.2)", "dcqcn gentler": "DCQCN+TCD (α 0.5)", "timely": "TIMELY+TCD"}

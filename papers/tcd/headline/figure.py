@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import slowdown
+from backwater.results import Results
 
 from papers.tcd.slowdowns import PERCENTILES, WORKLOADS, best, name
 from papers.tcd.slowdowns_panels import draw_gains
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
 
 CONTROLLERS = ("dcqcn", "timely")
 #: What the paper prints.

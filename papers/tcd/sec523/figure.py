@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import measures
+from backwater.results import Results, measures
+from backwater.results.measures import Series
 
 from papers.tcd.scene import PRIORITY, Scene, since
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from backwater.results.measures import Series
 
 #: Label of each run, and its colour.
 SCHEMES = {

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from backwater.analysis import plot
 from backwater.common.statistics import estimate
-from backwater.results import measures
+from backwater.results import Results, measures
+from matplotlib.axes import Axes
 
 from papers.tcd.scene import PRIORITY, US
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
-    from matplotlib.axes import Axes
 
 #: max(Ton) in microseconds: of the runs whose ON periods are short, and of those that vary the rate beside.
 SHORT_MAX_TON_US = (53, 97, 229)

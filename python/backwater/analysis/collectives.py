@@ -10,19 +10,15 @@ bytes at its own rate, and what messages need that wait for each other, each alo
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater.common import quantities
-from backwater.results import measures
+from backwater.results import Results, measures
 from backwater.results.measures import has_others
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
 
 #: The algorithm of each operation if an entry names none.
 DEFAULTS = {

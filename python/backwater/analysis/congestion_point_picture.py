@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
 
 from backwater.analysis import plot
-from backwater.results import measures
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from backwater.results import Results
+from backwater.results import Results, measures
 
 # Heights of the lanes in the strip under a queue.
 _LANES = {"OFF": (3.1, 4.0), "state": (2.1, 3.0), "CE": (1.1, 2.0), "UE": (0.1, 1.0)}

@@ -8,24 +8,20 @@ averages. The control factor is that of the PFT paper, equation 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from backwater.common import quantities
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.measures import end_ps, of_kind
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from backwater.results import Results
-
-    Phase = Literal["isolated", "congested"]
+Phase = Literal["isolated", "congested"]
 
 #: Buckets of the histogram that percentiles are read from (GPCNeT 1.3).
 BUCKETS = 100_000

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
 
 from backwater.analysis import gpcnet, gpcnet_tables, plot
+from backwater.analysis.gpcnet import Measured, Phase, Test
+from backwater.results import Results
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from backwater.analysis.gpcnet import Measured, Phase, Test
-    from backwater.results import Results
-
-    #: The value of every process, by scheme.
-    Values = Mapping[str, NDArray[np.float64]]
+#: The value of every process, by scheme.
+Values = Mapping[str, NDArray[np.float64]]
 
 #: Intervals of a histogram.
 _BINS = 32

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from backwater.analysis.gpcnet import CONGESTORS
 from backwater.common.quantities import parse_size, round_size
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: Fewer turns: for a first look, in a fraction of the time. Keys of the traffic entry.
 QUICK = {

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.table import Table
 
 from backwater.analysis import gpcnet
+from backwater.analysis.gpcnet import Measured, Metrics, Phase, Test
 from backwater.common import quantities
 from backwater.common.statistics import estimate, with_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.table import Table
-
-    from backwater.analysis.gpcnet import Measured, Metrics, Phase, Test
 
 #: The width of GPCNeT's first column, of a number, and of the two factors.
 _NAME, _NUMBER, _FACTORS = 31, 12, (20, 19)
@@ -135,8 +131,6 @@ _SHORT = {"lat": "latency", "bw": "bandwidth", "allreduce": "allreduce"}
 
 
 def _started(title: str, headings: Sequence[str]) -> Table:
-    from rich.table import Table
-
     made = Table(title=title, title_justify="left", header_style="bold", caption_justify="left")
     for number, heading in enumerate(headings):
         made.add_column(heading, justify="left" if number == 0 else "right")

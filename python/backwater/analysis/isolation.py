@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from rich.markup import escape
+from rich.table import Table
 
 from backwater.analysis import throughput
 from backwater.common import quantities
 from backwater.common.statistics import estimate, with_interval
+from backwater.results import Results
 from backwater.results.measures import Series, end_ps
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.table import Table
-
-    from backwater.results import Results
-
-    Numbers = dict[str, int | None]
+Numbers = dict[str, int | None]
 
 #: Kinds of traffic whose flows were placed by whoever wrote the scenario; those of the other kinds are drawn.
 _PLACED = ("supply", "flow", "long-lived", "constant", "bursts", "incast")
@@ -161,9 +157,6 @@ COLUMNS = (
 
 def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and isolation") -> Table:
     """One row per name: means over its complete runs, with 95 % confidence intervals of several."""
-    from rich.markup import escape
-    from rich.table import Table
-
     made = Table(title=title, title_justify="left", header_style="bold")
     named = len(runs) > 1
     if named:

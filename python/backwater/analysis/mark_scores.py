@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from backwater.analysis.blame import score_of, threshold
+from backwater.analysis.blame import Score, score_of, threshold
 from backwater.common.statistics import Estimate, estimate, with_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from backwater.analysis.blame import Score
-    from backwater.results import Results
+from backwater.results import Results
 
 #: Field of a score, heading.
 COLUMNS = (

@@ -7,31 +7,26 @@ Colours are those of Okabe and Ito (2008), which people with any kind of colour 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from cycler import cycler
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from backwater.common import atomic_files
 from backwater.common.standard_streams import printable
 from backwater.errors import UsageError, reason
-from backwater.results.measures import STATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import numpy as np
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from backwater.results.measures import Interval, Series
+from backwater.results.measures import STATES, Interval, Series
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -163,6 +158,11 @@ def figure(width: float = 7.0, height: float = 4.0) -> Figure:
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     return made
+
+
+def formats() -> list[str]:
+    """The endings that a picture's file may have."""
+    return sorted(FigureCanvasAgg.get_supported_filetypes())
 
 
 def save(made: Figure, file: Path, *, about: str | None = None) -> Path:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from backwater.analysis import puts
 from backwater.common import quantities
+from backwater.results import Results
 from backwater.results.measures import end_ps
-
-if TYPE_CHECKING:
-    from backwater.results import Results
 
 #: A stream stands still if it got nothing across for this part of the run, and sent as many packets meanwhile.
 _STILL_PERCENT, _STILL_PACKETS = 20, 10

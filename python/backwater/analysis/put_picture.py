@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from backwater.analysis import plot
+from backwater.analysis.put_trace import Trace
 from backwater.common import quantities
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from backwater.analysis.put_trace import Trace
 
 _US = 1e6
 #: Of each kind of event what it is called, its marker, size and colour; those drawn first lie below the others.

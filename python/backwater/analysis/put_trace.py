@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater.analysis import puts
 from backwater.common.quantities import parse_size
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
+from backwater.results import Results
 
 #: As many events as a picture shows if it is not said from when until when.
 _MANY = 2000

@@ -6,21 +6,19 @@ target; of several targets, by all of their links together. A window counts the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater.common import quantities
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.measures import end_ps, has_puts
 
-if TYPE_CHECKING:
-    from backwater.results import Results
-
-    #: From when until when, in picoseconds.
-    Window = tuple[int, int]
-    #: What was measured, by name; None where there is nothing to measure.
-    Values = dict[str, float | None]
+#: From when until when, in picoseconds.
+Window = tuple[int, int]
+#: What was measured, by name; None where there is nothing to measure.
+Values = dict[str, float | None]
 
 #: What identifies a stream in the table of streams.
 STREAM = ("src", "dst", "priority", "kind")

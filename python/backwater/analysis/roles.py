@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.table import Table
 
 from backwater.common import quantities
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from backwater.results import Results
+from backwater.results import Results
 
 
 def of(results: Results) -> list[dict[str, Any]]:
@@ -28,8 +25,6 @@ def of(results: Results) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> Table:
     """The rows, with the names of all hosts."""
-    from rich.table import Table
-
     drawn = Table(title="Ranks: what they are and where", title_justify="left", header_style="bold")
     for heading in ("traffic", "role", "ranks", "hosts", "which"):
         drawn.add_column(heading, overflow="fold", justify="right" if heading in ("ranks", "hosts") else "left")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -10,14 +11,9 @@ from backwater.analysis import collectives, gpcnet, put_notes, tables, throttle
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
 from backwater.errors import UsageError
-from backwater.results import measures
+from backwater.results import Results, measures
 from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import has_others
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
 
 
 def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from backwater.common import quantities
 from backwater.errors import UsageError
-from backwater.results import measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from backwater.results import Results
-    from backwater.scenario.schemes import Scheme
+from backwater.results import Results, measures
+from backwater.scenario.schemes import Scheme
 
 #: What of a traffic entry belongs to a scheme: what carries it, who controls its rate, and how.
 _OF_SCHEMES = ("cc", "connection", "control", "name", "put", "transport")

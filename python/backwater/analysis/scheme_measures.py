@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater.analysis import puts
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
-from backwater.results import measures
+from backwater.results import Results, measures
 from backwater.results.catalogue import CATALOGUE, Measure, named
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
-
-    #: Runs of each scheme over the same seeds.
-    Runs = Mapping[str, Sequence[Results]]
-    #: From when until when, in picoseconds.
-    Window = tuple[int, int]
-    #: What was measured, by name; None where there is nothing to measure.
-    Values = dict[str, float | None]
+#: Runs of each scheme over the same seeds.
+Runs = Mapping[str, Sequence[Results]]
+#: From when until when, in picoseconds.
+Window = tuple[int, int]
+#: What was measured, by name; None where there is nothing to measure.
+Values = dict[str, float | None]
 
 
 #: Of each traffic entry.

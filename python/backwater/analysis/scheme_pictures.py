@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from backwater.analysis import plot
+from backwater.analysis.scheme_measures import Outcomes
 from backwater.common import quantities
+from backwater.common.statistics import Estimate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from backwater.analysis.scheme_measures import Outcomes
-    from backwater.common.statistics import Estimate
-
-    #: A mean over seeds by scheme.
-    ByScheme = Mapping[str, Estimate | None]
+#: A mean over seeds by scheme.
+ByScheme = Mapping[str, Estimate | None]
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from rich.table import Table
 
-from backwater.analysis import plot, slowdown
+from backwater.analysis import slowdown
+from backwater.analysis.slowdown import Base
 from backwater.common import percentiles, quantities, statistics
+from backwater.common.statistics import Estimate
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-    from rich.table import Table
-
-    from backwater.analysis.slowdown import Base
-    from backwater.common.statistics import Estimate
-    from backwater.results import Results
-    from backwater.scenario.schemes import Scheme
+from backwater.results import Results
+from backwater.scenario.schemes import Scheme
 
 #: Cuts between size bins where the traffic is not of one of the two tables.
 _CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 #: So many schemes fit into the legend of a panel, and into a title.
-_FEW = 4
+FEW = 4
 #: What of a bin is divided by the same of the first scheme.
 _RATIOS = ("median", "p99")
 
@@ -137,8 +129,6 @@ def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
 
 def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     """The table for the terminal: mean over the seeds ± half of the 95 % confidence interval."""
-    from rich.table import Table
-
     first = table["scheme"][0]
     over = f"mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else "one seed"
     made = Table(title=f"FCT slowdown by flow size, {over}", title_justify="left", header_style="bold")
@@ -161,7 +151,7 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
             f"flows: how many finished, all {seeds} seeds together; percentiles are of each seed, then averaged"
         )
     few = [
-        percent for name, (percent, _) in percentiles.INSTEAD.items() if name in table.columns and _too_few(table, name)
+        percent for name, (percent, _) in percentiles.INSTEAD.items() if name in table.columns and too_few(table, name)
     ]
     if few:
         lines.append(percentiles.note(*few))
@@ -174,7 +164,8 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     return made
 
 
-def _too_few(table: pl.DataFrame, name: str) -> bool:
+def too_few(table: pl.DataFrame, name: str) -> bool:
+    """Whether a percentile has too few flows in a bin."""
     return table.filter(pl.col(name).is_null(), pl.col("flows") > 0).height > 0
 
 
@@ -211,110 +202,5 @@ def _interval(value: Estimate, show: Any) -> str:
 
 def title(schemes: Sequence[str], traffic: str | None) -> str:
     """What a picture of these schemes is of."""
-    names = " against ".join(schemes) if len(schemes) <= _FEW else f"{len(schemes)} schemes"
+    names = " against ".join(schemes) if len(schemes) <= FEW else f"{len(schemes)} schemes"
     return f"{names}, traffic {traffic}" if traffic else names
-
-
-def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -> Path:
-    """Median and 99th percentile of the slowdown over the flow size, one line per scheme, 95 % intervals as bars.
-
-    Flows of one size have no line: there it is a point per scheme, one below the other.
-    """
-    bins = table.filter(pl.col("bin") != "all sizes")
-    labels = bins["bin"].unique(maintain_order=True).to_list()
-    if len(labels) == 1:
-        return _draw_one_size(bins, file, title=title, base=base)
-    with plot.style():
-        made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
-        panels: Any = made.subplots(1, 2)
-        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
-            _panel(axes, bins, labels, name)
-            axes.set_title(heading)
-            axes.set_ylabel(_slowdown(base))
-            axes.set_xlabel("flow size")
-        if bins["scheme"].n_unique() > _FEW:
-            made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
-        else:
-            panels[0].legend()
-        made.suptitle(title, x=0.01, ha="left", fontsize=10)
-        return plot.save(made, file)
-
-
-def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
-    names = bins["scheme"].unique(maintain_order=True).to_list()
-    colours = plot.scheme_colours(names)
-    with plot.style():
-        made = plot.figure(7.4, 1.5 + 0.28 * len(names))
-        panels: Any = made.subplots(1, 2, sharey=True)
-        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
-            for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
-                mean, scheme = row[name], row["scheme"]
-                width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
-                place = names.index(scheme)
-                axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=plot.marker(place), capsize=2)
-            axes.set_title(f"{heading}, flows of {bins['bin'][0]}")
-            axes.set_xlabel(_slowdown(base))
-            axes.set_xscale("log")
-            axes.set_xlim(left=_LEAST)
-            _plain_numbers(axes.xaxis)
-            axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
-            axes.set_ylim(len(names) - 0.5, -0.5)
-        made.suptitle(title, x=0.01, ha="left", fontsize=10)
-        return plot.save(made, file)
-
-
-#: Where a logarithmic axis of slowdowns begins: nothing is below 1.
-_LEAST = 0.95
-
-
-def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
-    """The column and the title of each panel: of a percentile of too few flows the slowest flow takes its place."""
-    whole = f"99th percentile, of {percentiles.least(99)} flows or more"
-    if not _too_few(bins, "p99"):
-        return [("median", "median"), ("p99", "99th percentile")]
-    if bins["p99"].null_count() < bins.height:
-        return [("median", "median"), ("p99", whole)]
-    counts = bins.select(pl.col("least_flows").min(), pl.col("most_flows").max()).row(0)
-    of = " to ".join(map(str, dict.fromkeys(counts)))
-    return [("median", "median"), ("max", f"slowest of {of} flows of a run")]
-
-
-def _slowdown(base: Base) -> str:
-    return f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)"
-
-
-def _plain_numbers(axis: Any) -> None:
-    """Numbers such as 0.5 and 20 on a logarithmic axis, also if it spans less than a decade."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
-    names = bins["scheme"].unique(maintain_order=True).to_list()
-    colours = plot.scheme_colours(names)
-    for number, scheme in enumerate(names):
-        rows = bins.filter(pl.col("scheme") == scheme, pl.col(name).is_not_null())
-        # A little apart, so that intervals do not cover each other.
-        place = [labels.index(word) + (number - (len(names) - 1) / 2) * 0.08 for word in rows["bin"]]
-        mean, low, high = (rows[f"{name}{end}"].to_numpy() for end in ("", "_low", "_high"))
-        colour = colours[scheme]
-        axes.errorbar(
-            place,
-            mean,
-            yerr=(mean - low, high - mean),
-            label=plot.label(scheme),
-            color=colour,
-            ls="",
-            marker=plot.marker(number),
-            ms=4,
-            capsize=2,
-        )
-        for (left, right), (one, other) in zip(pairwise(range(rows.height)), pairwise(rows["entries"]), strict=True):
-            # What has no traffic in common is no curve.
-            if set(one.split(", ")) & set(other.split(", ")):
-                axes.plot([place[left], place[right]], [mean[left], mean[right]], color=colour, ls=plot.dashes(scheme))
-    axes.set_yscale("log")
-    axes.set_ylim(bottom=_LEAST)
-    _plain_numbers(axes.yaxis)
-    axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from backwater.analysis.scheme_measures import OF_TRAFFIC
+from rich.markup import escape
+from rich.table import Table
+
+from backwater.analysis.scheme_measures import OF_TRAFFIC, Outcomes
 from backwater.common import percentiles
 from backwater.common import quantities as quantity
-from backwater.common.statistics import with_interval
+from backwater.common.statistics import Estimate, with_interval
+from backwater.results.catalogue import Measure
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.table import Table
-
-    from backwater.analysis.scheme_measures import Outcomes
-    from backwater.common.statistics import Estimate
-    from backwater.results.catalogue import Measure
-
-    #: Means over seeds of a scheme, by name.
-    Means = Mapping[str, Estimate]
-    #: What a row is of, traffic entry and scheme or a scheme, and its values.
-    Row = tuple[tuple[str, ...], Means]
+#: Means over seeds of a scheme, by name.
+Means = Mapping[str, Estimate]
+#: What a row is of, traffic entry and scheme or a scheme, and its values.
+Row = tuple[tuple[str, ...], Means]
 
 #: Of a traffic entry it is told also if it is zero under all schemes.
 _ALWAYS = frozenset(("finished", "throughput_bps"))
@@ -83,8 +78,6 @@ def _table(
     notes: Mapping[str, str],
 ) -> Table:
     """Rows by their labels, without those for which nothing is known; with notes on what is shown."""
-    from rich.table import Table
-
     made = Table(title=title, title_justify="left", header_style="bold", caption_justify="left")
     for label in ("traffic", "scheme")[-len(rows[0][0]) :]:
         made.add_column(label)
@@ -119,8 +112,6 @@ def _is_zero(one: Measure, rows: Sequence[Row]) -> bool:
 
 
 def _note(table: Table, line: str) -> None:
-    from rich.markup import escape
-
     table.caption = "\n".join(part for part in (str(table.caption or ""), escape(line)) if part)
 
 

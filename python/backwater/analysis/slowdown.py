@@ -7,22 +7,18 @@ store-and-forward.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import polars as pl
 
 from backwater.common.percentiles import least
-from backwater.common.statistics import estimate
+from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import programs
 from backwater.results.measures import supplied as supplied_entries
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.common.statistics import Estimate
-    from backwater.results import Results
 
 Base = Literal["alone", "analytic"]
 

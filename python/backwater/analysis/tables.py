@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from rich.markup import escape
@@ -12,16 +13,9 @@ from rich.table import Table
 
 from backwater.analysis import mark_scores
 from backwater.common import percentiles, quantities
-from backwater.common.statistics import estimate, with_interval
-from backwater.results import measures
-from backwater.results.catalogue import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from backwater.common.statistics import Estimate
-    from backwater.results import Results
-    from backwater.results.catalogue import Measure
+from backwater.common.statistics import Estimate, estimate, with_interval
+from backwater.results import Results, measures
+from backwater.results.catalogue import Measure, named
 
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:

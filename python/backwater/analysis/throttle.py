@@ -6,18 +6,15 @@ traffic entries, and the roles of the ranks, of their hosts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from backwater.common import quantities
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.measures import end_ps, programs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.results import Results
 
 
 def applies(results: Results) -> bool:

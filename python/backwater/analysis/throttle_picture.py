@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 
 from backwater.analysis import plot, throttle
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.measures import end_ps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from backwater.results import Results
 
 _MS = 1e9
 #: As many NICs as a reader can tell apart.

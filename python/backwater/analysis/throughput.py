@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from backwater.common.quantities import parse_time
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.measures import Series, end_ps
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from backwater.results import Results
 
 #: The percentiles of latencies and FCTs that tables show, by name.
 PERCENTILES: Mapping[str, float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from backwater.api.inputs import Inputs
 from backwater.api.results import Results
@@ -16,12 +16,10 @@ from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
 from backwater.experiments.executor import Job, run_jobs
 from backwater.experiments.store import OfFile
+from backwater.extend import UserFunction
 from backwater.scenario import schemes
 from backwater.scenario.scenario import MAX_SEED, Scenario, folder_name, numbered
 from backwater.scenario.toml_writer import toml, value_text
-
-if TYPE_CHECKING:
-    from backwater.extend import UserFunction
 
 
 class Experiment:

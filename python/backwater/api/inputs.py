@@ -8,17 +8,15 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from backwater import extras
 from backwater.errors import UsageError
 from backwater.extend.functions import UserFunction
 from backwater.extend.loading import register
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 #: What a table of flows needs, and the priority that it may have besides.
 COLUMNS = ("src", "dst", "size_bytes", "start_ps")
@@ -100,8 +98,6 @@ class Inputs:
 
 def _frame(table: Any, name: str) -> pl.DataFrame:
     """A table of flows as polars: of polars, of pandas, of anything with Arrow's C stream, or of columns."""
-    import polars as pl
-
     try:
         if isinstance(table, pl.LazyFrame):
             frame = table.collect()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from backwater.analysis import pictures
+from backwater.analysis.blame import Blame
+from backwater.api import notebook
 from backwater.results import Results as Folder
+from backwater.results import measures
+from backwater.view import View
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
-
-    from backwater.analysis.blame import Blame
-    from backwater.view import View
 
 
 class Results(Folder):
@@ -23,21 +26,15 @@ class Results(Folder):
 
     def view(self, beside: Folder | None = None) -> View:
         """The page that shows this run, with another `beside` it if given; shows itself in a notebook."""
-        from backwater.view import View
-
         return View([self] if beside is None else [self, beside])
 
     @property
     def summary(self) -> pl.DataFrame:
         """One row per traffic entry: flows, packets, marks, throughput, FCT, slowdown."""
-        from backwater.results import measures
-
         return measures.by_traffic(self)
 
     def blame(self) -> Blame:
         """Who held whom back: roots, branches, culprits, victims; needs `probe.blame` in the scenario."""
-        from backwater.analysis.blame import Blame
-
         return Blame(self)
 
     def plot(self, kind: str | None = None) -> Figure:
@@ -45,11 +42,8 @@ class Results(Folder):
 
         By default queues where some are sampled, else slowdown.
         """
-        from backwater.api import notebook
-
-        return notebook.plot(self, kind)
+        figure: Figure = pictures.load("run_picture").draw(self, kind)
+        return figure
 
     def _repr_html_(self) -> str:
-        from backwater.api import notebook
-
         return notebook.html(self)

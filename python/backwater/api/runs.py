@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+import polars as pl
+
+from backwater.analysis import pictures
 from backwater.api import notebook
+from backwater.api.results import Results
 from backwater.common.statistics import estimate
 from backwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import polars as pl
     from matplotlib.figure import Figure
-
-    from backwater.api.results import Results
 
 
 class Runs:
@@ -76,8 +76,6 @@ class Runs:
 
     def table(self, name: str) -> pl.LazyFrame:
         """One table of all runs."""
-        import polars as pl
-
         frames = [
             run.table(name).with_columns(**{key: pl.lit(value) for key, value in labels.items()})
             for run, labels in zip(self.results, self.labels, strict=True)
@@ -97,8 +95,6 @@ class Runs:
     @property
     def summary(self) -> pl.DataFrame:
         """One row per run and traffic entry: flows, marks, throughput, FCT, slowdown."""
-        import polars as pl
-
         frames = [
             run.summary.select(*(pl.lit(value).alias(key) for key, value in labels.items()), pl.all())
             for run, labels in zip(self.results, self.labels, strict=True)
@@ -112,7 +108,8 @@ class Runs:
 
     def plot(self) -> Figure:
         """The slowdown of the flows of each combination, over all seeds, as a cumulative share."""
-        return notebook.slowdowns(self._groups())
+        figure: Figure = pictures.load("run_picture").slowdowns(self._groups())
+        return figure
 
     def _groups(self) -> dict[str, list[Results]]:
         groups: dict[str, list[Results]] = {}
@@ -150,8 +147,6 @@ def ci(column: str, q: float | None = None, *, seed: str = "seed") -> pl.Expr:
     one seed, `low` and `high` are null. Nulls (flows that did not finish) do not count. The quantile is the nearest
     rank.
     """
-    import polars as pl
-
     if q is not None and not 0 <= q <= 1:
         raise UsageError(f"ci: q = {q} is no quantile; give a number from 0 to 1, such as 0.99")
     fields = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "seeds": pl.Int64}

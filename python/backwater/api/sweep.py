@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from backwater.api.watching import watching
 from backwater.errors import UsageError
 from backwater.experiments import ray_engine, sweep_file
-from backwater.experiments.executor import run_jobs
+from backwater.experiments.executor import Engine, run_jobs
 from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from backwater.experiments.executor import Engine
 
 __all__ = ["sweep"]
 

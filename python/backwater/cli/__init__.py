@@ -6,14 +6,16 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from backwater._core import InvariantError, ScenarioError, __version__
-from backwater.cli import overview
+from backwater.cli import failures, overview
 from backwater.common import standard_streams
+from backwater.common.codes import Remark, of_error
 from backwater.errors import Exit, UsageError, reason, require_text
 
 if TYPE_CHECKING:
@@ -155,7 +157,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _terminated_as_interrupted(), standard_streams.unbroken(), _own_warnings_as_notes():
         if "--json" not in given:
             return _main(given, _fail)
-        from backwater.cli import failures
 
         before = sys.stdout
         watch, sys.stdout = failures.watched(before)
@@ -213,7 +214,7 @@ def _main(given: list[str], fail: Callable[..., int]) -> int:
     except ScenarioError as error:
         return fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
-        _show_traceback(error)
+        sys.stderr.write(error.traceback())
         return fail(f"error: {error}", Exit.BAD_INPUT)
     except InvariantError as error:
         return fail(_marked(error), Exit.INVARIANT_BROKEN)
@@ -228,8 +229,6 @@ def _main(given: list[str], fail: Callable[..., int]) -> int:
 
 def _marked(error: Exception) -> str:
     """What the core said, with its code."""
-    from backwater.common.codes import Remark, of_error
-
     told = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         told = f"{error.filename}: {reason(error)}"
@@ -252,15 +251,11 @@ def _unexpected(error: Exception, fail: Callable[..., int]) -> int:
     kinds = {"cyclopts": "CycloptsError", "polars": "exceptions.PolarsError"}
     found = {name for name, path in kinds.items() if _is(error, name, path)}
     if "cyclopts" in found:
-        from backwater.cli import failures
-
         return fail(failures.of_arguments(error), Exit.BAD_INPUT)
     if "polars" in found:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         return fail(f"error: a table of results cannot be read ({told}); run the scenario again", Exit.BAD_INPUT)
     if os.environ.get("BACKWATER_TRACEBACK"):
-        import traceback
-
         traceback.print_exception(error)
     told = f"{type(error).__name__}: {error}"
     return fail(
@@ -277,14 +272,6 @@ def _is(error: Exception, module: str, path: str) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return isinstance(found, type) and isinstance(error, found)
-
-
-def _show_traceback(error: UsageError) -> None:
-    """What a function of the user's raised, with its lines."""
-    if error.__cause__ is not None:
-        from backwater.extend.faults import user_traceback
-
-        sys.stderr.write(user_traceback(error))
 
 
 def _fail(message: str, exits: Exit, _code: str = "") -> int:

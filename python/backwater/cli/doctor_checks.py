@@ -7,11 +7,12 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import _core, extras
 from backwater._core import __version__
@@ -19,9 +20,6 @@ from backwater.errors import Exit
 from backwater.experiments import content_key, self_check
 from backwater.experiments.executor import cores
 from backwater.experiments.store import default_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Finding(StrEnum):

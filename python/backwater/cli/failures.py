@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from backwater.errors import Exit
+from backwater.errors import Exit
 
 #: The first line of a problem, and the four kinds of lines that may follow it.
 _HEAD = re.compile(r"^(?P<kind>\w+)(?:\[(?P<code>[\w.-]+)\])?: (?P<message>.*)$")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cyclopts.help import HelpEntry, HelpPanel
+from rich.console import Console, ConsoleOptions
 
 from backwater.cli.overview import width_of_lines, wrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from cyclopts.help import HelpEntry, HelpPanel
-    from rich.console import Console, ConsoleOptions
 
 #: Defaults that say nothing: a flag's, and those of lists.
 _NOTHING = (None, "True", "False", "()", "[]")

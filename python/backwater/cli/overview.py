@@ -6,10 +6,7 @@ That library takes longer to import than a person likes to wait for a list of wo
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 #: Lines are not longer, however wide the terminal is.
 _WIDEST = 100

@@ -23,16 +23,14 @@ import secrets
 import shutil
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from backwater import _core
 from backwater.errors import UsageError, reason, require_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: How folders under way are called.
 _UNDER_WAY = re.compile(r"\.(?P<name>.*)\.(?P<machine>[0-9a-f]{8})\.[0-9a-f]{12}\.part")

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from backwater import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _Error = TypeVar("_Error", bound=BaseException)
 

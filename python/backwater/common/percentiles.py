@@ -7,15 +7,11 @@ slowest of six.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from backwater import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from backwater.common.statistics import Estimate
+from backwater.common.statistics import Estimate
 
 
 @cache

@@ -10,12 +10,11 @@ import io
 import os
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _typeshed import ReadableBuffer
 
 

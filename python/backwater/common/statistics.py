@@ -8,13 +8,11 @@ Confidence Intervals for Bounded Parameters", Statistical Science 17(2), 2002).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.common import quantities
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Student's t, two-sided 95 %, by degrees of freedom from 1 (Fisher and Yates, Statistical Tables, table III).
 _T95 = (

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import IO, TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import IO, Any, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 
 from backwater.common.standard_streams import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import ConsoleOptions, RenderableType
-    from rich.table import Column
 
 #: Columns that the widest table needs.
 _WIDE = 220

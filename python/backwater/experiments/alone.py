@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from backwater.experiments.executor import run_jobs
+from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.progress import watching
 from backwater.results import Results, measures
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from backwater.experiments.executor import Job
-
-    #: By name of an application, the run in which it was alone.
-    Alone = Mapping[str, Results]
+#: By name of an application, the run in which it was alone.
+Alone = Mapping[str, Results]
 
 #: What a run alone need not record.
 _QUIET = ("probe.marks=false", "probe.pauses=false", "probe.states=false", "probe.blame=false")
@@ -30,8 +26,6 @@ def runs(pairs: Sequence[tuple[Job, Results]], workers: int | None, *, quiet: bo
 
     A run that did not come to its end is none.
     """
-    from backwater.experiments.progress import watching
-
     with tempfile.TemporaryDirectory(prefix="backwater-alone-") as folder:
         planned: list[dict[str, Job]] = []
         for number, (job, results) in enumerate(pairs):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from backwater.experiments.toml_document import Key, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.experiments.toml_document import Document
+from backwater.experiments.toml_document import Document, Key, shown
 
 #: More values than this are taken for a slip of the pen.
 MOST = 10_000

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.analysis import same_traffic
 from backwater.errors import UsageError
 from backwater.experiments import store
 from backwater.experiments.executor import Job, run_jobs
 from backwater.results import Results
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.scenario.schemes import Scheme
+from backwater.scenario.schemes import Scheme
 
 
 def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:

@@ -9,19 +9,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import _core
 from backwater.errors import UsageError, reason
 from backwater.extend.loading import INSTALLED, functions_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from backwater.scenario.scenario import Scenario
+from backwater.scenario.scenario import Scenario
 
 #: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
 _IRRELEVANT = ("threads", "seed")

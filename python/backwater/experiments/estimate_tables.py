@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.table import Table
 
 from backwater._core import ScenarioError
 from backwater.common import quantities
 from backwater.experiments import estimates
-from backwater.experiments.executor import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.experiments.estimates import Estimate, Work
-    from backwater.experiments.executor import Job
+from backwater.experiments.estimates import Estimate, Work
+from backwater.experiments.executor import Job, cores
 
 #: How far off the numbers may be; docs/promises.md has the same, test_estimate measures it.
 HONEST = "within a factor of 2; time within 3, and more where congestion changes what is sent"

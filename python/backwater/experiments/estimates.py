@@ -9,16 +9,13 @@ them to the machine at hand. How far off that is, docs/promises.md says and test
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.common import quantities
 from backwater.experiments import self_check
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.scenario.scenario import Scenario
+from backwater.scenario.scenario import Scenario
 
 #: Seconds of CPU for one packet over one link in a small network, by the queueing of the switches, and where hosts send
 #: PUTs; in release builds on the machine of docs/performance.md.

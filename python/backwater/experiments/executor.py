@@ -10,24 +10,20 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from backwater import _core
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
+from backwater.experiments.estimates import Estimate
 from backwater.extend import faults
-from backwater.extend.loading import functions_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from backwater.experiments.estimates import Estimate
-    from backwater.extend.loading import Functions
-    from backwater.scenario.scenario import Scenario
+from backwater.extend.loading import Functions, functions_of
+from backwater.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)

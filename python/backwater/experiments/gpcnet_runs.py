@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater._core import ScenarioError
 from backwater.analysis import gpcnet, gpcnet_profile, gpcnet_tables
+from backwater.analysis.gpcnet import Measured
 from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.experiments import comparison
+from backwater.experiments.executor import Job
 from backwater.results import Results
 from backwater.results.measures import of_kind
 from backwater.scenario import schemes, topologies
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.analysis.gpcnet import Measured
-    from backwater.experiments.executor import Job
-    from backwater.scenario.schemes import Scheme
+from backwater.scenario.schemes import Scheme
 
 #: The scenario that is run if none is named.
 SHIPPED = "gpcnet.toml"

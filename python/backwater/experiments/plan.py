@@ -5,24 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.errors import UsageError
 from backwater.experiments import content_key, estimates
+from backwater.experiments.estimates import Estimate
 from backwater.experiments.executor import Job
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario, numbered, require_seeds
+from backwater.scenario.schemes import Scheme
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from backwater.experiments.estimates import Estimate
-    from backwater.scenario.schemes import Scheme
-
 
 #: More runs than this are taken for a slip of the pen.
 MOST_RUNS = 1_000_000

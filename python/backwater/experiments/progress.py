@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
+from backwater import _core
 from backwater.common import quantities, terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import Console
-
-    from backwater import _core
-    from backwater.experiments.executor import Job, Outcome, Watcher
+from backwater.experiments.executor import Job, Outcome, Watcher
 
 
 class _Plan:

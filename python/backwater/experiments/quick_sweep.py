@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from rich.markup import escape
+from rich.table import Table
+
+from backwater.analysis import mark_scores, tables
 from backwater.common import percentiles
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.table import Table
-
-    from backwater.results import Results
+from backwater.results import Results, measures
 
 
 def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
@@ -56,12 +54,6 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
 
     The score of the marks of a combination has a row of its own.
     """
-    from rich.markup import escape
-    from rich.table import Table
-
-    from backwater.analysis import mark_scores, tables
-    from backwater.results import measures
-
     made = Table(title=title, title_justify="left", header_style="bold")
     made.add_column("run", overflow="fold")
     made.add_column("traffic")

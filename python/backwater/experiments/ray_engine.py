@@ -6,21 +6,17 @@ import json
 import os
 import socket
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import _core, extras
 from backwater.common import codes
 from backwater.errors import UsageError
 from backwater.experiments.content_key import core_build
-from backwater.experiments.executor import Job, Outcome, run_jobs
+from backwater.experiments.executor import Engine, Job, Outcome, Watcher, run_jobs
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from backwater.experiments.executor import Engine, Watcher
 
 #: What a worker may raise, by its name.
 _KINDS = {"ScenarioError": _core.ScenarioError, "InvariantError": _core.InvariantError, "UsageError": UsageError}
@@ -34,12 +30,9 @@ def cluster(address: str | None = None, workers: int | None = None) -> Engine:
     That of this machine has `workers` cores, by default all, and is stopped at the end. Files that a scenario names
     must be at the same places on every machine, and the core must be the same build.
     """
-    try:
-        # Nothing is reported to anybody.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        import ray
-    except ImportError:
-        raise UsageError(f"--on ray needs Ray, which is not installed: {extras.install_group('ray')}") from None
+    # Nothing is reported to anybody.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    ray = extras.load("ray", "--on ray needs Ray, which is not installed: {}")
 
     def run(jobs: Sequence[Job], *, watcher: Watcher | None) -> list[Outcome]:
         with _connected(ray, address, workers):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from backwater.experiments import axis_values, sweep_file, tuning_file
 from backwater.experiments.sweep_measures import MEASURES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.experiments.toml_document import Key
+from backwater.experiments.toml_document import Key
 
 
 def keys() -> dict[str, str]:

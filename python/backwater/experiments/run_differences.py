@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import _core
 from backwater.errors import UsageError
 from backwater.extend.loading import functions_of
+from backwater.results import Results
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from backwater.results import Results
 
 #: Times at which one pass compares.
 _MARKS = 64

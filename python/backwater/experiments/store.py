@@ -18,23 +18,19 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError, reason, require_folder
 from backwater.experiments import content_key, sweep_measures
+from backwater.experiments.executor import Job
 from backwater.results import Results
-from backwater.scenario.scenario import folder_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from backwater.experiments.executor import Job
-    from backwater.scenario.scenario import Scenario
+from backwater.scenario.scenario import Scenario, folder_name
 
 _ENTRY = "entry.json"
 #: In a folder of tables: whose it is, the absolute paths of files.

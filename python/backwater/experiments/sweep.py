@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from backwater._core import __version__
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError, require_folder
-from backwater.experiments import content_key
-from backwater.experiments.executor import cores
+from backwater.experiments import content_key, sweep_tables
+from backwater.experiments.executor import Engine, Job, Outcome, Watcher, cores
 from backwater.experiments.store import Cache, default_folder
+from backwater.experiments.sweep_file import SweepPlan
 from backwater.scenario.scenario import folder_name
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    import polars as pl
-
-    from backwater.experiments.executor import Engine, Job, Outcome, Watcher
-    from backwater.experiments.sweep_file import SweepPlan
-
-    #: Who is told how far some jobs are.
-    Watching = Callable[[Sequence[Job]], AbstractContextManager[Watcher | None]]
+#: Who is told how far some jobs are.
+Watching = Callable[[Sequence[Job]], AbstractContextManager[Watcher | None]]
 
 
 @dataclass(frozen=True)
@@ -107,8 +102,6 @@ class Sweep:
 
     def frame(self) -> pl.DataFrame:
         """The table of all runs; those that failed have no measures."""
-        from backwater.experiments import sweep_tables
-
         keys = {job.key for job in self.jobs} - self.failed
         with ThreadPoolExecutor(cores()) as pool:
             found = pool.map(self.cache.measured, keys)
@@ -123,8 +116,6 @@ class Sweep:
 
     def write(self, made: pl.DataFrame, folder: Path) -> list[Path]:
         """The tables, and sweep.json: what was asked, and the key of each run."""
-        from backwater.experiments import sweep_tables
-
         require_folder(folder, "--out")
         files = sweep_tables.write(self.plan, made, folder)
         text = json.dumps(self._facts(), indent=1) + "\n"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._core import ScenarioError
 from backwater.experiments import axis_values
@@ -14,9 +15,6 @@ from backwater.experiments.sweep_measures import DEFAULT, MEASURES, TAKEN
 from backwater.experiments.toml_document import Document, Key, shown
 from backwater.scenario.scenario import MAX_SEED, MOST_SEEDS, Scenario
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 SCENARIO = Key("scenario", "text", "", "The scenario file; its path counts from the folder of this file.", '"a.toml"')
 SET = Key(

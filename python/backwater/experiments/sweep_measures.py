@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from backwater.common import codes, percentiles
-from backwater.results import catalogue
+from backwater.results import Results, catalogue, measures
 from backwater.results.catalogue import CATALOGUE
-
-if TYPE_CHECKING:
-    from backwater.results import Results
-
 
 #: What tables can have.
 MEASURES = {name: one for name, one in CATALOGUE.items() if one.meaning}
@@ -35,8 +33,6 @@ TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *M
 @cache
 def code() -> str:
     """A hash of the code that measures: what another one measured is measured again."""
-    from backwater.results import measures
-
     modules = (__file__, catalogue.__file__, measures.__file__, percentiles.__file__)
     texts = (Path(str(module)).read_bytes() for module in modules)
     return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
@@ -51,10 +47,6 @@ def facts(results: Results) -> dict[str, Any]:
 
 def of(results: Results) -> list[dict[str, Any]]:
     """One row for each traffic entry of a run, in the scenario's order: ``traffic``, and every measure."""
-    import polars as pl
-
-    from backwater.results import measures
-
     ports = results.ports.select(
         pl.col("pauses").sum(), pl.col("paused_ps").sum(), pl.col("peak_queue_bytes").max()
     ).collect()

@@ -6,25 +6,22 @@ same files, byte by byte, as one machine.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+from rich.markup import escape
+from rich.table import Table
 
 from backwater.common import atomic_files, percentiles
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
 from backwater.errors import UsageError, reason
+from backwater.experiments.executor import Job
+from backwater.experiments.sweep_file import SweepPlan
 from backwater.experiments.toml_document import shown
 from backwater.results.catalogue import CATALOGUE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from rich.table import Table
-
-    from backwater.experiments.executor import Job
-    from backwater.experiments.sweep_file import SweepPlan
 
 
 def of(plan: SweepPlan, jobs: Sequence[Job], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> pl.DataFrame:
@@ -128,9 +125,6 @@ def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
 
 def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
     """What is printed: means over seeds, with 95 % intervals."""
-    from rich.markup import escape
-    from rich.table import Table
-
     made = Table(title="Sweep", title_justify="left", header_style="bold")
     keys = groups(plan, frame)
     for key in keys:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from backwater.errors import UsageError
 from backwater.scenario.scenario import Scenario
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

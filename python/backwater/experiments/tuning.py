@@ -7,23 +7,20 @@ through again, and takes its runs from there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import extras
 from backwater._core import InvariantError, ScenarioError
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
+from backwater.experiments.executor import Engine, Job, Outcome
+from backwater.experiments.store import Cache
 from backwater.experiments.sweep import Sweep
+from backwater.experiments.tuning_file import Task
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from backwater.experiments.executor import Engine, Job, Outcome
-    from backwater.experiments.store import Cache
-    from backwater.experiments.tuning_file import Task
 
 #: So many complete trials tell which parameters matter, less are an accident.
 _ENOUGH = 10
@@ -54,13 +51,17 @@ class Tuning:
     #: The scenario as it is, on the seeds of the trials.
     before: Estimate | None = None
     importance: dict[str, float] = field(default_factory=dict)
+    #: The version of Optuna that searched.
+    optuna: str = ""
     #: Runs that were done for it, and those that the cache had.
     done: int = 0
     cached: int = 0
 
     def search(self, told: Callable[[Trial, Trial | None], None]) -> None:
         """Try settings; raises KeyboardInterrupt if somebody stops a run."""
-        optuna = _optuna()
+        optuna = extras.load("optuna", "tuning needs Optuna, which is not installed: {}")
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self.optuna = str(optuna.__version__)
         task = self.task
         self._require_possible()
         self.before = self.point({}, task.seeds)
@@ -177,12 +178,3 @@ def _suggested(trial: Any, parameter: Any) -> Any:
     if parameter.whole:
         return parameter.value(trial.suggest_int(parameter.key, int(low), int(high), log=parameter.log))
     return parameter.value(trial.suggest_float(parameter.key, low, high, log=parameter.log))
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise UsageError(f"tuning needs Optuna, which is not installed: {extras.install_group('tune')}") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return optuna

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.errors import UsageError
 from backwater.experiments import axis_values, sweep_file
@@ -14,9 +15,6 @@ from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document, Key, shown
 from backwater.scenario.scenario import MAX_SEED, Scenario, numbered
 from backwater.scenario.toml_writer import value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _MOST = 100_000
 _SEEDS = Key(

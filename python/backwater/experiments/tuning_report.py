@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,12 +14,8 @@ from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
 from backwater.experiments import content_key, sweep_tables
 from backwater.experiments.toml_document import shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from backwater.experiments.tuning import Trial, Tuning
-    from backwater.experiments.tuning_file import Task
+from backwater.experiments.tuning import Trial, Tuning
+from backwater.experiments.tuning_file import Task
 
 
 @dataclass(frozen=True)
@@ -113,13 +110,11 @@ def trials(tuning: Tuning) -> pl.DataFrame:
 
 def write(tuning: Tuning, found: Judged, folder: Path) -> list[Path]:
     """trials.csv, trials.parquet and tune.json, each whole or not at all."""
-    import optuna
-
     table, task = trials(tuning), tuning.task
     made = {
         "version": __version__,
         "core": content_key.core_build(),
-        "optuna": optuna.__version__,
+        "optuna": tuning.optuna,
         "file": task.document.origin,
         "tuning": task.document.tables,
         "set": list(task.overrides),

@@ -9,13 +9,11 @@ from __future__ import annotations
 import ctypes
 import keyword
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.extend.errors import UserCodeError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: The version of the interface that libraries state.
 VERSION = 1

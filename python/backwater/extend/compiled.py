@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from backwater import extras
+from backwater.extend.abi import State
 from backwater.extend.errors import UserCodeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from backwater.extend.abi import State
 
 #: numba's compiler is not for several threads.
 _LOCK = threading.Lock()
@@ -34,13 +33,8 @@ class Compiled:
 
 def compile_function(function: Callable[..., object], state: State, where: str) -> Compiled:
     """Compile a function for a state of these fields; raises UserCodeError with what numba says."""
-    try:
-        import numba
-    except ImportError:
-        raise UserCodeError(
-            f"{where}: {MISSING.format(name=function.__name__, install=extras.install_group('jit'))}"
-        ) from None
-    import numpy as np
+    lacking = MISSING.format(name=function.__name__, install="{}")
+    numba = extras.load("numba", f"{where}: {lacking}", UserCodeError)
 
     def record(fields: Any) -> Any:
         kinds = [(name, "f8" if kind is float else "i8") for name, kind in fields]

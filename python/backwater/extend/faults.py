@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import traceback
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.extend.abi import Interface, filled, structure
 from backwater.extend.errors import UserCodeError
+from backwater.extend.loading import Functions, Loaded
 from backwater.extend.plain import Plain
-
-if TYPE_CHECKING:
-    from backwater.extend.loading import Functions, Loaded
 
 FIXES = {
     "rate": "the rate became {value} bit/s; set rate_bps from 1 to 1e18, such as max(flow.rate_bps, 1e8)",
@@ -71,19 +68,3 @@ def _replayed(one: Loaded, interface: Interface, fault: dict[str, Any]) -> BaseE
 
 def _time(ps: int) -> str:
     return f"{ps / 1e6:.6g} us"
-
-
-def user_traceback(error: BaseException) -> str:
-    """The traceback of what the user's code raised, without the frames that called it; empty if it raised nothing."""
-    cause = error.__cause__
-    if cause is None or not isinstance(error, UserCodeError):
-        return ""
-    made = traceback.TracebackException.from_exception(cause)
-    made.stack = traceback.StackSummary.from_list(
-        [
-            frame
-            for frame in made.stack
-            if "/backwater/extend/" not in frame.filename and "importlib" not in frame.filename
-        ]
-    )
-    return "".join(made.format(chain=False))

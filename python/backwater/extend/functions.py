@@ -6,9 +6,10 @@ import hashlib
 import inspect
 import threading
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater import extras
 from backwater.extend import abi
@@ -16,9 +17,6 @@ from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled, compile_function
 from backwater.extend.errors import PlainPythonWarning, UserCodeError
 from backwater.extend.plain import COST_US, Plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(eq=False)

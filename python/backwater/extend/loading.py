@@ -10,25 +10,21 @@ import itertools
 import json
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType, ModuleType
+from typing import Any
 
+from backwater import _core
 from backwater.extend import library
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled
 from backwater.extend.errors import UserCodeError
 from backwater.extend.functions import UserFunction
 from backwater.extend.plain import Plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import CodeType, ModuleType
-
-    from backwater import _core
-
 
 #: Where code lies that was installed, and not written for the scenario.
 INSTALLED = {"site-packages", "dist-packages"}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.extend.abi import State, structure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Microseconds that a call takes, about; docs/extend.md says how that was measured.
 COST_US = 5

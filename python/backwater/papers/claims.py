@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _COMPARISON = re.compile(rf"(>=|<=|>|<|==)\s*({_NUMBER})")

@@ -7,16 +7,14 @@ report names a test that is gone.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from backwater.papers.claims import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 Test = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_/]+\.(rs|py)::[a-z][a-z0-9_]*$")]
 #: What only a checkout has in its root: an installed package comes without the tests of the simulator.

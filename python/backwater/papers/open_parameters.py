@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backwater.errors import UsageError
 from backwater.papers import paper, paper_figure
 from backwater.papers.paper_figure import Variant
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Reading(Variant):

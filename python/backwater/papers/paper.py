@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backwater.errors import UsageError
-from backwater.papers.definitions import Definition  # noqa: TC001 (pydantic reads it at run time)
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from backwater.papers.definitions import Definition
 
 #: What stands for every profile on the command line.
 ALL = "all"

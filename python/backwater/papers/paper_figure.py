@@ -24,19 +24,16 @@ import importlib.util
 import itertools
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater.errors import UsageError
 from backwater.papers import claims, paper
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from backwater.results import Results
+from backwater.results import Results
 
 
 class RunSpec(BaseModel):

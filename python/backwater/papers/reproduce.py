@@ -8,21 +8,17 @@ can be made again from what there is, without running and by another build.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.experiments.executor import Job
 from backwater.experiments.store import RunFolders, finished
 from backwater.papers.claims import Judged, judge
+from backwater.papers.number_tables import NumberTable
+from backwater.papers.paper_figure import Figure, RunSpec
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from backwater.papers.number_tables import NumberTable
-    from backwater.papers.paper_figure import Figure, RunSpec
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,13 @@ Only the order of runs and the ETA depend on it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.common import atomic_files
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.experiments.executor import Job, Outcome
-    from backwater.papers.reproduce import Reproduction
+from backwater.experiments.executor import Job, Outcome
+from backwater.papers.reproduce import Reproduction
 
 
 def _file(root: Path, *, quick: bool) -> Path:

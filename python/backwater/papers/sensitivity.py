@@ -7,23 +7,19 @@ claim flips if its verdict is another one than with our reading, over the same s
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater._core import __version__
 from backwater.errors import UsageError
 from backwater.papers import paper_figure, reproduce, sensitivity_findings
 from backwater.papers.claims import Judged, Verdict
+from backwater.papers.open_parameters import Parameter, Reading
+from backwater.papers.paper_figure import Figure
 from backwater.papers.report.text import ours
 from backwater.papers.reproduce import Reproduced, Reproduction
 from backwater.papers.sensitivity_findings import Check, Finding, Flip
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from backwater.papers.open_parameters import Parameter, Reading
-    from backwater.papers.paper_figure import Figure
 
 
 @dataclass

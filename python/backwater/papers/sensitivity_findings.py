@@ -6,20 +6,18 @@ Each says which build it is of and over how many seeds, so that findings of seve
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater._core import __version__
 from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.experiments import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from backwater.papers.open_parameters import Parameter, Reading
+from backwater.papers.open_parameters import Parameter, Reading
 
 
 class Flip(BaseModel):
@@ -202,8 +200,6 @@ def rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 def write(told_now: dict[str, Any], folder: Path) -> list[Path]:
     """Write sensitivity.json and sensitivity.parquet."""
-    import polars as pl
-
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "sensitivity.json", folder / "sensitivity.parquet"]
     atomic_files.write_text(files[0], json.dumps(told_now, indent=1) + "\n")

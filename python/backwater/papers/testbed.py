@@ -6,14 +6,12 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backwater.errors import UsageError, reason
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Where `make testbed` writes and `backwater reproduce` looks.
 FOLDER = Path("results/testbed")

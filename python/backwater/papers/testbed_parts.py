@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def split(document: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

@@ -8,19 +8,17 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.papers import claims, paper_figure, testbed_parts
 from backwater.papers.testbed import PROFILES, SwitchRun
 from backwater.scenario import toml_writer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Longest time on the clock of the wall for one run: a second of the testbed takes one to three.
 TIMEOUT_S = 600

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError
-from backwater.experiments.executor import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from backwater.experiments.executor import Outcome
+from backwater.experiments.executor import Outcome, cores
 
 FILE = "timing.json"
 

@@ -5,17 +5,14 @@ What PUTs, tables of congested flows and throttles did is in the catalogue only 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import polars as pl
 
 from backwater.common import quantities
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-
-    from backwater.results.flow_expressions import Flows
+from backwater.results.flow_expressions import Flows
 
 #: What a measure is of: of each traffic entry; of the run as a whole; or only some runs have it.
 Scope = Literal["traffic", "run", "isolation", "throttles", "puts"]

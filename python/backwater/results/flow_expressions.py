@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from backwater.common import percentiles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:

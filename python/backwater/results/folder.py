@@ -8,18 +8,15 @@ import json
 import os
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import polars as pl
 
 from backwater._core import __version__
 from backwater.common import atomic_files
 from backwater.errors import ResultsChangedError, UsageError, reason, require_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
 
 #: The version of results folders that this code reads.
 FORMAT = 2
@@ -266,8 +263,6 @@ class Results:
 
     def table(self, name: str) -> pl.LazyFrame:
         """One table by name."""
-        import polars as pl
-
         if name not in self.tables:
             known = ", ".join(self.tables) or "none"
             how = f"--set {RECORDED_BY[name]} records it" if name in RECORDED_BY else "see [probe] in the scenario"
@@ -333,8 +328,6 @@ class Results:
 
     def check(self, name: str) -> None:
         """Raise UsageError unless a table is there, and is what the run wrote."""
-        import polars as pl
-
         self._require_sound(name)
         if "sha256" in self.tables[name]:
             return
@@ -483,8 +476,6 @@ class Results:
         first bit on the source's wire), ``arrived_ps`` (the last bit at the destination) and ``ce``; the last two are
         null for a packet that had not arrived when the run ended.
         """
-        import polars as pl
-
         sent = self.table("injected").select("flow", "seq", "traffic", "made_ps", sent_ps="time_ps")
         arrived = self.table("arrived").select("flow", "seq", "ce", arrived_ps=pl.col("time_ps"))
         joined = sent.join(arrived, on=["flow", "seq"], how="left", maintain_order="left")

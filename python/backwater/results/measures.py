@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from backwater.common import quantities
-from backwater.results.catalogue import named
+from backwater.results import Results
+from backwater.results.catalogue import Measure, named
 from backwater.results.flow_expressions import Flows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from backwater.results import Results
-    from backwater.results.catalogue import Measure
 
 #: The words of the `state` columns, in the order in which they are drawn and listed.
 STATES = ("non-congestion", "undetermined", "judging", "congestion")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.scenario import topologies
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 #: A scenario needs traffic, and nothing of it, nor of switches, may say whether the network can be looked at.
 _REST = '\n[[traffic]]\nname = "none"\nkind = "poisson"\nsize = "1B"\nload = 0.000001\nflows = 1\n'

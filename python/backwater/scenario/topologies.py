@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def on(scenario: Scenario, file: Path) -> Scenario:

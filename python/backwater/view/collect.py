@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,13 +12,11 @@ import backwater
 from backwater.analysis.blame import NEEDED, Blame
 from backwater.analysis.blame.tables import cut, read
 from backwater.common import codes
+from backwater.results import Results
 from backwater.results.folder import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth
 from backwater.view.encode import Columns, pack
-
-if TYPE_CHECKING:
-    from backwater.results import Results
-    from backwater.view.network import Network
+from backwater.view.network import Network
 
 #: Times in the page are counted in this, or in more where a run is longer than 2 s.
 TICK_PS = 1000

@@ -6,14 +6,12 @@ import base64
 import gzip
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[Any]
+Numbers = NDArray[Any]
 
 #: Version of the format; the page refuses any other with a message.
 FORMAT = 1

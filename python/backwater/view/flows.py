@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from backwater.analysis.blame import Blame
 from backwater.analysis.blame.tables import read
+from backwater.results import Results
 from backwater.view import truth
-
-if TYPE_CHECKING:
-    from backwater.analysis.blame import Blame
-    from backwater.results import Results
-    from backwater.view.encode import Columns
+from backwater.view.encode import Columns
 
 #: A page lists so many flows at most: those to blame, and those that lost most.
 MOST_FLOWS = 8000

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from backwater.analysis.blame.tables import read
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from backwater.results import Results
-    from backwater.view.encode import Columns
+from backwater.results import Results
+from backwater.view.encode import Columns
 
 _TOTALS = ("sent_bytes", "pauses", "paused_ps", "ce_marks", "ue_marks")
 #: A queue's number is that of its port times this, plus the priority: see `blame.tables.queue_of`.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError, reason
 from backwater.experiments import run_differences
 from backwater.results import Results
 from backwater.results.folder import below as results_below
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from backwater.view import network
+from backwater.view.collect import packed
+from backwater.view.encode import element
 
 #: What `run --html` writes into a results folder.
 NAME = "view.html"
@@ -42,9 +42,6 @@ class View:
     @cached_property
     def html(self) -> str:
         """The page, complete: it needs no other file and no network."""
-        from backwater.view.collect import packed
-        from backwater.view.encode import element
-
         template = resources.files("backwater").joinpath("view", "page.html").read_text(encoding="utf-8")
         if template.count(PLACE) != 1 or _TITLE not in template:
             raise UsageError("the page of the viewer is damaged; install Backwater again, or run make viewer")
@@ -78,8 +75,6 @@ class View:
 
 def differences(runs: Sequence[Results]) -> list[str]:
     """What tells each of two runs from the other, where the words of the page's head are the same for both."""
-    from backwater.view import network
-
     told = ("run", "probe", "scheme")
     if len(runs) < MOST_RUNS:
         return [""] * len(runs)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from backwater.analysis.blame.tables import read
-from backwater.view.network import key_of
-
-if TYPE_CHECKING:
-    from backwater.results import Results
-    from backwater.view.encode import Columns
-    from backwater.view.network import Network
+from backwater.results import Results
+from backwater.view.encode import Columns
+from backwater.view.network import Network, key_of
 
 #: So many points of queues, and of rates, at most.
 MOST_POINTS = 400_000

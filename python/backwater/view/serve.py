@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Nobody else can reach it.
 LOOPBACK = "127.0.0.1"

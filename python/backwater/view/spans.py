@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.view.encode import Columns
+from backwater.view.encode import Columns
 
 
 def merged(frame: pl.DataFrame, by: Sequence[str], keep: str | None = None, gap: int = 0) -> pl.DataFrame:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from backwater.analysis.blame import losses
+from backwater.analysis.blame import Blame, losses
 from backwater.analysis.blame.report import left_out, shown_roots
 from backwater.analysis.blame.tables import latest
+from backwater.view.encode import Columns
+from backwater.view.network import Network
 from backwater.view.spans import merged
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from backwater.analysis.blame import Blame
-    from backwater.view.encode import Columns
-    from backwater.view.network import Network
 
 #: A root with less than this share of an OFF interval is not drawn with it: a packet that happened to stand there.
 LEAST_SHARE = 0.05

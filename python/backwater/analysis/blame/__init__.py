@@ -16,13 +16,9 @@ detector can be scored against it. docs/ground-truth.md defines every word.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from backwater.analysis.blame.analysis import NEEDED, Blame
 from backwater.analysis.blame.scoring import Score
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results
 
 __all__ = ["NEEDED", "Blame", "Score", "score_of"]
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from backwater.analysis.blame import chain, crowding, losses, overtime, scoring, tables
 from backwater.analysis.blame.gates import Gates, gates
 from backwater.errors import UsageError
-from backwater.results import measures
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results, measures
 
 #: Without these there is no blame; without `marks` there is no score.
 NEEDED = ("pauses", "holds", "crowds", "waits")

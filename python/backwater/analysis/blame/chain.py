@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from backwater.analysis.blame.gates import DEEPEST, Gates, within
 from backwater.analysis.blame.tables import latest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Instead of a root: what held the port is not in the tables, or pauses went round in a circle.
 UNKNOWN, CIRCLE = -1, -2

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from backwater.analysis.blame.gates import Gates, within
 from backwater.analysis.blame.tables import latest, queue_of, read
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results
 
 
 def crowds(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.DataFrame:

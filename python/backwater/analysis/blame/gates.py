@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from backwater.analysis.blame import release, starvation
 from backwater.analysis.blame.tables import latest, queue_of, read
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results
 
 #: No congestion tree is deeper. Where pauses go round in a circle, sums over the tree end here.
 DEEPEST = 32

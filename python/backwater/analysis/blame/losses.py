@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from backwater.analysis.blame.gates import Gates, covered
 from backwater.analysis.blame.tables import queue_of, read
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results
 
 #: Of every flow the packets 0, 64, 128 ... are followed, and the last.
 FOLLOWED = 64

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from backwater.analysis import plot
 from backwater.analysis.blame import report
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from backwater.analysis.blame.analysis import Blame
+from backwater.analysis.blame.analysis import Blame
 
 #: As many lanes as fit a page: roots first, then the branches that were OFF for longest, switches before a few hosts.
 _LANES, _HOSTS = 16, 4

@@ -6,16 +6,12 @@ not enough that the port has had the time to send on what was held back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from backwater.analysis.blame import starvation
 from backwater.analysis.blame.tables import earliest, latest, queue_of, read
+from backwater.results import Results
 from backwater.results.measures import under_credits
-
-if TYPE_CHECKING:
-    from backwater.results import Results
 
 
 def ends(results: Results, off: pl.DataFrame, holds: pl.DataFrame, end_ps: int) -> pl.DataFrame:

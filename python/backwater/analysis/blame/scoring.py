@@ -9,15 +9,13 @@ it could still mark. A UE mark is right while the port is held.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from backwater.analysis.blame.gates import Gates, within
 from backwater.analysis.blame.tables import queue_of, read
-
-if TYPE_CHECKING:
-    from backwater.results import Results
+from backwater.results import Results
 
 #: Of a frame of judged marks: the CE marks that are right, wrong and early.
 RIGHT = (pl.col("code") == "CE") & ~pl.col("is_held") & ~pl.col("is_early")

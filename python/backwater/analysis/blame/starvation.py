@@ -6,16 +6,14 @@ long as little is free. So it does not tell by itself whether a queue is the cau
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from backwater.analysis.blame.tables import earliest, latest
 from backwater.common import quantities
 from backwater.results.measures import under_credits
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def period_ps(scenario: Mapping[str, Any]) -> int:

@@ -5,17 +5,14 @@ Every frame has a column `queue`: one number for an egress port and priority, th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from backwater.errors import UsageError
+from backwater.results import Results
 from backwater.results.folder import RECORDED_BY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.results import Results
 
 #: What blame and its score read.
 _READ = ("pauses", "holds", "crowds", "waits", "marks")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from backwater.common import quantities
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from backwater.results import Results
+from backwater.results import Results
 
 #: So many rates are named; a network with more gets the range.
 _NAMED = 3

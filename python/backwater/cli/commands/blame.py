@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from backwater.analysis import pictures
 from backwater.analysis.blame import Blame, report
 from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
@@ -53,7 +54,7 @@ def blame(
     if bin_ps <= 0:
         raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
     if plot is not None:
-        check_picture(plot)
+        pictures.check(plot)
     run = Results(results)
     if out is not None:
         require_folder(out, "--out")
@@ -61,23 +62,13 @@ def blame(
     # Before anything is printed: the reader of a pipe may leave, as `head` does.
     written = report.write(found, out, bin_ps) if out is not None else []
     if plot is not None:
-        from backwater.analysis.blame import picture
-
-        written.append(picture.draw(found, plot, bin_ps))
+        written.append(pictures.load("blame.picture").draw(found, plot, bin_ps))
     if json_:
         print(json.dumps(report.values(found, bin_ps), indent=2))
     else:
         _print(found, top)
         for file in written:
             print(f"written: {file}")
-
-
-def check_picture(plot: Path) -> None:
-    """Raise UsageError for a `--plot` that no picture can be written to."""
-    if plot.suffix not in (".png", ".pdf", ".svg"):
-        raise UsageError(f"--plot: {plot} must end in .png, .pdf or .svg")
-    if not plot.absolute().parent.is_dir():
-        raise UsageError(f"--plot: there is no folder {plot.absolute().parent}")
 
 
 def _print(found: Blame, top: int) -> None:

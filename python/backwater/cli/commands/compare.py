@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import polars as pl
+
+from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, slowdown
+from backwater.analysis.scheme_slowdown import Comparison
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Json, Seed, Set, Words
@@ -14,16 +19,10 @@ from backwater.common import codes, quantities, terminal
 from backwater.common.atomic_files import whole
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, reason, require_folder
+from backwater.experiments import comparison
 from backwater.experiments.store import OwnFolder
 from backwater.scenario import schemes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from backwater.analysis.scheme_slowdown import Comparison
-    from backwater.scenario.schemes import Scheme
+from backwater.scenario.schemes import Scheme
 
 
 def compare(
@@ -79,10 +78,6 @@ def compare(
     json_
         Print only JSON.
     """
-    from backwater.analysis import scheme_slowdown
-    from backwater.analysis.scheme_slowdown import Comparison
-    from backwater.experiments import comparison
-
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
@@ -136,8 +131,6 @@ def _longer(ends: int) -> str:
 
 
 def _edges(text: str) -> list[int]:
-    from backwater.analysis import slowdown
-
     try:
         return slowdown.checked([parse_size(part) for part in text.split(",")])
     except ValueError as error:
@@ -168,10 +161,6 @@ def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
 
 def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_json: bool) -> list[str]:
     """Write and print it; returns the schemes under which no flow finished."""
-    import polars as pl
-
-    from backwater.analysis import scheme_measures, scheme_pictures, scheme_slowdown, scheme_tables
-
     table = made.table()
     found = scheme_measures.outcomes(made.runs, window)
     idle: list[str] = []
@@ -184,8 +173,12 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         files.insert(0, root / "compare.parquet")
         _write(table, files[0])
         title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}"
-        files.append(scheme_slowdown.draw(table, root / "compare.png", title=title, base=made.base))
-    files.append(scheme_pictures.draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}"))
+        files.append(
+            pictures.load("scheme_slowdown_picture").draw(table, root / "compare.png", title=title, base=made.base)
+        )
+    files.append(
+        pictures.load("scheme_pictures").draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}")
+    )
     if as_json:
         runs = [
             {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}

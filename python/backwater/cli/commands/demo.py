@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from backwater._core import ScenarioError
+from backwater.analysis import pictures, run_notes, tables
 from backwater.cli.options import Json
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError
-from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.executor import Job, Outcome, run_jobs
 from backwater.experiments.progress import watching
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.experiments.executor import Outcome
 
 _SCENARIO = "single-congestion-point.toml"
 _PORTS = ("P0", "P1", "P2", "P3")
@@ -54,13 +53,11 @@ def demo(
     json_
         Print JSON: the picture, and the run.json of each run.
     """
-    from backwater.results import measures
-
     loaded = Scenario.load(scenario or _shipped())
     credits_hold = measures.under_credits(_checked(loaded))
     schemes = _INFINIBAND if credits_hold else _ETHERNET
     picture = picture or Path("infiniband.png" if credits_hold else "queue-and-state.png")
-    _check_picture(picture)
+    pictures.check(picture, "--picture", pictures.load("plot").formats())
     jobs = [
         Job(name, loaded, (f'switch.detector.kind="{kind}"',), None, out / name.lower())
         for name, kind in schemes.items()
@@ -72,7 +69,13 @@ def demo(
         return Exit.CAVEATS
     _raise_failures(outcomes)
     runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
-    drawn = _draw(runs, picture)
+    drawn = pictures.load("congestion_point_picture").draw(
+        runs,
+        _PORTS[1:],
+        picture,
+        title=f"One congestion point, at P3: the ports before it under {' and under '.join(runs)}",
+        origin_ps=_first_burst(next(iter(runs.values()))),
+    )
     if json_:
         print(json.dumps({"picture": str(drawn), "runs": {name: run.meta for name, run in runs.items()}}, indent=2))
     else:
@@ -83,17 +86,6 @@ def demo(
 def _shipped() -> Path:
     """The scenario that comes with the package; in a checkout, a link to the one in scenarios/."""
     return (Path(__file__).parent / _SCENARIO).resolve()
-
-
-def _check_picture(picture: Path) -> None:
-    """Before anything runs, that the picture can be written."""
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    known = FigureCanvasBase.get_supported_filetypes()
-    if picture.suffix.removeprefix(".").lower() not in known:
-        raise UsageError(f"--picture {picture}: the ending must be one of {', '.join(sorted(known))}")
-    if not picture.absolute().parent.is_dir():
-        raise UsageError(f"--picture {picture}: there is no folder {picture.absolute().parent}")
 
 
 def _checked(scenario: Scenario) -> dict[str, Any]:
@@ -115,22 +107,8 @@ def _raise_failures(outcomes: Sequence[Outcome]) -> None:
             raise outcome.error
 
 
-def _draw(runs: Mapping[str, Results], file: Path) -> Path:
-    from backwater.analysis import congestion_point_picture
-
-    return congestion_point_picture.draw(
-        runs,
-        _PORTS[1:],
-        file,
-        title=f"One congestion point, at P3: the ports before it under {' and under '.join(runs)}",
-        origin_ps=_first_burst(next(iter(runs.values()))),
-    )
-
-
 def _first_burst(run: Results) -> int:
     """When the bursts begin: the picture's time zero."""
-    import polars as pl
-
     start = run.flows.filter(pl.col("traffic").cast(pl.String) == "A").select(pl.col("start_ps").min())
     return int(start.collect().item() or 0)
 
@@ -142,8 +120,6 @@ def _near(origin: str) -> str:
 
 
 def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> None:
-    from backwater.analysis import run_notes, tables
-
     console = terminal.stdout()
     for name, run in runs.items():
         for line in run_notes.of(run):

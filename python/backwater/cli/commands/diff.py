@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -13,12 +14,8 @@ from backwater.cli.options import Json
 from backwater.common import quantities, terminal
 from backwater.errors import Exit
 from backwater.experiments import run_differences
+from backwater.experiments.run_differences import Difference
 from backwater.results import Results
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from backwater.experiments.run_differences import Difference
 
 
 def diff(first: Path, second: Path, /, *, json_: Json = False) -> int:

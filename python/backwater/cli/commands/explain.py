@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from rich.console import Console
 
 from backwater.cli import explaining
+from backwater.cli.explaining.entry import Entry
 from backwater.cli.options import Json
 from backwater.common import terminal
 from backwater.errors import Exit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from backwater.cli.explaining.entry import Entry
 
 #: Of so many meanings each is told in full; of more, in a line each.
 _FEW = 2

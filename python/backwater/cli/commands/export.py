@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter, validators
 
@@ -14,10 +15,6 @@ from backwater.io.exporting import comma, hpcc
 from backwater.io.exporting import pcapng as capture
 from backwater.io.exporting import perfetto as trace
 from backwater.results import Results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Out = Annotated[Path | None, Parameter(name="--out")]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from backwater._core import InvariantError, ScenarioError
 from backwater.common import codes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.experiments.executor import Outcome
+from backwater.experiments.executor import Outcome
 
 
 def of(outcomes: Sequence[Outcome]) -> list[Outcome]:

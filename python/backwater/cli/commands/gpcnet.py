@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from backwater.analysis import gpcnet as metrics
+from backwater.analysis import gpcnet_profile, gpcnet_tables, pictures, throttle
+from backwater.analysis.gpcnet import Measured
 from backwater.cli.commands import failed
-from backwater.cli.commands.blame import check_picture
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set
 from backwater.common import codes, terminal
 from backwater.common.codes import Remark
 from backwater.errors import Exit, UsageError, require_folder
+from backwater.experiments import comparison, gpcnet_runs
+from backwater.experiments.executor import Job
+from backwater.results import Results
 from backwater.scenario import schemes as lists
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.analysis.gpcnet import Measured
-    from backwater.experiments.executor import Job
-    from backwater.results import Results
 
 
 def gpcnet(
@@ -76,10 +74,8 @@ def gpcnet(
     json_
         Print only JSON.
     """
-    from backwater.experiments import gpcnet_runs
-
     if plot is not None:
-        check_picture(plot)
+        pictures.check(plot)
     if what is not None and what.is_dir():
         if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
@@ -115,8 +111,6 @@ def _plan(
     quick: bool,
 ) -> tuple[dict[int, dict[str, Job]], Path, bool]:
     """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
-    from backwater.experiments import comparison, gpcnet_runs
-
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
     found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, quick=quick)
@@ -135,18 +129,12 @@ def _show(
     runs: Mapping[str, Sequence[Results]], root: Path | None, plot: Path | None, *, verbose: bool, as_json: bool
 ) -> int:
     """Print everything, write what `root` and `plot` ask for."""
-    from backwater.analysis import gpcnet as metrics
-    from backwater.analysis import gpcnet_profile, gpcnet_tables, throttle
-    from backwater.experiments import gpcnet_runs
-
     measured = gpcnet_runs.measure(runs)
     first = next(iter(runs.values()))[0]
     profile = gpcnet_profile.lines(metrics.entry(first))
     written = gpcnet_runs.write(root, runs, measured) if root is not None else []
     if plot is not None:
-        from backwater.analysis import gpcnet_picture
-
-        written.append(gpcnet_picture.draw(runs, measured, plot))
+        written.append(pictures.load("gpcnet_picture").draw(runs, measured, plot))
     caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
     if as_json:
         rows = [

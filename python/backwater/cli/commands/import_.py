@@ -7,17 +7,14 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from backwater.cli.options import Json
 from backwater.errors import UsageError
+from backwater.io.importing import Imported, workloads, write
 from backwater.io.importing import hpcc as reader
-from backwater.io.importing import workloads, write
-
-if TYPE_CHECKING:
-    from backwater.io.importing import Imported
 
 Out = Annotated[Path | None, Parameter(name="--out")]
 Network = Annotated[Path | None, Parameter(name="--topology")]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 from backwater.experiments import estimate_tables
-from backwater.experiments.executor import run_jobs
+from backwater.experiments.executor import Job, Outcome, run_jobs
 from backwater.experiments.progress import watching
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from pathlib import Path
-
-    from backwater.experiments.executor import Job, Outcome
 
 
 def run_missing(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import polars as pl
 from cyclopts import Parameter
 from rich.markup import escape
 from rich.table import Table
 
-from backwater.analysis import put_trace
+from backwater.analysis import pictures, put_trace
 from backwater.analysis import puts as measured
-from backwater.cli.commands.blame import check_picture
 from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
 from backwater.errors import UsageError
 from backwater.results import Results
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def puts(
@@ -55,19 +52,17 @@ def puts(
     top
         How many streams to print: first those that sent most again.
     """
-    from backwater.analysis import put_picture
-
     run = Results(results)
     written = []
     if plot is not None:
-        check_picture(plot)
+        pictures.check(plot)
         start, end = _time("--from", from_), None if until is None else _time("--until", until)
         trace = put_trace.of(run, stream)
         if end is not None and end <= start:
             raise UsageError(f"--until {until} is not after --from {from_}: the picture would end before it begins")
         if trace.end_ps(start) <= start:
             raise UsageError(f"--from {from_}: nothing of {trace.name} was recorded after that")
-        written.append(put_picture.draw(trace, plot, start_ps=start, end_ps=end))
+        written.append(pictures.load("put_picture").draw(trace, plot, start_ps=start, end_ps=end))
     if not run.has("streams"):
         if plot is None:
             put_trace.require_puts(run)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backwater.cli.commands.reproduce import finish
 from backwater.cli.options import Json
+from backwater.papers.manifest import Manifest
 
 
 def report(
@@ -27,8 +28,6 @@ def report(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater.papers.manifest import Manifest
-
     return finish(Manifest.read(folder), folder, _root(folder), None, as_json=json_)
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.papers import run_costs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.experiments.executor import Outcome
-    from backwater.papers.manifest import Manifest
-    from backwater.papers.paper_figure import Figure
-    from backwater.papers.reproduce import Reproduction
-    from backwater.papers.timing import Timing
+from backwater.experiments.executor import Outcome
+from backwater.experiments.store import finished
+from backwater.papers import paper, paper_figure, report, run_costs
+from backwater.papers import reproduce as machinery
+from backwater.papers.manifest import Manifest
+from backwater.papers.paper_figure import Figure
+from backwater.papers.report import making
+from backwater.papers.reproduce import Reproduction
+from backwater.papers.timing import Timing
 
 
 def reproduce(
@@ -63,11 +62,6 @@ def reproduce(
     json_
         Print only the verdicts, as JSON.
     """
-    from backwater.papers import paper, paper_figure
-    from backwater.papers import reproduce as machinery
-    from backwater.papers.manifest import Manifest
-    from backwater.papers.timing import Timing
-
     root = out or Path("results/reproduce") / system
     figures = paper_figure.discover(system, figure or ())
     profiles = paper.load(paper_figure.home(system)).chosen(profile)
@@ -113,8 +107,6 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
 
 def do(made: Reproduction, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:
     """Do the open runs of a plan, with progress."""
-    from backwater.experiments.store import finished
-
     if not made.jobs:
         return []
     return run_missing(made.jobs.values(), finished, jobs, what=what, quiet=quiet)
@@ -122,9 +114,6 @@ def do(made: Reproduction, jobs: int | None, what: str, *, quiet: bool) -> list[
 
 def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:
     """Measure and draw, write the report, print the verdicts; the exit code says whether a figure failed."""
-    from backwater.papers import report
-    from backwater.papers.report import making
-
     made = making.make(manifest, folder, root, timing)
     missing = report.missing(made.figures)
     if as_json:

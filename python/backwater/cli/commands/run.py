@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backwater.analysis import collectives, isolation, mark_scores, run_notes, tables
+from backwater.analysis.blame import report, score_of, threshold
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set, Words
 from backwater.common import terminal
 from backwater.errors import Exit
-from backwater.experiments import estimate_tables, estimates, quick_sweep
-from backwater.experiments.executor import cores, run_jobs
+from backwater.experiments import alone, estimate_tables, estimates, quick_sweep
+from backwater.experiments.executor import Job, Outcome, cores, run_jobs
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OfFile
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario, folder_name
 from backwater.view.page import NAME, View
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.experiments.executor import Job, Outcome
 
 
 def run(
@@ -144,8 +142,6 @@ def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
 
 def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
-    from backwater.experiments import alone
-
     kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
     whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
     with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
@@ -185,9 +181,6 @@ def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mappi
 
 def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> dict[str, Any]:
     """The run.json of a run, with its scheme, its values of a sweep, its applications, and how its marks score."""
-    from backwater.analysis import collectives
-    from backwater.analysis.blame import score_of
-
     scheme = {"scheme": outcome.job.scheme} if outcome.job.scheme else {}
     sweep = {"sweep": list(outcome.job.sweep)} if outcome.job.sweep else {}
     score = None if outcome.job.out is None else score_of(Results(outcome.job.out))
@@ -199,8 +192,6 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
 
 
 def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
-    from backwater.analysis import run_notes
-
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
     for run in every:
@@ -214,17 +205,12 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
 
 def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
     """What tables of congested flows and marks did in the groups that can tell, if any can."""
-    from backwater.analysis import isolation
-
     found = {name: runs for name, runs in groups.items() if all(isolation.applies(run) for run in runs)}
     if found:
         terminal.stdout().print(isolation.table(found))
 
 
 def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Mapping[str, Results]]) -> None:
-    from backwater.analysis import isolation, mark_scores, run_notes, tables
-    from backwater.analysis.blame import report, threshold
-
     console = terminal.stdout()
     if scheme:
         console.rule(scheme, align="left")

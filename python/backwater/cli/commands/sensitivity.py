@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -15,12 +16,10 @@ from backwater.cli.commands.reproduce import do, failures
 from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import UsageError, require_folder
-from backwater.papers import run_costs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.papers.sensitivity_findings import Finding
+from backwater.papers import open_parameters, paper, paper_figure, run_costs, sensitivity_findings
+from backwater.papers import sensitivity as machinery
+from backwater.papers.manifest import FILE, Manifest
+from backwater.papers.sensitivity_findings import Finding
 
 
 def sensitivity(
@@ -59,9 +58,6 @@ def sensitivity(
     json_
         Print only JSON.
     """
-    from backwater.papers import open_parameters, paper, paper_figure, sensitivity_findings
-    from backwater.papers import sensitivity as machinery
-
     root = out or Path("results/reproduce") / system
     require_folder(root, "--out")
     own, every = open_parameters.load(system)
@@ -92,8 +88,6 @@ def sensitivity(
 
 def _earlier(folder: Path) -> list[Finding]:
     """What an earlier call found; nothing, with a warning, if that cannot be read."""
-    from backwater.papers import sensitivity_findings
-
     try:
         return sensitivity_findings.read(folder)
     except UsageError as error:
@@ -103,8 +97,6 @@ def _earlier(folder: Path) -> list[Finding]:
 
 def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) -> str:
     """The command that puts the findings into a report that there is, or makes one."""
-    from backwater.papers.manifest import FILE, Manifest
-
     # The whole before its parts.
     for file in (root / FILE, *sorted(root.glob(f"*/{FILE}"))):
         try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Flag, Json, Set
@@ -15,17 +16,13 @@ from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import estimate_tables, estimates, ray_engine
 from backwater.experiments import sweep_file as plans
-from backwater.experiments.executor import cores, run_jobs
+from backwater.experiments import sweep_tables as frames
+from backwater.experiments.estimates import Work
+from backwater.experiments.executor import Engine, Job, cores, run_jobs
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Shard, Sweep, cache_at, parse_shard
 from backwater.experiments.toml_document import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.experiments.estimates import Work
-    from backwater.experiments.executor import Engine, Job
 
 
 def sweep(
@@ -196,8 +193,6 @@ def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool)
 
 
 def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool, as_json: bool) -> int:
-    from backwater.experiments import sweep_tables as frames
-
     if len(found.failed) == len({job.key for job in found.jobs}):
         # There is nothing to make a table of.
         failed.raise_first(found.outcomes)

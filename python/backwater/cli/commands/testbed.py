@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rich.table import Table
 
 from backwater.cli.options import Count, Json
 from backwater.common import terminal
 from backwater.errors import Exit, require_folder
-
-if TYPE_CHECKING:
-    from backwater.papers.testbed_run import Measured
+from backwater.papers import testbed_run
+from backwater.papers.testbed import PROFILES
+from backwater.papers.testbed_run import Measured
 
 
 def on_switches(
@@ -46,9 +46,6 @@ def on_switches(
     json_
         Print JSON: the claims and their verdicts, as in claims.json.
     """
-    from backwater.papers import testbed_run
-    from backwater.papers.testbed import PROFILES
-
     require_folder(out, "--out")
     measured = [testbed_run.measure(switch, examples, name, runs, clock, out) for name in PROFILES]
     files = testbed_run.write(measured, out)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
+from backwater.analysis import pictures
 from backwater.analysis import throttle as measured
-from backwater.cli.commands.blame import check_picture
 from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
 from backwater.common.quantities import three_digits
 from backwater.errors import UsageError
+from backwater.experiments import gpcnet_runs
 from backwater.results import Results
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def throttle(
@@ -48,14 +46,12 @@ def throttle(
     top
         How many NICs to print: first those that were held for longest.
     """
-    from backwater.analysis import throttle_picture
-
     if plot is not None:
-        check_picture(plot)
+        pictures.check(plot)
     run = Results(results) if (results / "run.json").is_file() else _throttled(results)
     found = measured.by_nic(run)
     names = [name.strip() for name in nics.split(",") if name.strip()] if nics is not None else []
-    written = throttle_picture.draw(run, plot, names) if plot is not None else None
+    written = pictures.load("throttle_picture").draw(run, plot, names) if plot is not None else None
     by_sender, told = measured.by_sender(found), measured.bystanders(run, found)
     if json_:
         print(json.dumps({"senders": by_sender.to_dicts(), "nics": found.to_dicts(), "bystanders": told}, indent=2))
@@ -71,8 +67,6 @@ def throttle(
 
 def _throttled(folder: Path) -> Results:
     """The first run of a folder of `backwater gpcnet` in which NICs throttle themselves."""
-    from backwater.experiments import gpcnet_runs
-
     if not (folder / gpcnet_runs.FILE).is_file():
         return Results(folder)
     runs = gpcnet_runs.of_folder(folder)

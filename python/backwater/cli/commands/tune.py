@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from rich.table import Table
 
@@ -13,16 +13,13 @@ from backwater.cli.commands.sweep import engine_of
 from backwater.cli.options import AtLeastOne, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import tuning_file
+from backwater.experiments import sweep_tables, tuning_file, tuning_report
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import cache_at
 from backwater.experiments.toml_document import Document
-from backwater.experiments.tuning import Tuning
+from backwater.experiments.tuning import Trial, Tuning
+from backwater.experiments.tuning_report import Judged
 from backwater.results.catalogue import CATALOGUE
-
-if TYPE_CHECKING:
-    from backwater.experiments.tuning import Trial
-    from backwater.experiments.tuning_report import Judged
 
 
 def tune(
@@ -67,8 +64,6 @@ def tune(
     json_
         Print JSON: what was best, on which seeds, files.
     """
-    from backwater.experiments import tuning_report
-
     engine = engine_of(on, address, jobs)
     asked = tuning_file.of(Document.load(file, "tuning file"), set_ or (), trials)
     own = OwnFolder.of(Path("results") / file.stem, file)
@@ -110,8 +105,6 @@ def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
 
 
 def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
-    from backwater.experiments import sweep_tables
-
     task, console = tuning.task, terminal.stdout()
     name = f"{task.objective} of {task.traffic}" if task.traffic else task.objective
     table = Table(title=name, title_justify="left", header_style="bold")

@@ -7,15 +7,12 @@ and the TOML files beside this one.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
-from backwater.cli.explaining import algorithms, columns, keys, measures, papers, terms
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from backwater.cli.explaining.entry import Entry
+from backwater.cli.explaining import algorithms, codes, columns, keys, measures, papers, terms
+from backwater.cli.explaining.entry import Entry
+from backwater.common.codes import in_front
 
 #: So many words are suggested for one that is not known.
 _NEAR = 6
@@ -24,8 +21,6 @@ _NEAR = 6
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every word there is. What a short word means first comes first."""
-    from backwater.cli.explaining import codes
-
     kinds = (codes, terms, algorithms, columns, keys, measures, papers)
     return tuple(entry for kind in kinds for entry in kind.entries())
 
@@ -65,9 +60,7 @@ def _ending(wanted: str) -> list[Entry]:
 
 
 def _of_message(text: str) -> list[Entry]:
-    from backwater.common import codes
-
-    code = codes.in_front(text)
+    code = in_front(text)
     # What stands in brackets is a code, or the key that is wrong.
     return [entry for entry in entries() if entry.word == code] if code is not None else []
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from backwater import _core
 from backwater.cli.explaining.entry import Entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Schema = dict[str, Any]
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.cli.explaining.entry import Entry
 from backwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from backwater.papers import claims, paper, paper_figure
 
 
 def entries() -> list[Entry]:
     """One entry for each claim, definition and parameter that a paper leaves open; none in an installed package."""
-    from backwater.papers import paper, paper_figure
-
     try:
         root = paper_figure.papers()
     except UsageError:
@@ -38,8 +34,6 @@ def entries() -> list[Entry]:
 
 
 def _claims(file: Path, short: str) -> list[Entry]:
-    from backwater.papers import claims
-
     system, figure = file.parent.parent.name, file.parent.name
     found = []
     for claim in claims.load(file):

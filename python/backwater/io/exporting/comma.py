@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from backwater.errors import UsageError
 from backwater.io.exporting import written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from backwater.results import Results
+from backwater.results import Results
 
 
 def write(run: Results, tables: Sequence[str], folder: Path) -> list[Path]:

@@ -12,18 +12,16 @@ PAUSE and 0 for RESUME.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
 
 from backwater.common.quantities import parse_size
 from backwater.errors import UsageError
 from backwater.io.exporting import written
 from backwater.io.importing.hpcc_files import BYTE_NS, ways
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from backwater.results import Results
+from backwater.results import Results
 
 #: What the authors' scripts keep: flows to this port are the ones that are not of an incast.
 _DESTINATION_PORT = 100
@@ -46,8 +44,6 @@ def write_fct(run: Results, out: Path) -> int:
 
 def of_fct(run: Results) -> str | None:
     """What is to be known of the times of a run whose flows have no ACKs."""
-    import polars as pl
-
     ends = pl.col("finish_ps").is_not_null() & pl.col("acked_ps").is_null()
     count = int(run.flows.select(ends.sum()).collect().item())
     if not count:
@@ -73,8 +69,6 @@ def _write(out: Path, lines: Iterator[str]) -> int:
 
 
 def _fct(run: Results) -> Iterator[str]:
-    import polars as pl
-
     flows = (
         run.flows.with_columns(end_ps=pl.coalesce("acked_ps", "finish_ps"))
         .filter(pl.col("finish_ps").is_not_null())

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from backwater import _core
 from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.io.exporting import written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from backwater.results import Results
+from backwater.results import Results
 
 #: Bits of a quantum of PFC (IEEE 802.3, annex 31B).
 _QUANTUM_BITS = 512
@@ -25,8 +24,6 @@ _LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack"}
 
 def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, list[str]]:
     """Write the frames of these ports, or of all that were recorded; returns how many, and the ports."""
-    import polars as pl
-
     if not run.has("frames"):
         raise UsageError(
             f"{run.folder} has no table of frames; run the scenario again with the ports to capture, such as "
@@ -53,8 +50,6 @@ def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, li
 
 def _quanta(run: Results) -> dict[str, int]:
     """How long a PAUSE is by each port, in quanta of its link; the longest where it lasts until RESUME."""
-    import polars as pl
-
     pfc: dict[str, Any] = run.meta["scenario"]["switch"]["pfc"]
     if pfc["form"] != "timed":
         return {}

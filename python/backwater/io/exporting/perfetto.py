@@ -7,15 +7,14 @@ its queue was. A flow is a span of the process of its source; marks are instants
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import polars as pl
 
 from backwater.io.exporting import written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from backwater.results import Results
+from backwater.results import Results
 
 #: More instants make the browser slow; which were left out is said in the trace and on the terminal.
 MARKS = 100_000
@@ -114,8 +113,6 @@ def _flows(run: Results) -> Iterator[Event]:
 
 def _started() -> Any:
     """Flows that ever became ready."""
-    import polars as pl
-
     return pl.col("start_ps").is_not_null()
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, hpcc_files, hpcc_windows, read_text
 from backwater.io.importing.hpcc_config import Config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 #: Flows of that simulator's generators start at 2 s.
 _ORIGIN_S = 2.0

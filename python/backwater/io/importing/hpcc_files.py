@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import TypeVar
 
 _Node = TypeVar("_Node", int, str)
 #: A byte at 1 bit/s, in ns.

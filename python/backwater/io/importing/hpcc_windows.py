@@ -7,15 +7,11 @@ base round trip between any two hosts (`maxRtt` of the simulator's `third.cc`). 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from backwater.errors import UsageError
 from backwater.io.importing import hpcc_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from backwater.io.importing.hpcc_config import Config
+from backwater.io.importing.hpcc_config import Config
 
 #: Keys whose other values change what the controller is: the simulator's value without the key, the one that is
 #: modelled here, why no other is.

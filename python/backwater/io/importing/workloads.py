@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from backwater import _core
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, read_bytes, read_text
 from backwater.io.importing.htsim import network
 from backwater.scenario.toml_writer import toml
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 #: The files of each format, in words.
 FORMATS = {

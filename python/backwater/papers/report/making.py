@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from backwater.errors import UsageError
 from backwater.papers import (
@@ -14,18 +16,12 @@ from backwater.papers import (
     sensitivity_findings,
     timing,
 )
+from backwater.papers.definitions import Held
+from backwater.papers.manifest import Manifest
 from backwater.papers.report import facts as own
 from backwater.papers.report.write import write
-from backwater.papers.reproduce import evaluate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from backwater.papers.definitions import Held
-    from backwater.papers.manifest import Manifest
-    from backwater.papers.reproduce import Reproduced
-    from backwater.papers.timing import Spent, Timing
+from backwater.papers.reproduce import Reproduced, evaluate
+from backwater.papers.timing import Spent, Timing
 
 _T = TypeVar("_T")
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from backwater.papers.claims import Judged, Measured, Verdict
+from backwater.papers.definitions import Held
+from backwater.papers.paper import Paper
+from backwater.papers.paper_figure import Figure
 from backwater.papers.report.pictures import embedded
 from backwater.papers.report.text import bound, every, ours
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from backwater.papers.definitions import Held
-    from backwater.papers.paper import Paper
-    from backwater.papers.paper_figure import Figure
-    from backwater.papers.reproduce import FigureRun, Reproduced
+from backwater.papers.reproduce import FigureRun, Reproduced
 
 #: A sign and a word for each verdict, so that colours are not needed to tell them apart.
 SIGNS = {

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def embedded(file: Path) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
+import polars as pl
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from backwater.common.quantities import three_digits
 from backwater.papers.claims import Judged, Measured, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from backwater.papers.definitions import Held
-    from backwater.papers.reproduce import Reproduced
-    from backwater.results import Results
+from backwater.papers.definitions import Held
+from backwater.papers.reproduce import Reproduced
+from backwater.results import Results
 
 _RICH = {
     Verdict.HOLDS: "green",
@@ -114,8 +111,6 @@ def _count(numbers: Sequence[int], word: str) -> str:
 
 def _hosts(run: Results) -> int:
     """How many hosts of a run send or receive."""
-    import polars as pl
-
     ends = (run.flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst"))
     return int(pl.concat(ends).select(pl.col("host").n_unique()).collect().item())
 

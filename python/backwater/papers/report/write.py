@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from backwater.common.atomic_files import whole
+from backwater.papers.definitions import Held
+from backwater.papers.paper import Paper
 from backwater.papers.report.page import html
 from backwater.papers.report.text import every, markdown, verdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from backwater.papers.definitions import Held
-    from backwater.papers.paper import Paper
-    from backwater.papers.reproduce import Reproduced
+from backwater.papers.reproduce import Reproduced
 
 
 def write(

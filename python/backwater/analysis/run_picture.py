@@ -1,0 +1,96 @@
+"""What a run, or several, look like at a glance: queues or rates over time, or the slowdown of the flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from backwater.analysis import plot
+from backwater.errors import UsageError
+from backwater.results import Results
+
+#: What a run can be asked to plot.
+KINDS = ("queues", "rates", "slowdown")
+
+
+def draw(results: Results, kind: str | None = None) -> Figure:
+    """Queues over time if some are sampled, else the slowdown of the flows."""
+    if kind is None:
+        kind = "queues" if results.has("samples") else "slowdown"
+    if kind not in KINDS:
+        raise UsageError(f"plot: {kind!r} is not known; choose of {', '.join(KINDS)}")
+    if kind == "queues":
+        return _over_time(results, "samples", "port", "queue_bytes", ("egress queue in KB", 1e3))
+    if kind == "rates":
+        return _over_time(results, "rates", "flow", "rate_bps", ("allowed rate in Gbps", 1e9))
+    return slowdowns({results.folder.name: [results]}, by_traffic=True)
+
+
+def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[str, float]) -> Figure:
+
+    frame = results.table(table).select(by, "time_ps", column).sort("time_ps").collect()
+    if by == "port":
+        # All priorities of a port share its memory.
+        frame = frame.group_by(by, "time_ps", maintain_order=True).agg(pl.col(column).sum())
+    if frame.is_empty():
+        raise UsageError(f"{results.folder}: table {table} has no rows; --set probe.sample=10us records it")
+    # The longest queues, or the flows that were allowed most, come first.
+    peaks = frame.group_by(by, maintain_order=True).agg(pl.col(column).max())
+    names = peaks.sort(column, descending=True, maintain_order=True).get_column(by).to_list()
+    label, unit = axis
+    with plot.style():
+        figure = plot.figure()
+        axes = figure.subplots()
+        for number, name in enumerate(names[: len(plot.CYCLE)]):
+            rows = frame.filter(pl.col(by) == name)
+            shown = f"flow {name}" if by == "flow" else str(name)
+            time, values = rows["time_ps"].to_numpy() / 1e9, rows[column].to_numpy() / unit
+            axes.plot(time, values, color=plot.CYCLE[number], drawstyle="steps-post", label=shown)
+        axes.set(xlabel="time in ms", ylabel=label, title=results.folder.name)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        shown_first = "longest queues" if by == "port" else "highest rates"
+        more = f"the {len(plot.CYCLE)} {shown_first} of {len(names)}" if len(names) > len(plot.CYCLE) else None
+        axes.legend(title=more)
+    return figure
+
+
+def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = False) -> Figure:
+    """Cumulative share of the flows by their slowdown, one line for each group or traffic entry."""
+    lines: dict[str, pl.Series] = {}
+    for name, runs in groups.items():
+        tables = [run.flows.filter(pl.col("slowdown").is_not_null()) for run in runs]
+        flows = pl.concat([table.select(pl.col("traffic").cast(pl.String), "slowdown") for table in tables]).collect()
+        parts = flows.partition_by("traffic", as_dict=True, maintain_order=True) if by_traffic else {(name,): flows}
+        lines.update({str(key[0]): part["slowdown"].sort() for key, part in parts.items()})
+    lines = {name: values for name, values in lines.items() if len(values)}
+    if not lines:
+        raise UsageError('plot: no flow has finished, so that there is no slowdown; plot("queues") needs probe.sample')
+    with plot.style():
+        figure = plot.figure()
+        axes = figure.subplots()
+        for number, (name, values) in enumerate(lines.items()):
+            share = [(rank + 1) / len(values) for rank in range(len(values))]
+            colour = plot.CYCLE[number % len(plot.CYCLE)]
+            dash = "-" if number < len(plot.CYCLE) else "--"
+            one = len(values) == 1
+            axes.plot(
+                [values[0], *values],
+                [0, *share],
+                drawstyle="steps-post",
+                color=colour,
+                linestyle=dash,
+                marker="o" if one else None,
+                label=f"{name} ({len(values)} flow{'' if one else 's'})",
+            )
+        axes.set(xlabel="slowdown (FCT over that in an empty network)", ylabel="share of flows")
+        axes.set_ylim(0, 1.02)
+        least = min(float(values[0]) for values in lines.values())
+        if max(float(values[-1]) for values in lines.values()) > 20 * least:
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(left=0)
+        axes.legend(loc="lower right")
+    return figure

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from papers.ec.measured import Metrics, Point, Window, mean, most
+from backwater.papers import Metrics
+
+from papers.ec.measured import Point, Window, mean, most
 
 COMMIT = "6ef0eb3"
 _FOLDER = Path(__file__).parent / "reference"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, least, most, share, wire_ceiling
+from backwater.papers import Metrics
+
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, share, wire_ceiling
 
 FROM_1K, FROM_2K, TO_4K = SIZES[1:], SIZES[2:], SIZES[:4]
 """Sizes from 1 KB, from 2 KB, up to 4 KB."""

@@ -11,9 +11,8 @@ from functools import lru_cache
 
 import polars as pl
 from backwater.common.quantities import parse_size
+from backwater.papers import Runs
 from backwater.results import Results
-
-Metrics = dict[str, float | bool | None]
 
 POLICIES = ("opt", "aimd", "dack")
 SIZES = (512, 1024, 2048, 4096, 8192)
@@ -130,7 +129,7 @@ def ceiling(size: int) -> float:
 Point = tuple[str, int, float]
 
 
-def points(runs: Mapping[str, Results], workload: str) -> dict[Point, Window]:
+def points(runs: Runs, workload: str) -> dict[Point, Window]:
     """The windows of a workload's runs; a quick look does not have all of them."""
     found: dict[Point, Window] = {}
     for name, run in runs.items():

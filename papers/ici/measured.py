@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 from backwater.common.quantities import parse_time
+from backwater.papers import Metrics, Runs
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps
-
-Metrics = dict[str, float | bool | None]
 
 SCHEMES = ("none", "dcqcn", "ci", "ci+dcqcn", "ici", "ici+")
 #: Those that isolate, and those that send BECNs.
@@ -30,7 +29,7 @@ MS = 1_000_000_000
 US = 1_000_000
 
 
-def of(runs: Mapping[str, Results], workload: str) -> dict[str, Results]:
+def of(runs: Runs, workload: str) -> dict[str, Results]:
     """The runs of a workload by scheme."""
     return {scheme: runs[f"{workload} {scheme}"] for scheme in SCHEMES}
 

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
+from backwater.papers import Metrics, Runs
 from backwater.results import Results
 from backwater.results.measures import end_ps
 
-from papers.ici.measured import (
-    MS,
-    Metrics,
-    common,
-    half,
-    least,
-    makespan_ms,
-    offered,
-    throughput,
-    told,
-    unfinished,
-)
+from papers.ici.measured import MS, common, half, least, makespan_ms, offered, throughput, told, unfinished
 from papers.ici.times import PERCENTILES, fct
 
 
@@ -37,7 +25,7 @@ def network(run: Results) -> Metrics:
     } | common(run)
 
 
-def span(runs: Mapping[str, Results], *, bursts: bool) -> tuple[int, int]:
+def span(runs: Runs, *, bursts: bool) -> tuple[int, int]:
     """From the start of the tree until the first scheme has delivered its messages; of bursts, until they are over.
 
     They are over when `none` has delivered them; if it never does, the messages count for them, too.
@@ -56,7 +44,7 @@ def _last_message(run: Results) -> float:
     return float(last if last is not None else end_ps(run))
 
 
-def shares(runs: Mapping[str, Results], *, bursts: bool) -> Metrics:
+def shares(runs: Runs, *, bursts: bool) -> Metrics:
     """Throughput by scheme over one span for all: of messages, of the tree or the bursts, and of both."""
     start, end = span(runs, bursts=bursts)
     found: dict[str, Metrics] = {}
@@ -75,7 +63,7 @@ def becn_gain(found: Metrics, scheme: str) -> float:
     return float(found[f"{scheme}_becns"] or 0) / max(float(found["ici+_becns"] or 0), 1.0)
 
 
-def compare(runs: Mapping[str, Results]) -> Metrics:
+def compare(runs: Runs) -> Metrics:
     """FCTs of every scheme, and ICI+ against the others; `runs` by scheme."""
     by_scheme = {scheme: times(run) for scheme, run in runs.items()}
     found = told(by_scheme)

@@ -5,13 +5,14 @@ Lines over time and distributions are those of the first seed; bars are means ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from backwater.analysis import plot
 from backwater.common import quantities
+from backwater.papers import Seeds
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps
 from matplotlib.axes import Axes
@@ -21,8 +22,6 @@ from papers.ici import measured
 from papers.ici.measured import BIN_PS, ISOLATING, NOTIFYING, SCHEMES
 from papers.ici.times import Times
 
-#: One seed's runs by scheme, of every seed.
-Seeds = Sequence[Mapping[str, Results]]
 Panel = Callable[[Axes, Seeds], None]
 
 Scale = Literal["linear", "log", "counts"]
@@ -40,8 +39,7 @@ def draw_grid(
 ) -> None:
     """One picture of panels, with the schemes in one legend below."""
     columns = max(len(row) for row in rows)
-    with plot.style():
-        made = plot.figure(3.9 * columns, 2.75 * len(rows) + 0.8)
+    with plot.picture(file, title, 3.9 * columns, 2.75 * len(rows) + 0.8) as made:
         grid = made.subplots(len(rows), columns, squeeze=False)
         for row, panels in zip(grid, rows, strict=True):
             for axes, panel in zip(row, panels, strict=False):
@@ -50,8 +48,6 @@ def draw_grid(
                 axes.set_axis_off()
         handles = [Line2D([], [], color=colour(one), ls=plot.dashes(one), label=LABELS[one]) for one in schemes]
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=3)
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def over_time(
@@ -123,16 +119,21 @@ def bars(
                 axes.text(place, 0, "not done", rotation=90, ha="center", va="bottom", fontsize=7)
                 continue
             every += values
-            mean = sum(values) / len(values)
-            axes.bar(place, mean, 0.7, color=colour(scheme), alpha=0.7)
-            axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-            axes.annotate(shown(mean), (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+            bar(axes, place, values, colour(scheme))
         _named(axes, schemes)
         scaled(axes, every, scale)
         axes.set_title(title)
         axes.set_ylabel(unit)
 
     return panel
+
+
+def bar(axes: Axes, at: float, values: Sequence[float], of_colour: str, *, width: float = 0.7, hatch: str = "") -> None:
+    """A bar as high as the mean over the seeds, which stands above it, with a dot for each."""
+    mean = sum(values) / len(values)
+    axes.bar(at, mean, width, color=of_colour, alpha=0.7, hatch=hatch)
+    axes.plot([at] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
+    axes.annotate(shown(mean), (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
 
 
 def shown(value: float) -> str:
@@ -193,11 +194,7 @@ def becns_and_peaks(axes: Axes, seeds: Seeds) -> None:
         for side, count, hatch in ((-1, measured.becns, ""), (1, measured.becn_peak, "////")):
             values = [count(runs[scheme]) for runs in seeds]
             every += values
-            mean = sum(values) / len(values)
-            at = place + side * 0.2
-            axes.bar(at, mean, 0.38, color=colour(scheme), alpha=0.7, hatch=hatch)
-            axes.plot([at] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-            axes.annotate(shown(mean), (at, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+            bar(axes, place + side * 0.2, values, colour(scheme), width=0.38, hatch=hatch)
     _named(axes, NOTIFYING)
     scaled(axes, every, "counts")
     axes.set_title("BECNs (hatched: most in 50 µs)")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from backwater.common.quantities import round_size
+from backwater.papers import Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.ici.measured import SCHEMES
-from papers.ici.panels import Panel, Seeds, bars, colour, distribution
+from papers.ici.panels import Panel, bars, colour, distribution
 from papers.ici.times import SIZES, fct
 
 NAMES = {"median": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.ici import trees
-from papers.ici.measured import Metrics, becn_peak, becns, first_becn_us, least, most, pauses
-from papers.ici.panels import scaled, shown
+from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses
+from papers.ici.panels import bar, scaled
 
 #: Runs of DCQCN by how its thresholds are called.
 THRESHOLDS = {
@@ -28,7 +27,7 @@ def shares(run: Results) -> tuple[float, float]:
     return float(found["background_share"] or 0), float(found["hot_share"] or 0)
 
 
-def thresholds(runs: Mapping[str, Results]) -> Metrics:
+def thresholds(runs: Runs) -> Metrics:
     """DCQCN with each set of thresholds, and against the default."""
     found: Metrics = {}
     for name, run in THRESHOLDS.items():
@@ -52,7 +51,7 @@ def thresholds(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw_thresholds(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def draw_thresholds(axes: Axes, seeds: Seeds) -> None:
     """Shares of background and trees under DCQCN by its thresholds."""
     for place, run in enumerate(THRESHOLDS.values()):
         found = [shares(runs[run]) for runs in seeds]
@@ -67,7 +66,7 @@ def draw_thresholds(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     axes.set_ylabel("share of what there could be")
 
 
-def draw_sizes(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def draw_sizes(axes: Axes, seeds: Seeds) -> None:
     """The peak of BECNs of ICI+ by the size of the table, and DCQCN's as a line."""
     names = {"8": "w2 ici+ slots 8", "16": "w2 ici+ slots 16", "24": "w2 ici+ slots 24", "32": "w2 ici+"}
     names |= {size: f"w2 ici+ slots {size}" for size in ("48", "unlimited")}
@@ -75,10 +74,7 @@ def draw_sizes(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     for place, run in enumerate(names.values()):
         values = [becn_peak(runs[run]) for runs in seeds]
         every += values
-        mean = sum(values) / len(values)
-        axes.bar(place, mean, 0.7, color=plot.SCHEME_COLOURS["ici+"], alpha=0.7)
-        axes.plot([place] * len(values), values, "o", ms=2.5, color=plot.BLACK, clip_on=False, alpha=0.6)
-        axes.annotate(shown(mean), (place, max(values)), (0, 2), textcoords="offset points", ha="center", size=7)
+        bar(axes, place, values, plot.SCHEME_COLOURS["ici+"])
     plain = [becn_peak(runs["w2 dcqcn"]) for runs in seeds]
     axes.axhline(sum(plain) / len(plain), color=plot.SCHEME_COLOURS["dcqcn"], ls="--", lw=1)
     scaled(axes, [*every, *plain], "counts")

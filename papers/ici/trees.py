@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from backwater.papers import Metrics, Runs
 from backwater.results import Results
 
-from papers.ici.measured import (
-    LINE_GBPS,
-    SCHEMES,
-    Metrics,
-    common,
-    least,
-    offered,
-    offered_gbps,
-    over,
-    roots,
-    throughput,
-    told,
-)
+from papers.ici.measured import LINE_GBPS, SCHEMES, common, least, offered, offered_gbps, over, roots, throughput, told
 from papers.ici.times import fct, latency
 
 #: The schemes that the paper calls best in Figure 1.
@@ -46,7 +33,7 @@ def measured(run: Results) -> Metrics:
     return found | common(run)
 
 
-def compare(runs: Mapping[str, Results]) -> Metrics:
+def compare(runs: Runs) -> Metrics:
     """Every scheme, and ICI and ICI+ against the others; `runs` by scheme."""
     by_scheme = {scheme: measured(run) for scheme, run in runs.items()}
     found = told(by_scheme)

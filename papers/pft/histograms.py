@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from numpy.typing import NDArray
 
-from papers.pft.measured import NONE, STRATEGIES, Metrics, median, processes
+from papers.pft.measured import NONE, STRATEGIES, median, processes
 from papers.pft.panels import COLOURS, LABELS
 
 #: Intervals of an axis.
@@ -29,22 +29,21 @@ class Quantity:
     smaller_is_better: bool
     title: str
 
-    def metrics(self, runs: Mapping[str, Results]) -> Metrics:
+    def metrics(self, runs: Runs) -> Metrics:
         """Medians over processes, each over that without throttling, and the best of them."""
         found = {name: median(processes(runs[name], self.key)) for name in (NONE, *STRATEGIES)}
         ratios: Metrics = {f"{name}_median_over_none": found[name] / found[NONE] for name in STRATEGIES}
         best = min if self.smaller_is_better else max
         return ratios | {"best_median_over_none": best(float(one or 0) for one in ratios.values())}
 
-    def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    def draw(self, seeds: Seeds, file: Path) -> None:
         """The processes of all seeds together, by interval."""
         found = {
             name: np.array([value for runs in seeds for value in processes(runs[name], self.key)]) for name in COLOURS
         }
         edges = self._edges(list(found.values()))
         middles = np.sqrt(edges[1:] * edges[:-1])
-        with plot.style():
-            made = plot.figure(8.5, 4.2)
+        with plot.picture(file, f"{self.title} (dotted: medians)", 8.5, 4.2) as made:
             axes = made.subplots()
             for place, (name, values) in enumerate(found.items()):
                 counts, _ = np.histogram(values, edges)
@@ -61,15 +60,13 @@ class Quantity:
             axes.xaxis.set_minor_formatter("{x:g}")
             axes.tick_params(axis="x", which="both", labelsize=7)
             made.legend(loc="outside lower center", ncols=len(found))
-            made.suptitle(f"{self.title} (dotted: medians)", fontsize=11, fontweight="bold")
-            plot.save(made, file)
 
     @staticmethod
     def _edges(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         every = np.concatenate(values)
         return np.geomspace(every.min() * 0.999, every.max() * 1.001, INTERVALS + 1)
 
-    def tables(self, seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+    def tables(self, seeds: Seeds) -> Sequence[NumberTable]:
         """The distribution in numbers."""
         rows = []
         for name in (NONE, *STRATEGIES):

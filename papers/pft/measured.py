@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import polars as pl
 from backwater.analysis import gpcnet
+from backwater.papers import Runs
 from backwater.results import Results
-
-Metrics = dict[str, float | bool | None]
 
 NONE = "none"
 STRATEGIES = ("FT-FI", "FT-RI", "AT-FI", "AT-RI")
@@ -56,7 +55,7 @@ def processes(run: Results, key: str) -> list[float]:
     return [float(one) for one in gpcnet.per_rank(test, gpcnet.timings(run, "congested", key))["value"]]
 
 
-def factors(runs: Mapping[str, Results], *, at_99: bool = False) -> dict[str, float]:
+def factors(runs: Runs, *, at_99: bool = False) -> dict[str, float]:
     """F_C of every run but the one without throttling, by its name, such as ``AT-RI 18``."""
     none = beside(runs[NONE])
     found = {name: beside(run) for name, run in runs.items() if name != NONE}

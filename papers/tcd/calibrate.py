@@ -1,6 +1,6 @@
 """Finds the load of A0 to A14 at which the row of Table 3 without TCD comes out, by bisection; no run has TCD.
 
-    python papers/tcd/calibrate.py [PROFILE]
+    python -m papers.tcd.calibrate [PROFILE]
 
 Its results stand in victims.toml and victims-ib.toml. The seeds here are none of those that `backwater reproduce` uses.
 """
@@ -44,8 +44,6 @@ def percent_marked(profile: str, load: float, out: Path) -> float:
     for outcome in run_jobs(jobs):
         if outcome.error is not None:
             raise outcome.error
-    # Only now: the module of a figure puts the checkout on the path.
-
     return sum(marked_percent(Results(job.out)) for job in jobs if job.out) / len(jobs)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.tcd.victims import VICTIMS
-
-Metrics = dict[str, float | bool | None]
 
 
 @dataclass(frozen=True)
@@ -31,18 +30,26 @@ class Rows:
     #: What the victims are, such as `flows`.
     things: str
 
+    def metrics(self, runs: Runs) -> Metrics:
+        """The share by run, as ``<run>_percent`` or, swept, ``<run>_percent_at_<load>``."""
+        names = {name: f"{_word(name)}_percent" for name in self.labels}
+        names |= {f"{scheme} at {load}": f"{scheme}_percent_at_{load}" for scheme in self.paper for load in self.loads}
+        return {metric: marked_percent(runs[name]) for name, metric in names.items() if name in runs}
+
+    def draw(self, seeds: Seeds, file: Path) -> None:
+        """The table's rows with their variants, and both rows over the load."""
+        found = [self.metrics(runs) for runs in seeds]
+        title = f"Table 3: {self.things} of S0, which meet no congested port, with a CE mark (a dot per seed)"
+        with plot.picture(file, title, 9.6, 3.9) as made:
+            left, right = made.subplots(1, 2, width_ratios=[1.15, 1])
+            draw_rows(left, found, self)
+            draw_loads(right, found, self, load_of(seeds[0][self.plain]))
+
 
 def marked_percent(run: Results, traffic: str = VICTIMS) -> float:
     """The share of flows that got at least one packet with CE, in percent, of the entries that begin with `traffic`."""
     named = run.flows.filter(pl.col("traffic").cast(pl.String).str.starts_with(traffic))
     return 100 * float(named.select((pl.col("ce_packets") > 0).mean()).collect().item())
-
-
-def measure(runs: Mapping[str, Results], rows: Rows) -> Metrics:
-    """The share by run, as ``<run>_percent`` or, swept, ``<run>_percent_at_<load>``."""
-    names = {name: f"{_word(name)}_percent" for name in rows.labels}
-    names |= {f"{scheme} at {load}": f"{scheme}_percent_at_{load}" for scheme in rows.paper for load in rows.loads}
-    return {metric: marked_percent(runs[name]) for name, metric in names.items() if name in runs}
 
 
 def _word(name: str) -> str:
@@ -52,23 +59,6 @@ def _word(name: str) -> str:
 def load_of(run: Results) -> float:
     """The load of A0 to A14, over R1's link."""
     return next(float(entry["load"]) for entry in run.meta["scenario"]["traffic"] if entry["name"] == "A")
-
-
-def draw_table(seeds: Sequence[Mapping[str, Results]], file: Path, rows: Rows) -> None:
-    """The table's rows with their variants, and both rows over the load."""
-    found = [measure(runs, rows) for runs in seeds]
-    load = load_of(seeds[0][rows.plain])
-    with plot.style():
-        made = plot.figure(9.6, 3.9)
-        left, right = made.subplots(1, 2, width_ratios=[1.15, 1])
-        draw_rows(left, found, rows)
-        draw_loads(right, found, rows, load)
-        made.suptitle(
-            f"Table 3: {rows.things} of S0, which meet no congested port, with a CE mark (a dot per seed)",
-            fontsize=11,
-            fontweight="bold",
-        )
-        plot.save(made, file)
 
 
 def draw_rows(axes: Axes, found: Sequence[Metrics], rows: Rows) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import polars as pl
+from backwater.papers import Metrics, Runs
 from backwater.results import Results
 
 from papers.tcd.scene import US
@@ -30,9 +30,9 @@ LABELS = ("2 KB", "4, 8 KB", "16, 32 KB", "512 KB", "1 MB", "2 MB", "4 MB")
 MCT = Shown("MCT", "message", SIZES, LABELS)
 
 
-def compare_messages(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def compare_messages(runs: Runs) -> Metrics:
     """Figure 17(a): how many times shorter the victims' mean MCT is with TCD, and the means themselves."""
-    found: dict[str, float | bool | None] = {}
+    found: Metrics = {}
     times = {name: by_bin(run, SIZES) for name, run in runs.items()}
     for name, means in times.items():
         word = name.replace(" ", "_")

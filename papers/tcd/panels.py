@@ -37,8 +37,7 @@ INFINIBAND = Network("FECN", 6.0, 32, (0, 8, 16, 24, 32))
 def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, marks: bool, network: Network) -> None:
     """Per scene a column: P2's queue, on demand the CE marks that it set by flow, its sending rate."""
     heights = [3, 1, 2] if marks else [3, 2]
-    with plot.style():
-        made = plot.figure(6.6 * len(scenes), 5.4 if marks else 4.4)
+    with plot.picture(file, title, 6.6 * len(scenes), 5.4 if marks else 4.4) as made:
         grid = made.subplots(
             len(heights),
             len(scenes),
@@ -55,8 +54,6 @@ def draw_queue_and_rate(scenes: Mapping[str, Scene], file: Path, *, title: str, 
             queue.set_title(name)
             rate.set_xlabel("time since the first burst [ms]")
         grid[0][0].set_xlim(0, network.shown_ms)
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def draw_queue(axes: Axes, scene: Scene, port: str, colour: str) -> None:

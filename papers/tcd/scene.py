@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from backwater.papers import Runs
 from backwater.results import Results, measures
 from backwater.results.measures import Interval, Series
 
@@ -122,12 +122,12 @@ def f1_falls_ps(run: Results, below_bps: float = F1_WHEN_OTHERS_START_BPS) -> in
     return int(rate.time_ps[below[0]])
 
 
-def settle(first: Mapping[str, Results]) -> dict[str, str]:
+def settle(first: Runs) -> dict[str, str]:
     """When F0 and F2 start in each run that `first` is the lone version of: ``{<name>-start}``."""
     return {f"{name}-start": f"{f1_falls_ps(run)}ps" for name, run in first.items()}
 
 
-def settle_twice(first: Mapping[str, Results]) -> dict[str, str]:
+def settle_twice(first: Runs) -> dict[str, str]:
     """As :func:`settle`, and when F1 falls below 15/40 of 32 Gbps: ``{<name>-start-12g}``."""
     scaled = {f"{name}-start-12g": f"{f1_falls_ps(run, 12e9)}ps" for name, run in first.items()}
     return settle(first) | scaled

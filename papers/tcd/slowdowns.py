@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from backwater.analysis import slowdown
 from backwater.analysis.slowdown import Base
+from backwater.papers import Metrics, Runs
 from backwater.results import Results
 
 #: The workloads and, in bytes, the sizes at which the paper's text parts small from large flows.
@@ -36,9 +37,9 @@ def name(workload: str, scheme: str) -> str:
     return f"{workload} {scheme}"
 
 
-def compare(runs: Mapping[str, Results], controller: str) -> dict[str, float | bool | None]:
+def compare(runs: Runs, controller: str) -> Metrics:
     """Percentiles and gains of both workloads under a controller, and what the network did meanwhile."""
-    found: dict[str, float | bool | None] = {}
+    found: Metrics = {}
     for workload, cuts in CUTS.items():
         plain, tcd = (runs[name(workload, scheme)] for scheme in (controller, f"{controller}+tcd"))
         for base, suffix in SUFFIX.items():

@@ -10,14 +10,12 @@ from pathlib import Path
 import polars as pl
 from backwater.analysis import plot, slowdown
 from backwater.common.statistics import estimate
-from backwater.results import Results
+from backwater.papers import Runs, Seeds
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from papers.tcd.slowdowns import CUTS, PERCENTILES, SCHEMES, WORKLOADS, gains, name, parts
-
-Seeds = Sequence[Mapping[str, Results]]
 
 #: Line style and marker of each percentile.
 STYLES = {"median": ("-", "o"), "p95": ("--", "s"), "p99": (":", "^")}
@@ -41,15 +39,12 @@ def draw_slowdowns(
     seeds: Seeds, controller: str, printed: Sequence[Printed], shown: Sequence[Part], file: Path, *, title: str
 ) -> None:
     """Percentiles of the slowdown over flow size, without TCD and with it, and what the difference is due to."""
-    with plot.style():
-        made = plot.figure(9.6, 8.2)
+    with plot.picture(file, title, 9.6, 8.2) as made:
         above, below = made.subfigures(2, 1, height_ratios=[1.3, 1])
         top(above, seeds, controller, printed)
         axes = below.subplots()
         parts_panel(axes, seeds, controller, shown)
         axes.legend()
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def top(made: SubFigure, seeds: Seeds, controller: str, printed: Sequence[Printed]) -> None:
@@ -117,7 +112,7 @@ def parts_panel(axes: Axes, seeds: Seeds, controller: str, shown: Sequence[Part]
     axes.set_title("What it is due to")
 
 
-def _gain_of(runs: Mapping[str, Results], controller: str, scheme: str, what: Part) -> float:
+def _gain_of(runs: Runs, controller: str, scheme: str, what: Part) -> float:
     frames = [slowdown.flows(runs[name(what.workload, of)], base="analytic") for of in (controller, scheme)]
     found = gains(frames[0], frames[1], {what.cut: CUTS[what.workload][what.cut]})
     value = found[f"{what.percentile}_gain_{what.side}_{what.cut}"]
@@ -126,8 +121,7 @@ def _gain_of(runs: Mapping[str, Results], controller: str, scheme: str, what: Pa
 
 def draw_gains(seeds: Seeds, controllers: Sequence[str], paper: Mapping[str, float], file: Path, *, title: str) -> None:
     """How many times better a percentile is with TCD, over flow size; a panel for each percentile of `paper`."""
-    with plot.style():
-        made = plot.figure(9.6, 4.2)
+    with plot.picture(file, title, 9.6, 4.2) as made:
         panels = made.subplots(1, len(paper), sharey=True)
         for axes, (percentile, value) in zip(panels, paper.items(), strict=True):
             for controller in controllers:
@@ -146,8 +140,6 @@ def draw_gains(seeds: Seeds, controllers: Sequence[str], paper: Mapping[str, flo
             axes.set_ylabel("slowdown without TCD / with TCD")
             axes.tick_params(labelleft=True)
         made.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3, ncols=4)
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _lines(axes: Axes, seeds: Seeds, workload: str, scheme: str) -> None:

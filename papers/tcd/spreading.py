@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from backwater.papers import Metrics
 from backwater.results import Results, measures
 from numpy.typing import NDArray
 
@@ -19,7 +20,7 @@ HOST_LINKS = {"P0": ("S0->T0", "S1->T0"), "P1": ("S2->T1",), "P2": ("S0->T0", "S
 DATA_OF_SIGNALLING = 0.8
 
 
-def one_point(run: Results) -> dict[str, float | bool | None]:
+def one_point(run: Results) -> Metrics:
     """Figure 3: P3 is the only congestion point."""
     scene = Scene(run)
     drained = scene.drained_ps()
@@ -39,7 +40,7 @@ def one_point(run: Results) -> dict[str, float | bool | None]:
     }
 
 
-def two_points(two: Results, one: Results, same_ms: tuple[float, float]) -> dict[str, float | bool | None]:
+def two_points(two: Results, one: Results, same_ms: tuple[float, float]) -> Metrics:
     """Figure 4: P2 is congested, too; `same_ms` is when the paper finds its queue the same as with one point."""
     scene = Scene(two)
     released = scene.release_ps()

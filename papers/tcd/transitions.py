@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from backwater.analysis import congestion_point_picture
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 
+from papers.tcd.panels import Network
 from papers.tcd.scene import MS, US, Scene, detector_bytes, since
 
 
-def to_non_congestion(run: Results) -> dict[str, float | bool | None]:
+def to_non_congestion(run: Results) -> Metrics:
     """Figure 12: P2 and P1 are undetermined, then non-congestion."""
     scene = Scene(run)
     ce_f1 = {port: scene.marks(port, "CE", "F1") for port in ("P0", "P2", "P3")}
@@ -42,7 +46,7 @@ def while_draining(scene: Scene) -> dict[str, float | None]:
     }
 
 
-def to_congestion(run: Results) -> dict[str, float | bool | None]:
+def to_congestion(run: Results) -> Metrics:
     """Figure 13: P2 is undetermined, then congested; P1 stays undetermined."""
     scene = Scene(run)
     released, judged = scene.release_ps(), verdict_ps(scene)
@@ -69,9 +73,21 @@ def verdict_ps(scene: Scene) -> int | None:
     return next((i.start_ps for i in scene.states("P2", released) if i.what == "congestion"), None)
 
 
-def draw_states(run: Results, file: Path, *, title: str, shown_ms: float) -> None:
-    """Queue, OFF periods, state and marks of P2 and P1."""
-    bursts = Scene(run).bursts_ps
-    congestion_point_picture.draw(
-        {"TCD": run}, ["P2", "P1"], file, title=title, origin_ps=bursts, end_ps=bursts + round(shown_ms * MS)
-    )
+@dataclass(frozen=True)
+class Transition:
+    """A figure of what TCD calls a port: its title, what is measured, and the network."""
+
+    title: str
+    measured: Callable[[Results], Metrics]
+    network: Network
+
+    def metrics(self, runs: Runs) -> Metrics:
+        """What one seed's run measured."""
+        return self.measured(runs["tcd"])
+
+    def draw(self, seeds: Seeds, file: Path) -> None:
+        """Queue, OFF periods, state and marks of P2 and P1."""
+        run = seeds[0]["tcd"]
+        bursts = Scene(run).bursts_ps
+        end = bursts + round(self.network.shown_ms * MS)
+        congestion_point_picture.draw({"TCD": run}, ["P2", "P1"], file, title=self.title, origin_ps=bursts, end_ps=end)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+from backwater.papers import Metrics, Runs
 from backwater.results import Results, measures
 
 from papers.tcd.scene import MS, PRIORITY, US
@@ -57,9 +58,9 @@ def off_ms(run: Results) -> float:
     return float(measures.by_port(run, VICTIMS_PORTS, PRIORITY)["paused_ps"].sum()) / MS
 
 
-def compare_bins(runs: Mapping[str, Results], plain: str, tcd: str = "tcd") -> dict[str, float | bool | None]:
+def compare_bins(runs: Runs, plain: str, tcd: str = "tcd") -> Metrics:
     """Figures 15(a) and 18(a): how many times shorter the victims' mean FCT is with TCD, and the means themselves."""
-    found: dict[str, float | bool | None] = {}
+    found: Metrics = {}
     times = {name: by_bin(runs[name]) for name in runs}
     for name, means in times.items():
         word = name.replace(" ", "_")
@@ -77,15 +78,13 @@ def sweep_name(scheme: str, size_kb: int) -> str:
     return f"{scheme} {size_kb}KB"
 
 
-def compare_bursts(
-    runs: Mapping[str, Results], plain: str, tcd: str = "tcd", sizes_kb: Sequence[int] = BURSTS_KB
-) -> dict[str, float | bool | None]:
+def compare_bursts(runs: Runs, plain: str, tcd: str = "tcd", sizes_kb: Sequence[int] = BURSTS_KB) -> Metrics:
     """Figures 15(b) and 18(b): mean FCT of the victims over the size of the bursts, and what TCD marks them."""
     fct = {scheme: [mean_fct_us(runs[sweep_name(scheme, size)]) for size in sizes_kb] for scheme in (plain, tcd)}
     marked = [percent_marked(runs[sweep_name(tcd, size)]) for size in sizes_kb]
     gains = [slow / fast for slow, fast in zip(fct[plain], fct[tcd], strict=True)]
     ue = [shares["UE"] for shares in marked]
-    found: dict[str, float | bool | None] = {}
+    found: Metrics = {}
     for index, size in enumerate(sizes_kb):
         found |= {f"{scheme}_{size}KB_us": fct[scheme][index] for scheme in (plain, tcd)}
         found |= {f"gain_{size}KB": gains[index], f"ue_percent_{size}KB": ue[index]}

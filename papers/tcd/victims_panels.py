@@ -8,12 +8,11 @@ from pathlib import Path
 
 from backwater.analysis import plot
 from backwater.common.statistics import Estimate, estimate
+from backwater.papers import Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.tcd.victims import BINS, BURSTS_KB, by_bin, mean_fct_us, percent_marked, sweep_name
-
-Seeds = Sequence[Mapping[str, Results]]
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,11 @@ def draw_bins(
     for name in schemes:
         per_seed = [by_bin(runs[name], shown.bins) for runs in seeds]
         means[name] = [estimate([found[size] for found in per_seed]) for size in shown.bins]
-    with plot.style():
-        made = plot.figure(max(7.4, 1.4 * len(shown.bins)), 3.8)
+    with plot.picture(file, title, max(7.4, 1.4 * len(shown.bins)), 3.8) as made:
         axes = made.add_subplot()
         draw_grouped(axes, means, schemes, shown.labels)
         axes.set_xlabel(f"{shown.thing} size")
         axes.set_ylabel(f"mean {shown.time} of the victims [µs]")
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def draw_grouped(
@@ -80,8 +76,7 @@ def draw_bursts(
     seeds: Seeds, schemes: Mapping[str, tuple[str, str]], file: Path, *, title: str, shown: Shown = FCT
 ) -> None:
     """Mean FCT of the victims over the size of the bursts, and below it what TCD marks them."""
-    with plot.style():
-        made = plot.figure(6.8, 5.0)
+    with plot.picture(file, title, 6.8, 5.0) as made:
         times, marks = made.subplots(2, 1, sharex=True, height_ratios=[2, 1.1])
         for name, (label, colour) in schemes.items():
             _line(times, lambda size, name=name: _over(seeds, name, size, mean_fct_us), colour, label)
@@ -100,8 +95,6 @@ def draw_bursts(
         marks.set_xlim(0)
         marks.set_xlabel("size of a burst, of each of A0 to A14 [KB]")
         marks.legend()
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _over(seeds: Seeds, scheme: str, size_kb: int, measure: Callable[[Results], float]) -> Estimate:

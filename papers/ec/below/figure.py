@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told, waste
-from papers.ec.measured import POLICIES, Metrics, least, most, points
+from papers.ec.measured import POLICIES, least, most, points
 from papers.ec.panels import LABELS, colour, known_line, line, seen
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 SIZE = 2048
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     values: Metrics = {}
     ratios: dict[str, list[float]] = {"least": [], "most": []}
     for workload in WORKLOADS:
@@ -42,9 +42,8 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     )
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(8.5, 6)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "Below the paper's range: 2 KB", 8.5, 6) as made:
         grid = made.subplots(2, 2, sharex=True)
         for column, (workload, label) in zip(grid.T, WORKLOADS.items(), strict=True):
             every, known = [points(runs, workload) for runs in seeds], authors.below(workload)
@@ -67,11 +66,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow)
         )
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-        made.suptitle("Below the paper's range: 2 KB", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = []
     for workload, label in WORKLOADS.items():
         every = [points(runs, workload) for runs in seeds]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from backwater.analysis import plot, put_picture, put_trace
 from backwater.analysis.put_trace import Trace
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US, Metrics
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
 from papers.ec.panels import LABELS
 from papers.ec.traces import SIGNS, count, first_us, halted_us, peaks, sent_between
 
@@ -32,12 +32,12 @@ REFERENCE = {
 }
 
 
-def traces(runs: Mapping[str, Results]) -> dict[str, Trace]:
+def traces(runs: Runs) -> dict[str, Trace]:
     """The stream of each policy."""
     return {policy: put_trace.of(runs[f"greedy {policy}"]) for policy in POLICIES}
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = traces(runs)
     values: Metrics = {}
     for policy, trace in found.items():
@@ -60,9 +60,8 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(11, 6.4)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "Figure 3: PUTs of 2 KB, endpoint at half of the link's rate", 11, 6.4) as made:
         grid: Any = made.subplots(2, 3, sharex="col", gridspec_kw={"height_ratios": (3, 1)})
         for (above, below), (policy, trace) in zip(grid.T, traces(seeds[0]).items(), strict=True):
             end = SHOWN_US[policy] * US
@@ -76,8 +75,6 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         grid[0, 0].set_ylabel("sequence number of the PUT")
         grid[1, 0].set_ylabel("receive queue\n[KB]")
         _legend(made)
-        made.suptitle("Figure 3: PUTs of 2 KB, endpoint at half of the link's rate", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _times(axes: Axes, trace: Trace) -> None:
@@ -99,7 +96,7 @@ def _legend(made: Any) -> None:
     made.legend(handles=handles, loc="outside lower center", ncols=5)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     found = metrics(seeds[0])
     peak = peaks(traces(seeds[0])["dack"], 0).max()
     ours = (

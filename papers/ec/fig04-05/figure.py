@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
+from backwater.papers import Metrics, Runs
 
 from papers.ec import authors
-from papers.ec.beside import differences
+from papers.ec.beside import Swept
 from papers.ec.compare import FROM_2K, goodputs, resent, rise, told
-from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, least, most, over, points
-from papers.ec.panels import by_policy
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, over, points
 
 WORKLOAD = "unicast"
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = points(runs, WORKLOAD)
     return (
         told(found)
@@ -87,16 +84,5 @@ def resent_at_full(found: Mapping[Point, Window]) -> list[float]:
     return [one.retransmission for (_, _, r), one in among(found, "opt", SIZES).items() if r == 1]
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    rows = [
-        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 1.0),
-        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
-    ]
-    title = "Figures 4 and 5: one sender"
-    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
-
-
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, authors.points(WORKLOAD), "r")
+_SWEPT = Swept(WORKLOAD, "Figures 4 and 5: one sender", {"goodput": 1.0, "retransmissions": 0.6})
+draw, tables = _SWEPT.draw, _SWEPT.tables

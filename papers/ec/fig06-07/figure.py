@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
+from backwater.papers import Metrics, Runs
 
 from papers.ec import authors
-from papers.ec.beside import differences
+from papers.ec.beside import Swept
 from papers.ec.compare import FROM_2K, TO_4K, goodputs, ideal, resent, told
-from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, mean, most, over, points
-from papers.ec.panels import by_policy
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, most, over, points
 
 WORKLOAD = "incast"
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found, alone = points(runs, WORKLOAD), points(runs, "unicast")
     values = told(found)
     for policy in POLICIES:
@@ -53,16 +50,5 @@ def gap(found: Mapping[Point, Window]) -> float | None:
     return mean(abs(one.retransmission - found["aimd", size, r].retransmission) for (_, size, r), one in pairs)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    rows = [
-        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 1.0),
-        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 0.6),
-    ]
-    title = "Figures 6 and 7: eight senders to one endpoint"
-    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
-
-
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, authors.points(WORKLOAD), "r")
+_SWEPT = Swept(WORKLOAD, "Figures 6 and 7: eight senders to one endpoint", {"goodput": 1.0, "retransmissions": 0.6})
+draw, tables = _SWEPT.draw, _SWEPT.tables

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
+from backwater.papers import Metrics, Runs
 
 from papers.ec import authors
-from papers.ec.beside import differences
+from papers.ec.beside import Swept
 from papers.ec.compare import FROM_2K, told
-from papers.ec.measured import SIZES, Metrics, Point, Window, among, least, mean, most, points, share
-from papers.ec.panels import by_policy
+from papers.ec.measured import SIZES, Point, Window, among, least, mean, most, points, share
 
 WORKLOAD = "depth"
 DRAWN = (512, 2048, 8192)
@@ -51,7 +48,7 @@ def low_off(found: Mapping[Point, Window]) -> Metrics:
     }
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = points(runs, WORKLOAD)
     large = {at: one for at, one in found.items() if at[1] in FROM_2K}
     small = {at: one for at, one in found.items() if at[1] not in FROM_2K}
@@ -80,24 +77,14 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     )
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    rows = [
-        ("goodput", lambda one: one.goodput, lambda one: one.goodput, 0.75),
-        ("retransmissions", lambda one: one.retransmission, lambda one: one.retransmission, 1.0),
-    ]
-    by_policy(
-        rows,
-        every,
-        authors.points(WORKLOAD),
-        file,
-        title="Figures 8 and 9: depth of the receive queue, eight senders, r = 0.7",
-        xlabel="depth of the queue, BDPs of 96 KB",
-        sizes=DRAWN,
-        diagonal=False,
-        log=True,
-    )
-
-
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
-    return differences([points(runs, WORKLOAD) for runs in seeds], authors.points(WORKLOAD), "depth/BDP")
+_SWEPT = Swept(
+    WORKLOAD,
+    "Figures 8 and 9: depth of the receive queue, eight senders, r = 0.7",
+    {"goodput": 0.75, "retransmissions": 1.0},
+    along="depth of the queue, BDPs of 96 KB",
+    column="depth/BDP",
+    sizes=DRAWN,
+    diagonal=False,
+    log=True,
+)
+draw, tables = _SWEPT.draw, _SWEPT.tables

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
-from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
+from backwater.papers import Metrics, Runs
 
-from papers.ec import authors
-from papers.ec.beside import differences
+from papers.ec.beside import Swept
 from papers.ec.compare import TO_4K
-from papers.ec.measured import POLICIES, SIZES, Metrics, Point, Window, among, mean, most, over, points
-from papers.ec.panels import by_policy
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, most, over, points
 
 WORKLOAD = "incast"
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = points(runs, WORKLOAD)
     values: Metrics = {
         f"{policy}_{size}_{r:g}_difference": one.difference
@@ -44,13 +40,5 @@ def ratio(found: Mapping[Point, Window], other: str, sizes: Iterable[int], most_
     return over(own, theirs)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    rows = [("largest difference of two senders", lambda one: one.difference, lambda one: one.difference, 0.12)]
-    title = "Figure 10: fairness among eight senders"
-    by_policy(rows, every, authors.points(WORKLOAD), file, title=title, xlabel="endpoint's rate r, share of the link")
-
-
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
-    every = [points(runs, WORKLOAD) for runs in seeds]
-    return differences(every, authors.points(WORKLOAD), "r", ["largest difference of two senders"])
+_SWEPT = Swept(WORKLOAD, "Figure 10: fairness among eight senders", {"largest difference of two senders": 0.12})
+draw, tables = _SWEPT.draw, _SWEPT.tables

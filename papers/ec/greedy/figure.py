@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from matplotlib.lines import Line2D
 
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told
-from papers.ec.measured import SIZES, Metrics, among, ceiling, least, most, points
+from papers.ec.measured import SIZES, among, ceiling, least, most, points
 from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen
 
 #: Workloads and how they are called.
 SOURCES = {"greedy": "never rests", "unicast": "random gaps, load 1"}
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = points(runs, "greedy")
     full = [one.goodput / ceiling(size) for (_, size, r), one in found.items() if r == 1]
     return (
@@ -33,9 +33,8 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     )
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(8.5, 3.8)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "The paper's policy by source, one sender", 8.5, 3.8) as made:
         for axes, (workload, label) in zip(made.subplots(1, 2, sharey=True), SOURCES.items(), strict=True):
             every = [points(runs, workload) for runs in seeds]
             for size in SIZES:
@@ -54,11 +53,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         ]
         legend.append(Line2D([], [], color=plot.GREY, marker="_", ls="none", ms=9, label="ceiling of the NIC"))
         made.legend(handles=legend, loc="outside lower center", ncols=len(legend))
-        made.suptitle("The paper's policy by source, one sender", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     greedy, random = ([points(runs, workload) for runs in seeds] for workload in SOURCES)
     ats = sorted({at for one in greedy for at in among(one, "dack", SIZES)}, key=lambda at: at[1:])
     rows = tuple(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
-from papers.ec.measured import POLICIES, Metrics, mean, over, points
+from papers.ec.measured import POLICIES, mean, over, points
 from papers.ec.panels import LABELS, colour
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 
 
-def resents(runs: Mapping[str, Results], policy: str) -> list[float]:
+def resents(runs: Runs, policy: str) -> list[float]:
     """Retransmissions of a policy in all points of both workloads."""
     return [
         one.retransmission
@@ -29,7 +29,7 @@ def without_percent(values: Sequence[float]) -> float:
     return 100 * sum(value == 0 for value in values) / len(values)
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = {policy: resents(runs, policy) for policy in POLICIES}
     means = {policy: mean(values) for policy, values in found.items()}
     return {f"{policy}_points_without_percent": without_percent(values) for policy, values in found.items()} | {
@@ -38,9 +38,8 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(7.5, 3.4)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "Retransmissions in the points of Figures 5 and 7", 7.5, 3.4) as made:
         left, right = made.subplots(1, 2)
         for place, policy in enumerate(POLICIES):
             every = [resents(runs, policy) for runs in seeds]
@@ -53,5 +52,3 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             axes.set_title(title)
             axes.set_xticks(range(len(POLICIES)), [LABELS[policy].replace(" (", "\n(") for policy in POLICIES])
             axes.tick_params(axis="x", length=0)
-        made.suptitle("Retransmissions in the points of Figures 5 and 7", fontsize=11, fontweight="bold")
-        plot.save(made, file)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 
-from papers.ec.measured import US, Metrics
+from papers.ec.measured import US
 
 
 def parts_us(run: Results) -> dict[str, float]:
@@ -24,14 +24,13 @@ def parts_us(run: Results) -> dict[str, float]:
     }
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     start, acked = runs["put"].flows.select("start_ps", "acked_ps").collect().row(0)
     return {"round_trip_us": (acked - start) / US}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(8.5, 2.2)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "One PUT of one byte on an idle network", 8.5, 2.2) as made:
         axes = made.subplots()
         begin = 0.0
         for number, (label, width) in enumerate(parts_us(seeds[0]["put"]).items()):
@@ -40,5 +39,3 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         axes.set(yticks=[], ylim=(-0.4, 0.4), xlim=(0, 8.2), xlabel="time since the initiator took the PUT up [µs]")
         axes.grid(visible=True, axis="x")
         made.legend(loc="outside lower center", ncols=3)
-        made.suptitle("One PUT of one byte on an idle network", fontsize=11, fontweight="bold")
-        plot.save(made, file)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from backwater.analysis import plot, put_picture, put_trace
 from backwater.analysis.put_trace import Trace
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 from matplotlib.lines import Line2D
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, NS, US, Metrics
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, NS, US
 from papers.ec.traces import OPEN, only
 
 CHANGE_US, END_US = 200, 400
@@ -37,7 +36,7 @@ def open_us(trace: Trace) -> float:
     return (first[0] if first else END_US * US) / US - CHANGE_US
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     values: Metrics = {}
     for case in CASES:
         trace = put_trace.of(runs[case])
@@ -45,10 +44,9 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     return values
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     begin, end = 180 * US, 260 * US
-    with plot.style():
-        made = plot.figure(10.5, 5.6)
+    with plot.picture(file, "After congestion: the paper's policy, 2 KB", 10.5, 5.6) as made:
         grid: Any = made.subplots(2, 2, sharex=True, gridspec_kw={"height_ratios": (3, 1.2)})
         for (above, below), (case, label) in zip(grid.T, CASES.items(), strict=True):
             shown = put_trace.of(seeds[0][case]).within(begin, end)
@@ -65,5 +63,3 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             for name, marker, size, colour in looks.values()
         ]
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-        made.suptitle("After congestion: the paper's policy, 2 KB", fontsize=11, fontweight="bold")
-        plot.save(made, file)

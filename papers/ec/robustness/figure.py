@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
-from papers.ec.measured import Metrics, least, mean, most, share, window
+from papers.ec.measured import least, mean, most, share, window
 
 #: What is kept of the queue for a stream after a NACK, and how that is called in the reference.
 KEPT = {"code": "as in the code", "one": "one packet", "none": "none"}
@@ -41,7 +41,7 @@ CASES = {
 }
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     values: Metrics = {}
     for case, told in CASES.items():
         for kept in KEPT:
@@ -60,9 +60,8 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(10.5, 4.6)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "Where the paper's policy breaks", 10.5, 4.6) as made:
         left, right = made.subplots(1, 2, sharey=True)
         for place, (case, told) in enumerate(CASES.items()):
             for side, kept in enumerate(KEPT):
@@ -89,11 +88,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         theirs = f"authors' simulator ({authors.COMMIT})"
         handles.append(Line2D([], [], color=plot.PURPLE, marker="D", ms=5, mfc="none", ls="none", label=theirs))
         made.legend(handles=handles, loc="outside lower center", ncols=4, title="kept of the queue after a NACK")
-        made.suptitle("Where the paper's policy breaks", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = []
     for case, told in CASES.items():
         for kept, label in KEPT.items():

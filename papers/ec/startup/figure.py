@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 
-from papers.ec.measured import (
-    HEADER,
-    LINK_BYTES_PER_NS,
-    LINK_GBPS,
-    OVERHEAD_NS,
-    US,
-    Metrics,
-    drain_gbps,
-    least,
-    most,
-    window,
-)
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, LINK_GBPS, OVERHEAD_NS, US, drain_gbps, least, most, window
 
 THRESHOLD, QUEUE = 8992, 80_992
 FRAME = 2048 + HEADER
@@ -55,7 +45,7 @@ def r_of(run: Results) -> float:
     return round(drain_gbps(run) / LINK_GBPS, 3)
 
 
-def starts(runs: Mapping[str, Results], kind: str) -> dict[float, Results]:
+def starts(runs: Runs, kind: str) -> dict[float, Results]:
     """The runs of a kind by r."""
     return dict(
         sorted((r_of(run), run) for name, run in runs.items() if name.split()[0] == kind and "T36KB" not in name)
@@ -67,7 +57,7 @@ def lost(run: Results, *, later: bool) -> int:
     return (window(run, LATER) if later else window(run, 0, LATER)).lost
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     cold, incast = starts(runs, "cold"), starts(runs, "cold-incast")
     peaks = [window(run, 0).peak / peak_bytes(r) for r, run in cold.items() if peak_bytes(r) <= QUEUE]
     thick = next(run for name, run in runs.items() if "T36KB" in name)
@@ -82,10 +72,9 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     cold = starts(seeds[0], "cold")
-    with plot.style():
-        made = plot.figure(9, 3.6)
+    with plot.picture(file, "The start of the paper's policy, 2 KB", 9, 3.6) as made:
         left, right = made.subplots(1, 2)
         rs = list(cold)
         left.plot(
@@ -118,11 +107,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         right.set(xlabel="endpoint's rate r, share of the link", ylabel="packets", ylim=(-1, None))
         right.set_title("packets dropped in the first 300 µs")
         right.legend()
-        made.suptitle("The start of the paper's policy, 2 KB", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = []
     for kind, label in (("cold", "one sender that never rests"), ("cold-incast", "eight senders")):
         for r, run in starts(seeds[0], kind).items():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 
 from papers.ec.beside import number
-from papers.ec.measured import Metrics, Point, Window, least, mean, most, over, points, share
+from papers.ec.measured import Point, Window, least, mean, most, over, points, share
 
 #: The readings, and what each is.
 READINGS = {
@@ -43,7 +43,7 @@ POINTS: dict[str, tuple[str, int, float]] = {
 _SMALL = ("one sender, 2 KB, r = 0.5", "eight, 2 KB, r = 0.5")
 
 
-def windows(runs: Mapping[str, Results]) -> dict[tuple[str, str], Window]:
+def windows(runs: Runs) -> dict[tuple[str, str], Window]:
     """By reading and point."""
     found: dict[str, dict[Point, Window]] = {one: points(runs, one) for one in ("unicast", "incast")}
     return {
@@ -59,7 +59,7 @@ def ideal(name: str) -> float:
     return r * share(size)
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found, greedy = windows(runs), points(runs, "greedy")
     values: Metrics = {f"{reading}: {name}": one.retransmission for (reading, name), one in found.items()}
     for short, reading in (
@@ -89,15 +89,14 @@ def _times(above: float, below: float) -> float:
     return above / max(below, 0.0026)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     every = [windows(runs) for runs in seeds]
     parts: tuple[tuple[str, Callable[[Window, str], float]], ...] = (
         ("goodput, share of the ideal", lambda one, name: one.goodput / ideal(name)),
         ("retransmissions, share of the link", lambda one, _: one.retransmission),
         ("largest difference, share of the link", lambda one, _: one.difference),
     )
-    with plot.style():
-        made = plot.figure(11.5, 6.2)
+    with plot.picture(file, "The paper's policy in several readings", 11.5, 6.2) as made:
         for axes, (title, value) in zip(made.subplots(1, 3, sharey=True), parts, strict=True):
             for place, name in enumerate(POINTS):
                 values = [mean(value(one[reading, name], name) for one in every) or 0.0 for reading in READINGS]
@@ -112,11 +111,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             axes.set_xlim(0, None)
         handles, labels = made.axes[0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        made.suptitle("The paper's policy in several readings", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     every = [windows(runs) for runs in seeds]
     made = [NumberTable("the readings", ("name", "what it is"), tuple(READINGS.items()), words=2)]
     kinds: tuple[tuple[str, Callable[[Window], float]], ...] = (

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 
 from papers.ec.compare import FROM_1K, waste
-from papers.ec.measured import CYCLE_NS, HEADER, SIZES, Metrics, Point, Window, mean, most, over, points
+from papers.ec.measured import CYCLE_NS, HEADER, SIZES, Point, Window, mean, most, over, points
 from papers.ec.panels import LABELS, SIZE_LABELS, colour
 
 R = 0.5
@@ -52,20 +52,19 @@ def percents(found: Mapping[Point, Window], reading: str) -> dict[tuple[str, int
     return {at: 100 * (value(one, at[1]) or 0.0) for at, one in pairs.items() if one is not None}
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = points(runs, "unicast")
     largest = {f"{name}_percent_most": most(percents(found, name).values()) for name in READINGS}
     return largest | waste(found, OWN)
 
 
-def _means(seeds: Sequence[Mapping[str, Results]], reading: str) -> dict[tuple[str, int], float]:
+def _means(seeds: Seeds, reading: str) -> dict[tuple[str, int], float]:
     every = [percents(points(runs, "unicast"), reading) for runs in seeds]
     return {at: mean(one[at] for one in every) or 0.0 for at in every[0]}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(10.5, 5.6)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "What is wasted at r = 0.5, one sender, in every reading", 10.5, 5.6) as made:
         for axes, name in zip(made.subplots(2, 3).flat, READINGS, strict=True):
             found = _means(seeds, name)
             sizes = [size for size in SIZES if ("opt", size) in found]
@@ -80,11 +79,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         handles, labels = made.axes[0].get_legend_handles_labels()
         handles.append(made.axes[0].get_lines()[0])
         made.legend(handles, [*labels, "the paper's 1.8 %"], loc="outside lower center", ncols=3)
-        made.suptitle("What is wasted at r = 0.5, one sender, in every reading", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     found = {name: _means(seeds, name) for name in READINGS}
     ats = list(next(iter(found.values())))
     sizes = [size for policy, size in ats if policy == "opt"]

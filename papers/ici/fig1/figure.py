@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import panels_trees, trees
 from papers.ici.measured import first_becn_us, of
 from papers.ici.panels import draw_grid
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     found = trees.compare(of(runs, "w1"))
     for other in ("ci", "ici", "dcqcn"):
         found[f"ci+dcqcn_throughput_over_{other}"] = trees.ratio(found, "throughput_gbps", "ci+dcqcn", other)
     return found | {"dcqcn_first_becn_us": first_becn_us(runs["w1 dcqcn"])}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 1: one congestion tree of 16 sources, 0.2 to 1.2 ms"
     draw_grid(panels_trees.ROWS, [of(runs, "w1") for runs in seeds], file, title=title)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import panels_trees, trees
 from papers.ici.measured import becn_peak, becns, least, of, over, switch_peak
@@ -13,7 +12,7 @@ from papers.ici.panels import VICTIMS, draw_grid
 from papers.ici.tables_and_thresholds import SIZES, draw_sizes, draw_thresholds, thresholds
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     found = trees.compare(of(runs, "w2")) | thresholds(runs)
     for scheme in ("ci", "ici"):
         free = trees.measured(runs[f"w2 {scheme} slots unlimited"])
@@ -43,7 +42,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     last = [*panels_trees.ROWS[-1][:2], lambda axes, _: draw_thresholds(axes, seeds)]
     last.append((lambda axes, _: draw_sizes(axes, seeds)) if "w2 ici+ slots 8" in seeds[0] else VICTIMS)
     title = "Figure 2: four congestion trees of 16 sources, 0.2 to 1.2 ms"

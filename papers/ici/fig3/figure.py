@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import messages, trees
 from papers.ici.measured import least, most, of, over, told
 from papers.ici.panels_messages import ROWS, draw_grid
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     by_scheme = of(runs, "w3")
     found = told({scheme: messages.network(run) for scheme, run in by_scheme.items()})
     found |= messages.shares(by_scheme, bursts=False)
@@ -25,6 +24,6 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 3: Google_All and one congestion tree without end"
     draw_grid(ROWS, [of(runs, "w3") for runs in seeds], file, title=title)

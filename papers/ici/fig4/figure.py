@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import messages
 from papers.ici.measured import of
@@ -13,10 +12,10 @@ from papers.ici.panels import draw_grid
 from papers.ici.panels_fct import ROWS
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return messages.compare(of(runs, "w3"))
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 4: FCTs of Google_All's messages beside one congestion tree"
     draw_grid(ROWS, [of(runs, "w3") for runs in seeds], file, title=title)

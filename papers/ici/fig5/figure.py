@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import messages, trees
 from papers.ici.measured import marks_without_cause, of, refused_share, told
 from papers.ici.panels_messages import WITH_BURSTS, draw_grid
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     by_scheme = of(runs, "w5")
     found = told({scheme: messages.network(run) for scheme, run in by_scheme.items()})
     found |= messages.shares(by_scheme, bursts=True)
@@ -25,6 +24,6 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 5: Google_All and four bursts of 25 000 packets at 0.2 ms"
     draw_grid(WITH_BURSTS, [of(runs, "w5") for runs in seeds], file, title=title)

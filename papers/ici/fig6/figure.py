@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import messages, trees
 from papers.ici.measured import of
@@ -13,7 +12,7 @@ from papers.ici.panels import draw_grid
 from papers.ici.panels_fct import ROWS
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     by_scheme = of(runs, "w5")
     found = messages.compare(by_scheme) | messages.shares(by_scheme, bursts=True)
     for other in ("ici", "dcqcn"):
@@ -21,6 +20,6 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 6: FCTs of Google_All's messages beside four bursts"
     draw_grid(ROWS, [of(runs, "w5") for runs in seeds], file, title=title)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 from matplotlib.axes import Axes
 
 from papers.ici import messages, trees
-from papers.ici.measured import SCHEMES, Metrics, least, most, of, pauses, switch_peak, unfinished, victim_marks
+from papers.ici.measured import SCHEMES, least, most, of, pauses, switch_peak, unfinished, victim_marks
 from papers.ici.panels import colour, draw_grid
 
 #: The workloads, and how they are called in the picture.
@@ -24,7 +23,7 @@ WORKLOADS = {
 PACKET = 4096
 
 
-def throughputs(runs: Mapping[str, Results], workload: str) -> Metrics:
+def throughputs(runs: Runs, workload: str) -> Metrics:
     """What background and hot flows get by scheme, over one span for all."""
     if workload in ("w1", "w2"):
         measured = {scheme: trees.measured(run) for scheme, run in runs.items()}
@@ -34,7 +33,7 @@ def throughputs(runs: Mapping[str, Results], workload: str) -> Metrics:
     return messages.shares(runs, bursts=workload != "w3")
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     found: Metrics = {}
     for workload in WORKLOADS:
         by_scheme = of(runs, workload)
@@ -62,12 +61,12 @@ def _ratio(found: Metrics, workload: str, other: str) -> float:
     return own / theirs if theirs else 1.0 + own
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "All workloads: PAUSEs, and what ICI+ delivers"
     draw_grid([[draw_pauses, draw_throughput]], seeds, file, title=title)
 
 
-def draw_pauses(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def draw_pauses(axes: Axes, seeds: Seeds) -> None:
     """PAUSEs by workload and scheme."""
     width = 0.8 / len(SCHEMES)
     for place, workload in enumerate(WORKLOADS):
@@ -83,7 +82,7 @@ def draw_pauses(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     axes.set_ylabel("PAUSEs")
 
 
-def draw_throughput(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def draw_throughput(axes: Axes, seeds: Seeds) -> None:
     """What ICI+ delivers to background and hot flows, over the best scheme's."""
     found = [metrics(runs) for runs in seeds]
     for side, part, hatch in ((-1, "background", ""), (1, "hot", "////")):

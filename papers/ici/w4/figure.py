@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.ici import messages, panels_fct
 from papers.ici.measured import of, told
@@ -13,7 +12,7 @@ from papers.ici.panels_messages import WITH_BURSTS, draw_grid
 from papers.ici.times import fct
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     by_scheme = of(runs, "w4")
     found = told({scheme: messages.network(run) for scheme, run in by_scheme.items()}) | messages.compare(by_scheme)
     found |= messages.shares(by_scheme, bursts=True)
@@ -25,7 +24,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Google_All and one burst of 100 000 packets at 0.2 ms"
     rows = (*WITH_BURSTS, *panels_fct.ROWS)
     draw_grid(rows, [of(runs, "w4") for runs in seeds], file, title=title)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.pft.laws import CAPACITY, FI_SHIFTS, FLIT_PS, RI_SHIFTS, law
-from papers.pft.measured import Metrics
 from papers.pft.panels import ramp
 
 SHIFTS = {"FI": FI_SHIFTS, "RI": RI_SHIFTS}
@@ -40,7 +40,7 @@ class Mark(NamedTuple):
         return max(low - self.rate, self.rate - high, 0.0)
 
 
-def marks(runs: Mapping[str, Results]) -> list[Mark]:
+def marks(runs: Runs) -> list[Mark]:
     """One of each run, without those that ran out of credits."""
     found = [mark(name, run) for name, run in runs.items()]
     return [one for one in found if not one.starved]
@@ -61,7 +61,7 @@ def mark(name: str, run: Results) -> Mark:
     )
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = marks(runs)
     values: Metrics = {}
     for which, shifts in SHIFTS.items():
@@ -86,17 +86,14 @@ def _rises(found: Sequence[Mark], shift: int) -> int:
     return sum(after[1] > before[1] + 0.01 for before, after in itertools.pairwise(line))
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     found = marks(seeds[0])
-    with plot.style():
-        made = plot.figure(10.5, 4.8)
+    with plot.picture(
+        file, "Figure 1: rate by credits used (lines: formulas; marks: a simulated NIC)", 10.5, 4.8
+    ) as made:
         for axes, (which, shifts) in zip(made.subplots(1, 2, sharey=True), SHIFTS.items(), strict=True):
             _panel(axes, which, shifts, [one for one in found if one.law == which])
         made.axes[0].set_ylabel("rate in Congested, share of the link")
-        made.suptitle(
-            "Figure 1: rate by credits used (lines: formulas; marks: a simulated NIC)", fontsize=11, fontweight="bold"
-        )
-        plot.save(made, file)
 
 
 def _panel(axes: Axes, which: str, shifts: Sequence[int], found: Sequence[Mark]) -> None:
@@ -116,7 +113,7 @@ def _panel(axes: Axes, which: str, shifts: Sequence[int], found: Sequence[Mark])
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4 if which == "RI" else 5)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = tuple(
         (f"{one.law} {one.shift}", f"{one.used:.1f}", f"{one.rate:.4f}", f"{law(one.law, one.used, one.shift):.4f}",
          f"{one.off:.4f}")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
-
-from papers.pft.measured import Metrics
 
 #: PCIe Gen3 x16: 16 lanes of 8 GT/s, 128 of 130 bits.
 PCIE_GBPS = 16 * 8 * 128 / 130
@@ -25,7 +23,7 @@ def links(run: Results) -> list[tuple[str, str, float]]:
     return sorted((node, peer, rate / 1e9) for node, peer, rate in table.iter_rows())
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     run = runs[RUN]
     found = links(run)
     up = Counter(node for node, peer, _ in found if node.startswith("s0.") and peer.startswith("s1."))
@@ -54,11 +52,12 @@ def _place(name: str, width: int) -> tuple[float, float]:
     return (number + 0.5) * 120 / count - 0.5, 1.0 + level
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     found = links(seeds[0][RUN])
     spines = len({node for node, _, _ in found if node.startswith("s1.")})
-    with plot.style():
-        made = plot.figure(10.5, 3.6)
+    with plot.picture(
+        file, "Figure 2: XGFT(2; 12, 10; 1, 12), links of 100 Gbps and 100 ns (inferred)", 10.5, 3.6
+    ) as made:
         axes = made.subplots()
         for node, peer, _ in found:
             (x, y), (to_x, to_y) = _place(node, spines), _place(peer, spines)
@@ -71,9 +70,6 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         axes.text(-9, 0, "120 nodes,\n16 ranks each", va="center", ha="right", fontsize=8)
         axes.set(xlim=(-26, 124), ylim=(-0.25, 2.3))
         axes.axis("off")
-        made.suptitle("Figure 2: XGFT(2; 12, 10; 1, 12), links of 100 Gbps and 100 ns (inferred)", fontsize=11,
-                      fontweight="bold")  # fmt: skip
-        plot.save(made, file)
 
 
 def _node(axes: Axes, node: str, spines: int) -> None:

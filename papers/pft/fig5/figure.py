@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from papers.pft.laws import FI_SHIFTS, RI_SHIFTS
-from papers.pft.measured import AVAILABLE, NONE, STRATEGIES, Metrics, beside, factors, geometric, strategy
+from papers.pft.measured import AVAILABLE, NONE, STRATEGIES, beside, factors, geometric, strategy
 from papers.pft.panels import mean, spread
 
 BEST = "AT-RI 18"
@@ -23,7 +23,7 @@ PAPER = 2.58
 DEAD = "-FI 12"
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = factors(runs)
     cells = {name: value for name, value in found.items() if strategy(name)[0] in STRATEGIES}
     rank = 1 + sum(value > cells[BEST] for value in cells.values())
@@ -57,12 +57,11 @@ def at_over_ft(cells: Mapping[str, float], law: str) -> float | None:
     return geometric(cells[at] / cells[ft] for at, ft in pairs if ft in cells)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     rows = {at_99: _mean(seeds, at_99=at_99) for at_99 in (False, True)}
     every = [value for found in rows.values() for value in found.values()]
     top = max(abs(np.log2(value)) for value in every) or 1
-    with plot.style():
-        made = plot.figure(10.5, 6)
+    with plot.picture(file, f"Figure 5: control factor (paper: {PAPER} for AT-RI, m = 18, framed)", 10.5, 6) as made:
         grid: Any = made.subplots(2, 2, gridspec_kw={"width_ratios": (len(FI_SHIFTS), len(RI_SHIFTS))})
         for (at_99, found), line in zip(rows.items(), grid, strict=True):
             what = "99 % values" if at_99 else "averages"
@@ -74,12 +73,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         wanted = near if top < 0.6 else (0.125, 0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8)
         ticks = [tick for tick in wanted if abs(np.log2(tick)) <= top]
         bar.set_ticks([float(np.log2(tick)) for tick in ticks], labels=[f"{tick:g}" for tick in ticks])
-        made.suptitle(f"Figure 5: control factor (paper: {PAPER} for AT-RI, m = 18, framed)", fontsize=11,
-                      fontweight="bold")  # fmt: skip
-        plot.save(made, file)
 
 
-def _mean(seeds: Sequence[Mapping[str, Results]], *, at_99: bool) -> dict[str, float]:
+def _mean(seeds: Seeds, *, at_99: bool) -> dict[str, float]:
     found = [factors(runs, at_99=at_99) for runs in seeds]
     return {name: mean([one[name] for one in found]) for name in found[0]}
 
@@ -107,7 +103,7 @@ def _heat(axes: Axes, found: Mapping[str, float], law: str, shifts: Sequence[int
     return image
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     found = [factors(runs) for runs in seeds]
     found_99 = [factors(runs, at_99=True) for runs in seeds]
     rows = [_row("no throttling", NONE, seeds, "1", "1")]
@@ -119,7 +115,7 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     return [NumberTable(title, headings, tuple(rows))]
 
 
-def _row(label: str, name: str, seeds: Sequence[Mapping[str, Results]], *factor: str) -> tuple[str, ...]:
+def _row(label: str, name: str, seeds: Seeds, *factor: str) -> tuple[str, ...]:
     found = [beside(runs[name]) for runs in seeds]
     numbers = (
         [one.latency for one in found],

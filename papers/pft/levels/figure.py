@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 from backwater.results.measures import end_ps
-
-from papers.pft.measured import Metrics
 
 SCENES = {"incast": "incast of 23 and bystanders", "gpcnet": "GPCNeT beside congestors"}
 CASES = ("none", "AT-RI 18", "AT-RI 20", "AT-RI 22")
@@ -42,7 +41,7 @@ def waiting(run: Results) -> dict[str, float]:
     return {one: float(known.get(one) or 0) / 1e3 for one in LEVELS}
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     values: Metrics = {}
     for scene in SCENES:
         if f"{scene} none" not in runs:
@@ -57,11 +56,12 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     return values
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     colours = dict(zip(CASES, (plot.BLACK, plot.VERMILLION, plot.PURPLE, plot.SKY), strict=True))
     scenes = [scene for scene in SCENES if f"{scene} none" in seeds[0]]
-    with plot.style():
-        made = plot.figure(5.2 * len(scenes) + 0.5, 3.8)
+    with plot.picture(
+        file, "Where packets wait; NICs count what waits on the left", 5.2 * len(scenes) + 0.5, 3.8
+    ) as made:
         grid: Any = made.subplots(1, len(scenes), squeeze=False)[0]
         for axes, scene in zip(grid, scenes, strict=True):
             for number, case in enumerate(CASES):
@@ -73,15 +73,13 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             axes.set(title=SCENES[scene], ylabel="bytes waiting, all queues [KB]")
         handles, labels = grid[0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=len(CASES))
-        made.suptitle("Where packets wait; NICs count what waits on the left", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _label(case: str) -> str:
     return "no throttling" if case == "none" else case.replace(" ", ", m = ")
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = [
         (title, _label(case), *(f"{value:.0f}" for value in waiting(run).values()))
         for scene, title in SCENES.items()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE
-from papers.pft.measured import NONE, STRATEGIES, US, Metrics
+from papers.pft.measured import NONE, STRATEGIES, US
 from papers.pft.panels import COLOURS, mean
 
 START_US, STEADY_US, END_US = 100, 300, 600
@@ -87,7 +88,7 @@ def over(one: float | None, other: float | None) -> float | None:
     return one / other if one is not None and other else None
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     none = runs[NONE]
     low, high = used(none, ["h2", "h35"], 20, START_US), used(none, SENDERS, STEADY_US, END_US)
     dcqcn, dcqcn_half = first_cut(runs[DCQCN]), half_cut(runs[DCQCN])
@@ -113,9 +114,8 @@ def late(run: Results, traffic: str) -> float:
     return goodput(run, traffic, STEADY_US, END_US)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(11, 7.4)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "An incast of 23 from 100 µs on, and its bystanders", 11, 7.4) as made:
         grid: Any = made.subplots(2, 2)
         _traces(grid[0, 0], seeds[0], SENDERS, "the 23 senders")
         _traces(grid[0, 1], seeds[0], [BYSTANDERS["tree"]], "bystander on the tree (h35)")
@@ -123,11 +123,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         _times(grid[1, 1], seeds)
         handles, labels = grid[1, 0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        made.suptitle("An incast of 23 from 100 µs on, and its bystanders", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def _traces(axes: Axes, runs: Mapping[str, Results], nodes: Sequence[str], title: str) -> None:
+def _traces(axes: Axes, runs: Runs, nodes: Sequence[str], title: str) -> None:
     """The mean over NICs of the credits used, by sampling period."""
     for name in (NONE, *THROTTLED):
         who = pl.col("node").cast(pl.String).is_in(nodes)
@@ -142,7 +140,7 @@ def _traces(axes: Axes, runs: Mapping[str, Results], nodes: Sequence[str], title
     )
 
 
-def _bars(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def _bars(axes: Axes, seeds: Seeds) -> None:
     """Goodput of the hot port and of each bystander."""
     places = ["incast", *BYSTANDERS]
     for number, name in enumerate(RUNS):
@@ -156,7 +154,7 @@ def _bars(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     axes.tick_params(axis="x", length=0)
 
 
-def _times(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def _times(axes: Axes, seeds: Seeds) -> None:
     """How many senders have been cut how long after the incast began."""
     for name in (*THROTTLED, DCQCN):
         found = cuts(seeds[0][name])
@@ -168,7 +166,7 @@ def _times(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     axes.set(xscale="log", ylim=(0, len(SENDERS) + 1))
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     rows = []
     for name in RUNS:
         shares = [f"{mean([late(runs[name], traffic) for runs in seeds]):.2f}" for traffic in ("incast", *BYSTANDERS)]

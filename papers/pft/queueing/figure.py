@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 
-from papers.pft.measured import NONE, Beside, Metrics, beside
+from papers.pft.measured import NONE, Beside, beside
 from papers.pft.panels import mean, spread
 
 PAPER = 2.58
@@ -23,7 +23,7 @@ M = 18
 Combination = tuple[str, str]
 
 
-def combinations(runs: Mapping[str, Results]) -> dict[Combination, tuple[int, ...]]:
+def combinations(runs: Runs) -> dict[Combination, tuple[int, ...]]:
     """The range of the random number in bits, by queueing and routing, of the runs that there are."""
     names = [name.split() for name in runs]
     every = dict.fromkeys((queueing, routing) for queueing, routing, *_ in names)
@@ -35,22 +35,21 @@ def combinations(runs: Mapping[str, Results]) -> dict[Combination, tuple[int, ..
     }
 
 
-def factor(runs: Mapping[str, Results], combination: Combination, bits: int) -> float:
+def factor(runs: Runs, combination: Combination, bits: int) -> float:
     """F_C of AT-RI against no throttling on the same switches and ways."""
     at = " ".join(combination)
     return beside(runs[f"{at} AT-RI {bits}"]).factor(beside(runs[f"{at} {NONE}"]))
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = {key: {bits: factor(runs, key, bits) for bits in every} for key, every in combinations(runs).items()}
     values: Metrics = {f"{' '.join(key)} {bits}": value for key, of in found.items() for bits, value in of.items()}
     inside = sum(all(1.5 <= of[bits] <= 4 for bits in JUDGED) for of in found.values())
     return values | {"combinations_from_1.5_to_4": inside}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(8, 4)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "F_C of AT-RI, m = 18, by the queues of the switches", 8, 4) as made:
         axes = made.subplots()
         for (queueing, routing), every in combinations(seeds[0]).items():
             found = [[factor(runs, (queueing, routing), bits) for runs in seeds] for bits in every]
@@ -73,11 +72,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         axes.set(xlabel="R, with m = 18", ylabel="F_C (mean, least and most of seeds)", ylim=(0, None))
         axes.grid(visible=True, axis="y")
         made.legend(loc="outside lower center", ncols=2)
-        made.suptitle("F_C of AT-RI, m = 18, by the queues of the switches", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     every = combinations(seeds[0])
     columns = sorted({bits for known in every.values() for bits in known})
     rows = [
@@ -106,6 +103,6 @@ def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
     ]
 
 
-def _plain(seeds: Sequence[Mapping[str, Results]], combination: Combination) -> tuple[str, str]:
+def _plain(seeds: Seeds, combination: Combination) -> tuple[str, str]:
     found: list[Beside] = [beside(runs[f"{' '.join(combination)} {NONE}"]) for runs in seeds]
     return spread([one.latency for one in found]), spread([one.bandwidth for one in found])

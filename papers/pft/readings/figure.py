@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
-from backwater.results import Results
 
 from papers.pft.laws import CAPACITY, ENTER, ESCAPE, Printed, fixed, interval, random
-from papers.pft.measured import Metrics
 
 #: A full buffer, and credits between the two thresholds.
 FULL, BAND = CAPACITY, (ENTER + ESCAPE) // 2
@@ -51,7 +50,7 @@ def dropped_per_thousand() -> float:
     return 1000 * (1 - machine.counted / (10 * 1025))
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     del runs  # nothing is run
     full = list(shares(FULL).values())
     half = CAPACITY // 2
@@ -76,10 +75,11 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     del seeds
-    with plot.style():
-        made = plot.figure(10.5, 3.4)
+    with plot.picture(
+        file, "Algorithm 2 with a constant c: in above 592, out below 672, 768 of 1024 cycles", 10.5, 3.4
+    ) as made:
         axes = made.subplots()
         columns = {f"a full buffer (c = {FULL})": shares(FULL), f"between the thresholds (c = {BAND})": shares(BAND)}
         for number, (label, found) in enumerate(columns.items()):
@@ -92,12 +92,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         axes.set(xlabel="share of cycles in Congested", xlim=(0, 1.1))
         axes.grid(visible=True, axis="x")
         axes.legend(loc="lower right")
-        made.suptitle("Algorithm 2 with a constant c: in above 592, out below 672, 768 of 1024 cycles", fontsize=11,
-                      fontweight="bold")  # fmt: skip
-        plot.save(made, file)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     del seeds
     with (Path(__file__).parent / "readings.csv").open(encoding="utf-8", newline="") as file:
         headings, *rows = csv.reader(file)

@@ -8,11 +8,11 @@ from typing import Any
 
 from backwater.analysis import plot
 from backwater.errors import UsageError
-from backwater.papers import open_parameters
+from backwater.papers import Metrics, Runs, Seeds, open_parameters
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 
-from papers.pft.measured import NONE, Beside, Metrics, beside
+from papers.pft.measured import NONE, Beside, beside
 from papers.pft.panels import COLOURS, mean, spread
 
 STRATEGIES = ("AT-RI", "FT-RI")
@@ -22,7 +22,7 @@ PAPER = 2.58
 ENDLESS = {"start": ("its own",)}
 
 
-def readings(runs: Mapping[str, Results]) -> dict[str, tuple[str, ...]]:
+def readings(runs: Runs) -> dict[str, tuple[str, ...]]:
     """By parameter, in the order of sensitivity.toml, the values that were run."""
     _, parameters = open_parameters.load("pft")
     found = {one.text: (*(variant.name for variant in one.variant), *ENDLESS.get(one.id, ())) for one in parameters}
@@ -39,9 +39,7 @@ def ended(run: Results) -> bool:
     return True
 
 
-def factors(
-    runs: Mapping[str, Results], of: Callable[[Beside, Beside], float] = Beside.factor
-) -> dict[str, dict[str, float]]:
+def factors(runs: Runs, of: Callable[[Beside, Beside], float] = Beside.factor) -> dict[str, dict[str, float]]:
     """F_C by strategy and reading, each against no throttling with the same reading, where both came to their end."""
     found: dict[str, dict[str, float]] = {strategy: {} for strategy in STRATEGIES}
     for strategy in STRATEGIES:
@@ -52,7 +50,7 @@ def factors(
     return found
 
 
-def metrics(runs: Mapping[str, Results]) -> Metrics:
+def metrics(runs: Runs) -> Metrics:
     found = factors(runs)
     values: Metrics = {f"{strategy} {name}": value for strategy, of in found.items() for name, value in of.items()}
     # A reading that FT does not know changes nothing for it.
@@ -66,12 +64,11 @@ def metrics(runs: Mapping[str, Results]) -> Metrics:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     groups = readings(seeds[0])
     found, found_99 = ([factors(runs, of) for runs in seeds] for of in (Beside.factor, Beside.factor_99))
     lines = sum(map(len, groups.values())) + len(groups)
-    with plot.style():
-        made = plot.figure(9, 1.2 + 0.19 * lines)
+    with plot.picture(file, "F_C with m = 18 by what the paper does not publish", 9, 1.2 + 0.19 * lines) as made:
         axes = made.subplots()
         labels: list[tuple[float, str]] = []
         place = 0.0
@@ -93,8 +90,6 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         handles, names_of = axes.get_legend_handles_labels()
         once = dict(zip(names_of, handles, strict=True))
         made.legend(list(once.values()), list(once), loc="outside lower center", ncols=len(once))
-        made.suptitle("F_C with m = 18 by what the paper does not publish", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _dots(axes: Any, place: float, name: str, found: Any, found_99: Any) -> None:
@@ -113,7 +108,7 @@ def _dots(axes: Any, place: float, name: str, found: Any, found_99: Any) -> None
                 axes.plot([mean(values)], [height], color=COLOURS[strategy], ls="none", label=label, **look)
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     found, found_99 = ([factors(runs, of) for runs in seeds] for of in (Beside.factor, Beside.factor_99))
     rows = []
     for text, names in readings(seeds[0]).items():

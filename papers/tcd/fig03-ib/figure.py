@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.panels import INFINIBAND, draw_queue_and_rate
 from papers.tcd.scene import Scene
@@ -15,12 +14,12 @@ from papers.tcd.spreading import one_point
 __all__ = ["draw", "metrics", "settle"]
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     scene = Scene(runs["fecn"])
     return one_point(scene.run) | {"ce_f2_at_p1": scene.marks("P1", "CE", "F2")}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     scene = Scene(seeds[0]["fecn"])
     title = "Figure 3 (b, d): one congestion point (P3), P2 under FECN"
     draw_queue_and_rate({"FECN": scene}, file, title=title, marks=True, network=INFINIBAND)

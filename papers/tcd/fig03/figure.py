@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.panels import ETHERNET, draw_queue_and_rate
 from papers.tcd.scene import Scene, settle
@@ -14,11 +13,11 @@ from papers.tcd.spreading import one_point
 __all__ = ["draw", "metrics", "settle"]
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return one_point(runs["ecn"])
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     scene = Scene(seeds[0]["ecn"])
     title = "Figure 3 (a, c): one congestion point (P3), P2 under ECN"
     draw_queue_and_rate({"ECN": scene}, file, title=title, marks=True, network=ETHERNET)

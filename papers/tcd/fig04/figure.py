@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.panels import ETHERNET, draw_queue_and_rate
 from papers.tcd.scene import Scene, settle
@@ -18,11 +17,11 @@ ONE = "ecn of Figure 3"
 SAME_MS = (1.0, 1.5)
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return two_points(runs["ecn"], runs[ONE], SAME_MS)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     scenes = {
         "two congestion points (Figure 4)": Scene(seeds[0]["ecn"]),
         "one congestion point (Figure 3)": Scene(seeds[0][ONE]),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from backwater import _core
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -38,7 +37,7 @@ def surface(points: int = 400) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return epsilon, draining, ton_us(epsilon, draining)
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     del runs
     plane = max_ton_us("40Gbps", PLANE_DELAY)
     _, _, ton = surface()
@@ -58,12 +57,11 @@ def slope(low: float, high: float) -> float:
     return float((at_low - at_high) / (high - low))
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     del seeds
     plane = max_ton_us("40Gbps", PLANE_DELAY)
     epsilon, draining, ton = surface(60)
-    with plot.style():
-        made = plot.figure(10.5, 4.8)
+    with plot.picture(file, "Figure 8: length of an ON period, 40 Gbps, τ = 8 µs", 10.5, 4.8) as made:
         solid = made.add_subplot(1, 2, 1, projection="3d")
         solid.plot_surface(epsilon, draining / 1e9, ton, cmap="viridis", linewidth=0, alpha=0.9, rcount=60, ccount=60)
         solid.plot_surface(
@@ -82,5 +80,3 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         flat.xaxis.set_major_locator(FixedLocator([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]))
         flat.legend(title="draining rate $R_d$")
         flat.set_title("cuts through it")
-        made.suptitle("Figure 8: length of an ON period, 40 Gbps, τ = 8 µs", fontsize=11, fontweight="bold")
-        plot.save(made, file)

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from backwater.analysis import plot
-from backwater.papers import testbed
+from backwater.papers import Metrics, Runs, Seeds, testbed
 from backwater.papers.number_tables import NumberTable
 from backwater.papers.testbed import SwitchRun, Windows
-from backwater.results import Results
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
@@ -31,13 +30,13 @@ MEASURED = (
 FLOW_CONTROLS = {"pfc": "PFC", "credits": "credits"}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     scene = Scene(runs["tcd"])
     counted = {"f0_ce_packets": scene.received("F0", "ce_packets"), "p0_off_periods": len(scene.off("P0"))}
     return _shares(Testbed(runs["tcd"])) | counted
 
 
-def switch_metrics(run: SwitchRun) -> dict[str, float | bool | None]:
+def switch_metrics(run: SwitchRun) -> Metrics:
     """The same of a run of the software switches."""
     counted = {
         "f0_ce_packets": int(run.packets("F0", "CE").sum()),
@@ -46,7 +45,7 @@ def switch_metrics(run: SwitchRun) -> dict[str, float | bool | None]:
     return _shares(run) | counted
 
 
-def _shares(bed: Windows) -> dict[str, float | bool | None]:
+def _shares(bed: Windows) -> Metrics:
     during, outside = bed.during, bed.outside
     names = ("least_f0_ue_percent_during", "most_f0_marked_percent_outside", "least_f1_ce_percent_during")
     if not during.any() or not outside.any():
@@ -56,7 +55,7 @@ def _shares(bed: Windows) -> dict[str, float | bool | None]:
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 
-def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]:
+def tables(seeds: Seeds) -> Sequence[NumberTable]:
     """Simulation and software switches side by side, where both are there."""
     network = _flow_control(seeds[0])
     switches = testbed.find(network)
@@ -75,7 +74,7 @@ def _number(value: float | bool | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     network = _flow_control(seeds[0])
     rows: list[tuple[str, Windows | None]] = [
         ("in simulation", Testbed(seeds[0]["tcd"])),
@@ -89,15 +88,12 @@ def draw_rows(rows: Sequence[tuple[str, Windows | None]], title: str, file: Path
 
     Each row has its own time: a quick look simulates a tenth of what the switches run.
     """
-    with plot.style():
-        made = plot.figure(9.0, 0.6 + 2.7 * len(rows))
+    with plot.picture(file, title, 9.0, 0.6 + 2.7 * len(rows)) as made:
         grid = made.subplots(len(rows), 2, sharey=True, squeeze=False)
         for panels, (name, bed) in zip(grid, rows, strict=True):
             _row(panels, name, bed)
         for axes in grid[-1]:
             axes.set_xlabel("time [ms]")
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _row(panels: Sequence[Axes], name: str, bed: Windows | None) -> None:
@@ -130,6 +126,6 @@ def _panel(axes: Axes, bed: Windows, shares: Mapping[str, NDArray[np.float64]]) 
     axes.legend(loc="upper left")
 
 
-def _flow_control(runs: Mapping[str, Results]) -> str:
+def _flow_control(runs: Runs) -> str:
     """`pfc` or `credits`."""
     return "pfc" if runs["tcd"].meta["scenario"]["switch"]["flow-control"] == "pfc" else "credits"

@@ -1,23 +1,10 @@
 """Figure 12: one congestion point under TCD. P2 and P1 go from undetermined to non-congestion."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from backwater.results import Results
-
 from papers.tcd.panels import ETHERNET
 from papers.tcd.scene import settle
-from papers.tcd.transitions import draw_states, to_non_congestion
+from papers.tcd.transitions import Transition, to_non_congestion
 
 __all__ = ["draw", "metrics", "settle"]
 
-
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    return to_non_congestion(runs["tcd"])
-
-
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    title = "Figure 12: one congestion point, undetermined to non-congestion"
-    draw_states(seeds[0]["tcd"], file, title=title, shown_ms=ETHERNET.shown_ms)
+_FIGURE = Transition("Figure 12: one congestion point, undetermined to non-congestion", to_non_congestion, ETHERNET)
+metrics, draw = _FIGURE.metrics, _FIGURE.draw

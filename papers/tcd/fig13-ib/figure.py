@@ -1,23 +1,12 @@
 """Figure 13 (InfiniBand): two congestion points. P2 goes from undetermined to congestion, P1 stays undetermined."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from backwater.results import Results
-
 from papers.tcd.panels import INFINIBAND
 from papers.tcd.scene import settle_twice as settle
-from papers.tcd.transitions import draw_states, to_congestion
+from papers.tcd.transitions import Transition, to_congestion
 
 __all__ = ["draw", "metrics", "settle"]
 
-
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    return to_congestion(runs["tcd"])
-
-
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    title = "Figure 13 (InfiniBand): two congestion points, P2 undetermined to congestion"
-    draw_states(seeds[0]["tcd"], file, title=title, shown_ms=INFINIBAND.shown_ms)
+_FIGURE = Transition(
+    "Figure 13 (InfiniBand): two congestion points, P2 undetermined to congestion", to_congestion, INFINIBAND
+)
+metrics, draw = _FIGURE.metrics, _FIGURE.draw

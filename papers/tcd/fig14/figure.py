@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from backwater import _core
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 
 from papers.tcd import scene
@@ -19,7 +19,7 @@ EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 STARTS_US = {0: "tcd", 100: "tcd +100us", 200: "tcd +200us"}
 
 
-def settle(first: Mapping[str, Results]) -> dict[str, str]:
+def settle(first: Runs) -> dict[str, str]:
     falls = scene.f1_falls_ps(first["tcd"])
     later = {f"tcd-start+{us}us": f"{falls + us * US}ps" for us in STARTS_US if us}
     return {"tcd-start": f"{falls}ps", **later}
@@ -31,12 +31,12 @@ def wrong(run: Results) -> int:
     return here.received("F0", "ce_packets") + here.received("F2", "ce_packets")
 
 
-def counts(runs: Mapping[str, Results]) -> dict[float, list[int]]:
+def counts(runs: Runs) -> dict[float, list[int]]:
     """By ε, the wrongly marked packets at each start."""
     return {epsilon: [wrong(runs[f"{name} {epsilon}"]) for name in STARTS_US.values()] for epsilon in EPSILONS}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     found = counts(runs)
     means = {epsilon: sum(values) / len(values) for epsilon, values in found.items()}
     return {
@@ -46,7 +46,7 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     }
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     found = [counts(runs) for runs in seeds]
     positions = range(len(EPSILONS))
     with plot.style():
@@ -70,7 +70,7 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         plot.save(made, file)
 
 
-def max_ton(runs: Mapping[str, Results], epsilon: float) -> str:
+def max_ton(runs: Runs, epsilon: float) -> str:
     """max(Ton) at 40 Gbps and 4 µs for the run's detector: see `epsilon` in the JSON Schema."""
     switch = runs[f"tcd {epsilon}"].meta["scenario"]["switch"]
     gap = f"{scene.size_bytes(switch['pfc']['xoff']) - scene.size_bytes(switch['pfc']['xon'])}B"

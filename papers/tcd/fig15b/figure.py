@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.victims import compare_bursts
 from papers.tcd.victims_panels import draw_bursts
@@ -15,9 +14,9 @@ from papers.tcd.victims_panels import draw_bursts
 SCHEMES = {"ecn": ("DCQCN", plot.SCHEME_COLOURS["ECN"]), "tcd": ("DCQCN+TCD", plot.SCHEME_COLOURS["TCD"])}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return compare_bursts(runs, "ecn")
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     draw_bursts(seeds, SCHEMES, file, title="Figure 15(b): victims over the size of the bursts, DCQCN")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from backwater.analysis import plot, slowdown
 from backwater.common.statistics import estimate
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
@@ -58,7 +58,7 @@ def name_at(network: str, scheme: str, load: float) -> str:
     return name("hadoop", scheme) if (network, load) == ("hadoop", 0.6) else f"{network} {scheme} at {load}"
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     found = compare(runs, "dcqcn")
     # A quick look has no other loads.
     for network, load in ((network, load) for network, loads in LOADS.items() for load in loads):
@@ -72,13 +72,12 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "Figure 16: FCT slowdown by flow size, DCQCN"
     if name_at("one-hash", "dcqcn", 0.6) not in seeds[0]:
         draw_slowdowns(seeds, "dcqcn", PRINTED, SHOWN, file, title=title)
         return
-    with plot.style():
-        made = plot.figure(9.6, 12.2)
+    with plot.picture(file, title, 9.6, 12.2) as made:
         above, middle, below = made.subfigures(3, 1, height_ratios=[1.25, 0.85, 1])
         top(above, seeds, "dcqcn", PRINTED)
         axes = middle.subplots()
@@ -88,11 +87,9 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         for panel, small in zip(panels, MEASURED, strict=True):
             draw_loads(panel, seeds, small)
         below.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", handlelength=3.2, ncols=2)
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
-def draw_loads(axes: Axes, seeds: Sequence[Mapping[str, Results]], small: Small) -> None:
+def draw_loads(axes: Axes, seeds: Seeds, small: Small) -> None:
     """A percentile of the small Hadoop flows over the load, in both networks."""
     for network, loads in LOADS.items():
         style, marker = STYLES[network]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.messages import MCT
 from papers.tcd.victims import compare_bursts
@@ -16,10 +15,10 @@ from papers.tcd.victims_panels import draw_bursts
 SCHEMES = {name: (label, plot.SCHEME_COLOURS[label]) for name, label in (("fecn", "IB CC"), ("tcd", "IB CC+TCD"))}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return compare_bursts(runs, "fecn")
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     title = "§5.2.2: victims' messages over the size of the bursts, IB CC"
     draw_bursts(seeds, SCHEMES, file, title=title, shown=MCT)

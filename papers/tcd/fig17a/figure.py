@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.messages import MCT, compare_messages
 from papers.tcd.victims_panels import draw_bins
@@ -21,9 +20,9 @@ SCHEMES = {
 }
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return compare_messages(runs)
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     draw_bins(seeds, SCHEMES, file, title="Figure 17(a): victims' messages by size, IB CC", shown=MCT)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from backwater.analysis import plot
 from backwater.common.statistics import estimate
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results
 
 from papers.tcd.messages import LABELS, SIZES, all_finished, mean_mct_us
@@ -25,8 +25,8 @@ SCHEMES = {
 BINS = SIZES | {"all": (0.0, float("inf"))}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    found: dict[str, float | bool | None] = {}
+def metrics(runs: Runs) -> Metrics:
+    found: Metrics = {}
     for name, run in runs.items():
         word = name.replace(" ", "_")
         found |= {f"{word}_{size}_us": mean_mct_us(run, *ends) for size, ends in BINS.items()}
@@ -47,18 +47,15 @@ def counted(run: Results) -> dict[str, float]:
     return {name: float(value) for name, value in shares.row(0, named=True).items()}
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     shown = {name: label for name, label in SCHEMES.items() if name in seeds[0]}
     means = {
         name: [estimate([mean_mct_us(runs[name], *ends) for runs in seeds]) for ends in BINS.values()] for name in shown
     }
-    with plot.style():
-        made = plot.figure(10.4, 3.8)
+    count = len(all_finished(seeds[0]["fecn"]))
+    title = f"Figure 17(b): MCT by size in a fat tree, IB CC ({count} messages)"
+    with plot.picture(file, title, 10.4, 3.8) as made:
         axes = made.add_subplot()
         draw_grouped(axes, means, shown, (*LABELS, "all"))
         axes.set_xlabel("message size")
         axes.set_ylabel("mean MCT [µs]")
-        count = len(all_finished(seeds[0]["fecn"]))
-        title = f"Figure 17(b): MCT by size in a fat tree, IB CC ({count} messages)"
-        made.suptitle(title, fontsize=11, fontweight="bold")
-        plot.save(made, file)

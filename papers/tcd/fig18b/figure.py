@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.victims import compare_bursts
 from papers.tcd.victims_panels import draw_bursts
@@ -18,9 +17,9 @@ SCHEMES = {
 }
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return compare_bursts(runs, "timely")
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     draw_bursts(seeds, SCHEMES, file, title="Figure 18(b): victims over the size of the bursts, TIMELY")

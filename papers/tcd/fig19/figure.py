@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.slowdowns import compare
 from papers.tcd.slowdowns_panels import Part, Printed, draw_slowdowns
@@ -26,9 +25,9 @@ SHOWN = (
 )
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     return compare(runs, "timely")
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     draw_slowdowns(seeds, "timely", PRINTED, SHOWN, file, title="Figure 19: FCT slowdown by flow size, TIMELY")

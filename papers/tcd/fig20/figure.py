@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results, measures
 from backwater.results.measures import Interval, Series
 from matplotlib.axes import Axes
@@ -88,7 +89,7 @@ def while_undetermined(run: Results) -> dict[str, float | None]:
     }
 
 
-def afterwards(run: Results) -> dict[str, float | bool | None]:
+def afterwards(run: Results) -> Metrics:
     """What the five flows send at the end, and whether P2 came to be called congested after its last OFF period."""
     scene = Scene(run)
     end = scene.end_ps
@@ -103,17 +104,16 @@ def afterwards(run: Results) -> dict[str, float | bool | None]:
     }
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    found: dict[str, float | bool | None] = {}
+def metrics(runs: Runs) -> Metrics:
+    found: Metrics = {}
     for name, run in runs.items():
         facts = while_undetermined(run) | afterwards(run)
         found |= {f"{fact}_{name.replace(' ', '_')}": value for fact, value in facts.items()}
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(10.2, 5.8)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "Figure 20: B0 to B3 and F1 at P2, from the start of the bursts", 10.2, 5.8) as made:
         grid = made.subplots(3, len(RUNS), sharey="row", squeeze=False, height_ratios=[4, 0.7, 4])
         for column, (name, title) in enumerate(RUNS.items()):
             run = seeds[0][name]
@@ -128,10 +128,8 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
             grid[row][0].set_ylim(0, top)
         grid[0][0].legend(ncols=2)
         grid[1][0].set_yticks([0.5], ["P2"])
-        made.suptitle("Figure 20: B0 to B3 and F1 at P2, from the start of the bursts", fontsize=11, fontweight="bold")
         handles, labels = zip(*[pair for pair in plot.state_legend() if "mark" not in pair[1]], strict=True)
         made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        plot.save(made, file)
 
 
 def _throughput(axes: Axes, run: Results, until_ms: float) -> None:

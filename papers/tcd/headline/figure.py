@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import slowdown
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds
 
 from papers.tcd.slowdowns import PERCENTILES, WORKLOADS, best, name
 from papers.tcd.slowdowns_panels import draw_gains
@@ -16,8 +15,8 @@ CONTROLLERS = ("dcqcn", "timely")
 PAPER = {"median": 3.3, "p99": 2.0}
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    found: dict[str, float | bool | None] = {}
+def metrics(runs: Runs) -> Metrics:
+    found: Metrics = {}
     for controller in CONTROLLERS:
         for workload in WORKLOADS:
             schemes = (controller, f"{controller}+tcd")
@@ -29,5 +28,5 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     draw_gains(seeds, CONTROLLERS, PAPER, file, title="Headline: how many times better the slowdown is with TCD")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results, measures
 from backwater.results.measures import Series
 
@@ -36,8 +36,8 @@ def lowest_share(run: Results) -> float:
     return float(allowed.min() / allowed[0])
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    found: dict[str, float | bool | None] = {}
+def metrics(runs: Runs) -> Metrics:
+    found: Metrics = {}
     for name, run in runs.items():
         scene, word = Scene(run), name.replace(" ", "_")
         released = scene.release_ps("P2")
@@ -46,10 +46,9 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+def draw(seeds: Seeds, file: Path) -> None:
     runs = seeds[0]
-    with plot.style():
-        made = plot.figure(7.6, 4.6)
+    with plot.picture(file, "§5.2.3: the rate of a victim while PFC holds its path", 7.6, 4.6) as made:
         axes, strips = made.subplots(2, 1, sharex=True, height_ratios=[3, 1])
         top = len(SCHEMES) - 1
         for lane, (name, (label, colour)) in enumerate(SCHEMES.items()):
@@ -67,5 +66,3 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         strips.grid(visible=False)
         strips.set_xlim(0, SHOWN_MS)
         strips.set_xlabel("time since the first burst [ms]")
-        made.suptitle("§5.2.3: the rate of a victim while PFC holds its path", fontsize=11, fontweight="bold")
-        plot.save(made, file)

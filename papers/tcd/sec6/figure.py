@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import polars as pl
 from backwater.analysis import plot
 from backwater.common.statistics import estimate
+from backwater.papers import Metrics, Runs, Seeds
 from backwater.results import Results, measures
 from matplotlib.axes import Axes
 
@@ -64,16 +64,16 @@ def busy_percent(run: Results) -> float:
     return float(100 * sent * 8e12 / (rate * measures.end_ps(run)))
 
 
-def losses(runs: Mapping[str, Results], kind: str) -> list[float]:
+def losses(runs: Runs, kind: str) -> list[float]:
     """By number of flows, how much less of the link is used with the harsher cut, in percent of the link."""
     return [busy_percent(runs[f"{kind} {n + 1}"]) - busy_percent(runs[f"{kind}+tcd {n + 1}"]) for n in FLOWS]
 
 
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+def metrics(runs: Runs) -> Metrics:
     short = {max_ton: runs[f"short {max_ton}us"] for max_ton in SHORT_MAX_TON_US}
     late = [release - max_ton for max_ton, run in short.items() for release in releases_us(run)]
     rates = {rate: runs[f"rate {rate}Gbps"] for rate in RATES_GBPS}
-    found: dict[str, float | bool | None] = {
+    found: Metrics = {
         "short_on_over_max_ton": max(on_us(run) / max_ton for max_ton, run in short.items()),
         "latest_release_beyond_max_ton_us": max(late) if late else None,
         "long_on_over_max_ton": min(on_us(rates[rate]) for rate in LONG) / MAX_TON_US,
@@ -91,9 +91,8 @@ def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
     return found
 
 
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    with plot.style():
-        made = plot.figure(9.6, 5.6)
+def draw(seeds: Seeds, file: Path) -> None:
+    with plot.picture(file, "§6: corner cases", 9.6, 5.6) as made:
         states, links = made.subfigures(1, 2, width_ratios=[1.5, 1])
         rows = states.subplots(len(RATES_GBPS), 1, sharex=True)
         for axes, rate in zip(rows, RATES_GBPS, strict=True):
@@ -105,8 +104,6 @@ def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
         late, busy = links.subplots(2, 1)
         _late(late, seeds)
         _busy(busy, seeds)
-        made.suptitle("§6: corner cases", fontsize=11, fontweight="bold")
-        plot.save(made, file)
 
 
 def _states(axes: Axes, run: Results, rate: str) -> None:
@@ -123,7 +120,7 @@ def _states(axes: Axes, run: Results, rate: str) -> None:
     axes.grid(visible=False)
 
 
-def _late(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def _late(axes: Axes, seeds: Seeds) -> None:
     """Every release of the runs with short ON periods, over max(Ton)."""
     axes.axline((0, 0), slope=1, color=plot.GREY, ls=":", label="max($T_{on}$)")
     for max_ton in SHORT_MAX_TON_US:
@@ -137,7 +134,7 @@ def _late(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
     axes.legend(loc="lower right")
 
 
-def _busy(axes: Axes, seeds: Sequence[Mapping[str, Results]]) -> None:
+def _busy(axes: Axes, seeds: Seeds) -> None:
     """How busy the link is without PFC."""
     for kind, labels in PAIRS.items():
         for scheme, label in zip((kind, f"{kind}+tcd"), labels, strict=True):

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from backwater.results import Results
-
-from papers.tcd.marked import Rows, draw_table, measure
+from papers.tcd.marked import Rows
 
 ROWS = Rows(
     plain="fecn",
@@ -21,11 +16,4 @@ ROWS = Rows(
     loads=(0.2, 0.3, 0.5, 0.6),
     things="messages",
 )
-
-
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    return measure(runs, ROWS)
-
-
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    draw_table(seeds, file, ROWS)
+metrics, draw = ROWS.metrics, ROWS.draw

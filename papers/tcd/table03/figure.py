@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from backwater.results import Results
-
-from papers.tcd.marked import Rows, draw_table, measure
+from papers.tcd.marked import Rows
 
 ROWS = Rows(
     plain="ecn",
@@ -22,11 +17,4 @@ ROWS = Rows(
     loads=(0.6, 0.8, 1.0, 1.2),
     things="flows",
 )
-
-
-def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
-    return measure(runs, ROWS)
-
-
-def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
-    draw_table(seeds, file, ROWS)
+metrics, draw = ROWS.metrics, ROWS.draw

@@ -26,9 +26,10 @@ def draw(
     """One column per run (its name is the column's title), one row per port; times in ms since `origin_ps`."""
     priority = measures.busiest_priority(next(iter(runs.values())))
     until = end_ps if end_ps is not None else max(measures.end_ps(run) for run in runs.values())
-    with plot.style():
-        # A single run needs the width of two for the legend, or nearly so.
-        made = plot.figure(max(8.6, 6.2 * len(runs)), 2.1 * len(ports) + 1.1)
+    # A single run needs the width of two for the legend, or nearly so.
+    with plot.picture(
+        file, title, max(8.6, 6.2 * len(runs)), 2.1 * len(ports) + 1.1, fontsize=12, fontweight="bold"
+    ) as made:
         grid = made.subplots(
             2 * len(ports),
             len(runs),
@@ -47,10 +48,9 @@ def draw(
         for row in range(len(ports)):
             _share_height([grid[2 * row][column] for column in range(len(runs))])
         grid[0][0].set_xlim(0, (until - origin_ps) / 1e9)
-        made.suptitle(title, fontsize=12, fontweight="bold")
         handles, labels = zip(*plot.state_legend(), strict=True)
         made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        return plot.save(made, file)
+    return file
 
 
 def _queue(axes: Axes, run: Results, port: str, priority: int, scheme: str, origin_ps: int) -> None:

@@ -42,8 +42,11 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
     factors = {name: _factors(seeds) for name, seeds in measured.items()}
     with_factors = any(factors.values())
     columns = len(tests) + with_factors
-    with plot.style():
-        made = plot.figure(3.3 * columns + 0.6, 1.05 * len(names) + 1.3)
+    seeds = len(next(iter(runs.values())))
+    title = f"GPCNeT: processes by their latency and bandwidth{f', {seeds} seeds together' if seeds > 1 else ''}"
+    with plot.picture(
+        file, title, 3.3 * columns + 0.6, 1.05 * len(names) + 1.3, x=0.01, ha="left", fontsize=11
+    ) as made:
         grid: Any = made.subplots(len(names), columns, squeeze=False, sharex="col", sharey="col")
         for column, test in enumerate(tests):
             _column(grid[:, column], test, runs, colours)
@@ -53,10 +56,7 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
             row[0].set_ylabel(f"{name}\n\nprocesses")
         made.align_ylabels(grid[:, 0])
         _legend(made, first)
-        seeds = len(next(iter(runs.values())))
-        over = f", {seeds} seeds together" if seeds > 1 else ""
-        made.suptitle(f"GPCNeT: processes by their latency and bandwidth{over}", x=0.01, ha="left", fontsize=11)
-        return plot.save(made, file)
+    return file
 
 
 def processes(runs: Sequence[Results], phase: Phase, test: Test) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,19 @@ def figure(width: float = 7.0, height: float = 4.0) -> Figure:
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     return made
+
+
+@contextmanager
+def picture(file: Path, title: str, width: float = 7.0, height: float = 4.0, **look: Any) -> Iterator[Figure]:
+    """A figure with this title, to be drawn on within the block; at its end it is written to the file.
+
+    `look` is how the title is written, by default in bold letters over the middle.
+    """
+    with style():
+        made = figure(width, height)
+        yield made
+        made.suptitle(title, **(look or {"fontsize": 11, "fontweight": "bold"}))
+        save(made, file)
 
 
 def formats() -> list[str]:

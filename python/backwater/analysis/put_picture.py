@@ -45,8 +45,10 @@ def draw(trace: Trace, file: Path, *, start_ps: int = 0, end_ps: int | None = No
     shown = trace.within(start_ps, max(end, start_ps + 1))
     states = trace.events.filter(pl.col("event") == "state", pl.col("time_ps") <= end)
     heights = [4.0, *([0.22] if states.height else []), 1.5]
-    with plot.style():
-        made = plot.figure(8.6, 2.2 + sum(heights))
+    over = f"PUTs from {trace.src} to {trace.dst}: traffic {trace.traffic}, policy {trace.policy}"
+    with plot.picture(
+        file, title or over, 8.6, 2.2 + sum(heights), x=0.01, ha="left", fontsize=11, fontweight="bold"
+    ) as made:
         grid: Any = made.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights})
         packets(grid[0], shown)
         if states.height:
@@ -56,9 +58,7 @@ def draw(trace: Trace, file: Path, *, start_ps: int = 0, end_ps: int | None = No
         grid[-1].set_xlabel("time [µs]")
         made.align_ylabels(grid)
         _legend(made, shown, states)
-        over = f"PUTs from {trace.src} to {trace.dst}: traffic {trace.traffic}, policy {trace.policy}"
-        made.suptitle(title or over, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        return plot.save(made, file)
+    return file
 
 
 def packets(axes: Axes, trace: Trace) -> None:

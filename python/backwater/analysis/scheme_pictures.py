@@ -33,9 +33,9 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
     zeros = ", ".join(panel[0] for row in (*every, _of_puts(found)) for panel in row if _is_zero(panel))
     schemes = list(found.network)
     columns = max(len(row) for row in rows)
-    with plot.style():
-        width = 2.0 + 2.35 * columns
-        made = plot.figure(width, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4)
+    width, height = 2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4
+    lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
+    with plot.picture(file, "\n".join(lines), width, height, x=0.01, ha="left", fontsize=10) as made:
         grid: Any = made.subplots(len(rows), columns, squeeze=False)
         for panels, row in zip(grid, rows, strict=True):
             for index, axes in enumerate(panels):
@@ -55,9 +55,7 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                     range(len(schemes)),
                     [plot.label(scheme) for scheme in schemes] if index == 0 else [""] * len(schemes),
                 )
-        lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
-        made.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
-        return plot.save(made, file)
+    return file
 
 
 #: So many letters of a title fit into an inch.

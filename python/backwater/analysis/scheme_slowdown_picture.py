@@ -25,8 +25,7 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
     labels = bins["bin"].unique(maintain_order=True).to_list()
     if len(labels) == 1:
         return _draw_one_size(bins, file, title=title, base=base)
-    with plot.style():
-        made = plot.figure(max(7.0, 0.62 * len(labels) * 2), 3.6)
+    with plot.picture(file, title, max(7.0, 0.62 * len(labels) * 2), 3.6, x=0.01, ha="left", fontsize=10) as made:
         panels: Any = made.subplots(1, 2)
         for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             _panel(axes, bins, labels, name)
@@ -37,15 +36,13 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
             made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
         else:
             panels[0].legend()
-        made.suptitle(title, x=0.01, ha="left", fontsize=10)
-        return plot.save(made, file)
+    return file
 
 
 def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
     names = bins["scheme"].unique(maintain_order=True).to_list()
     colours = plot.scheme_colours(names)
-    with plot.style():
-        made = plot.figure(7.4, 1.5 + 0.28 * len(names))
+    with plot.picture(file, title, 7.4, 1.5 + 0.28 * len(names), x=0.01, ha="left", fontsize=10) as made:
         panels: Any = made.subplots(1, 2, sharey=True)
         for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
@@ -60,8 +57,7 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
             _plain_numbers(axes.xaxis)
             axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
-        made.suptitle(title, x=0.01, ha="left", fontsize=10)
-        return plot.save(made, file)
+    return file
 
 
 #: Where a logarithmic axis of slowdowns begins: nothing is below 1.

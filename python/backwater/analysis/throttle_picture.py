@@ -40,8 +40,8 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
     nics = throttle.by_nic(results)
     shown = chosen(nics, names)
     sends = dict(nics.select("node", "sends").rows())
-    with plot.style():
-        made = plot.figure(8.6, 4.9 + 0.24 * len(shown))
+    title = "NICs that throttle themselves: credits, rates, states"
+    with plot.picture(file, title, 8.6, 4.9 + 0.24 * len(shown), x=0.01, ha="left", fontsize=11) as made:
         ratios = [2.0, 1.6, 0.24 * len(shown) + 0.1]
         grid: Any = made.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": ratios})
         for number, node in enumerate(shown):
@@ -60,8 +60,7 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
         grid[2].set_xlim(0, end_ps(results) / _MS)
         made.align_ylabels(grid)
         made.legend(loc="outside lower center", ncols=min(len(shown) + 2, 4))
-        made.suptitle("NICs that throttle themselves: credits, rates, states", x=0.01, ha="left", fontsize=11)
-        return plot.save(made, file)
+    return file
 
 
 def _steps(axes: Axes, periods: pl.DataFrame, column: str, unit: float, **look: Any) -> None:

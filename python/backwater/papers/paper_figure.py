@@ -3,18 +3,18 @@
 A figure is a folder with ``experiment.toml`` (the runs), ``claims.toml`` (what the paper claims) and ``figure.py`` with
 two functions::
 
-    def metrics(runs: Mapping[str, Results]) -> dict[str, float | bool | None]   # one seed's runs by name
-    def draw(seeds: Sequence[Mapping[str, Results]], file: Path) -> None         # every seed's runs
+    def metrics(runs: Runs) -> Metrics   # one seed's runs by name
+    def draw(seeds: Seeds, file: Path) -> None         # every seed's runs
 
 A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbps") is measured first: the runs under
 ``[[first]]`` are done before the others, and a third function turns them into values, which replace ``{name}`` in the
 ``set`` texts of the others::
 
-    def settle(first: Mapping[str, Results]) -> dict[str, str]                   # one seed's first runs by name
+    def settle(first: Runs) -> dict[str, str]                   # one seed's first runs by name
 
 Numbers that a reader wants beside the picture are tables of the report; a figure that has some offers::
 
-    def tables(seeds: Sequence[Mapping[str, Results]]) -> Sequence[NumberTable]  # every seed's runs
+    def tables(seeds: Seeds) -> Sequence[NumberTable]  # every seed's runs
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import importlib.util
 import itertools
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -32,8 +32,7 @@ from typing import Any, Protocol, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater.errors import UsageError
-from backwater.papers import claims, paper
-from backwater.results import Results
+from backwater.papers import Metrics, Runs, Seeds, claims, paper
 
 
 class RunSpec(BaseModel):
@@ -139,13 +138,13 @@ class FigureFile(BaseModel):
 class Module(Protocol):
     """What a figure.py offers."""
 
-    def metrics(self, runs: Mapping[str, Results]) -> dict[str, float | bool | None]:
+    def metrics(self, runs: Runs) -> Metrics:
         """What one seed's runs measured."""
 
-    def draw(self, seeds: Sequence[Mapping[str, Results]], file: Path) -> None:
+    def draw(self, seeds: Seeds, file: Path) -> None:
         """Draw the figure to a file."""
 
-    def settle(self, first: Mapping[str, Results]) -> dict[str, str]:
+    def settle(self, first: Runs) -> dict[str, str]:
         """Values for the other runs, from the runs done first; only asked of figures that have such runs."""
 
     # A figure may also offer `tables`, which is asked for by name: most have none.

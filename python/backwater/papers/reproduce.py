@@ -14,6 +14,7 @@ from pathlib import Path
 
 from backwater.experiments.executor import Job
 from backwater.experiments.store import RunFolders, finished
+from backwater.papers import Runs, Seeds
 from backwater.papers.claims import Judged, judge
 from backwater.papers.number_tables import NumberTable
 from backwater.papers.paper_figure import Figure, RunSpec
@@ -65,7 +66,7 @@ class Reproduced:
     profile: str
     judged: tuple[Judged, ...]
     picture: Path | None
-    runs: Mapping[int, Mapping[str, Results]]
+    runs: Mapping[int, Runs]
     asked: int = 0
     cells: tuple[FigureRun, ...] = ()
     missing: tuple[str, ...] = ()
@@ -196,7 +197,7 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
     )
 
 
-def _no_tables(_: Sequence[Mapping[str, Results]]) -> tuple[NumberTable, ...]:
+def _no_tables(_: Seeds) -> tuple[NumberTable, ...]:
     return ()
 
 

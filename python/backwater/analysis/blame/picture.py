@@ -24,8 +24,10 @@ def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
     lanes = _lanes(blame)
     curves = blame.curves(bin_ps) if blame.brief is not None else None
     end_ms = int(blame.results.meta["sim_time_ps"]) / 1e9
-    with plot.style():
-        made = plot.figure(8.6, 0.28 * max(3, len(lanes)) + (5.1 if curves is not None else 1.4))
+    height = 0.28 * max(3, len(lanes)) + (5.1 if curves is not None else 1.4)
+    with plot.picture(
+        file, "Congestion roots and the ports they hold back", 8.6, height, fontsize=12, fontweight="bold"
+    ) as made:
         ratios = [0.28 * max(3, len(lanes)), 1.7, 1.7] if curves is not None else [1.0]
         rows = made.subplots(len(ratios), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": ratios})
         _bands(rows[0][0], blame, lanes)
@@ -34,11 +36,10 @@ def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
             _curves(rows[2][0], blame, curves, bin_ps, ("flow_precision", "flow_recall"))
         rows[-1][0].set_xlabel("time [ms]")
         rows[0][0].set_xlim(0, end_ms)
-        made.suptitle("Congestion roots and the ports they hold back", fontsize=12, fontweight="bold")
         named = {"root: queue above K, not held": _ROOT, "held": _HELD, "OFF": _OFF}
         patches = [Patch(facecolor=colour, label=name) for name, colour in named.items()]
         made.legend(handles=patches, loc="outside lower center", ncols=len(named))
-        return plot.save(made, file)
+    return file
 
 
 def _lanes(blame: Blame) -> list[tuple[int, str]]:

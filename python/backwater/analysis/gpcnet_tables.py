@@ -9,7 +9,7 @@ from rich.table import Table
 
 from backwater.analysis import gpcnet
 from backwater.analysis.gpcnet import Measured, Metrics, Phase, Test
-from backwater.common import quantities
+from backwater.common import quantities, terminal
 from backwater.common.statistics import estimate, with_interval
 
 #: The width of GPCNeT's first column, of a number, and of the two factors.
@@ -130,17 +130,10 @@ def geometric_mean(seeds: Sequence[Measured]) -> float:
 _SHORT = {"lat": "latency", "bw": "bandwidth", "allreduce": "allreduce"}
 
 
-def _started(title: str, headings: Sequence[str]) -> Table:
-    made = Table(title=title, title_justify="left", header_style="bold", caption_justify="left")
-    for number, heading in enumerate(headings):
-        made.add_column(heading, justify="left" if number == 0 else "right")
-    return made
-
-
 def _impacts(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: str) -> Table:
     tests = runs[names[0]][0].tests
     of_tests = [f"{_SHORT[test.key]} {what}" for test in tests for what in ("Avg", "99 %")]
-    made = _started(f"Congestion impact factors{over}", ["scheme", *of_tests, "geometric mean"])
+    made = terminal.table(f"Congestion impact factors{over}", ["scheme"], [*of_tests, "geometric mean"])
     for name in names:
         cells = []
         for test in tests:
@@ -161,7 +154,7 @@ def _absolute(
     of_tests = [f"{_SHORT[test.key]} {what}, {test.unit}" for test in tests for what in ("Avg", "99 %")]
     controlled = {name: base for name, base in baselines.items() if name != base}
     with_factor = {"lat", "bw"} <= {test.key for test in tests} and bool(controlled)
-    made = _started(f"Beside congestors{over}", ["scheme", *of_tests, *(["F_C"] if with_factor else [])])
+    made = terminal.table(f"Beside congestors{over}", ["scheme"], of_tests + (["F_C"] if with_factor else []))
     for name in names:
         cells = []
         for test in tests:
@@ -203,8 +196,8 @@ def control_factors(without: Sequence[Measured], with_: Sequence[Measured]) -> l
 
 def _moved(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: str) -> Table:
     kinds = runs[names[0]][0].congestors
-    headings = ["scheme", *(one.name.partition(" (")[0] for one in kinds), "all congestors"]
-    made = _started(f"Throughput of the congestors{over}", headings)
+    headings = [*(one.name.partition(" (")[0] for one in kinds), "all congestors"]
+    made = terminal.table(f"Throughput of the congestors{over}", ["scheme"], headings)
     for name in names:
         columns = [[one.congestors[number].bps for one in runs[name]] for number in range(len(kinds))]
         total = [math.fsum(one.bps for one in run.congestors) for run in runs[name]]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import throughput
-from backwater.common import quantities
+from backwater.common import quantities, terminal
 from backwater.common.statistics import estimate, with_interval
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps
@@ -157,22 +157,18 @@ COLUMNS = (
 
 def table(runs: Mapping[str, Sequence[Results]], title: str = "Congestion and isolation") -> Table:
     """One row per name: means over its complete runs, with 95 % confidence intervals of several."""
-    made = Table(title=title, title_justify="left", header_style="bold")
     named = len(runs) > 1
-    if named:
-        made.add_column("run", overflow="fold")
     found = {name: [numbers(run) for run in of_name if run.complete] for name, of_name in runs.items()}
     known = [key for key, _ in COLUMNS if any(one[key] is not None for all_ in found.values() for one in all_)]
-    for key, heading in COLUMNS:
-        if key in known:
-            made.add_column(heading, justify="right")
+    headings = (heading for key, heading in COLUMNS if key in known)
+    made = terminal.table(title, ["run"] if named else [], headings)
     for name, of_name in found.items():
         cells = []
         for key in known:
             values = [value for one in of_name if (value := one[key]) is not None]
             cells.append(with_interval(estimate(values, key), quantities.count) if values else "-")
         made.add_row(*([escape(name)] if named else []), *cells)
-    made.caption, made.caption_justify = _words(runs), "left"
+    made.caption = _words(runs)
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
-from backwater.common import quantities
+from backwater.common import quantities, terminal
 from backwater.results import Results
 
 
@@ -25,9 +25,8 @@ def of(results: Results) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> Table:
     """The rows, with the names of all hosts."""
-    drawn = Table(title="Ranks: what they are and where", title_justify="left", header_style="bold")
-    for heading in ("traffic", "role", "ranks", "hosts", "which"):
-        drawn.add_column(heading, overflow="fold", justify="right" if heading in ("ranks", "hosts") else "left")
+    drawn = terminal.table("Ranks: what they are and where", ("traffic", "role"), ("ranks", "hosts"))
+    drawn.add_column("which", overflow="fold")
     for row in rows:
         counts = [quantities.count(number) for number in (row["ranks"], len(row["nodes"]))]
         drawn.add_row(row["traffic"], row["role"], *counts, ", ".join(row["nodes"]))

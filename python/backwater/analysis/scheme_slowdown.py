@@ -13,7 +13,7 @@ from rich.table import Table
 
 from backwater.analysis import slowdown
 from backwater.analysis.slowdown import Base
-from backwater.common import percentiles, quantities, statistics
+from backwater.common import percentiles, quantities, statistics, terminal
 from backwater.common.statistics import Estimate
 from backwater.errors import UsageError
 from backwater.results import Results
@@ -131,9 +131,7 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
     """The table for the terminal: mean over the seeds ± half of the 95 % confidence interval."""
     first = table["scheme"][0]
     over = f"mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else "one seed"
-    made = Table(title=f"FCT slowdown by flow size, {over}", title_justify="left", header_style="bold")
-    made.add_column("size")
-    made.add_column("scheme")
+    made = terminal.table(f"FCT slowdown by flow size, {over}", ("size", "scheme"))
     for heading in ("flows", "median", "p95", "p99", "mean", "mean FCT", *(f"{name} ÷ {first}'s" for name in _RATIOS)):
         made.add_column(heading, justify="right", no_wrap=heading in slowdown.STATISTICS)
     before = ""
@@ -160,7 +158,7 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         counts = ", ".join(f"{name} {quantities.count(count)}" for name, count in unfinished)
         together = " (all seeds together)" if seeds > 1 else ""
         lines.append(f"flows that did not finish before the run ended have no FCT and are left out{together}: {counts}")
-    made.caption, made.caption_justify = "\n".join(lines), "left"
+    made.caption = "\n".join(lines)
     return made
 
 

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis.scheme_measures import OF_TRAFFIC, Outcomes
-from backwater.common import percentiles
+from backwater.common import percentiles, terminal
 from backwater.common import quantities as quantity
 from backwater.common.statistics import Estimate, with_interval
 from backwater.results.catalogue import Measure
@@ -78,11 +78,8 @@ def _table(
     notes: Mapping[str, str],
 ) -> Table:
     """Rows by their labels, without those for which nothing is known; with notes on what is shown."""
-    made = Table(title=title, title_justify="left", header_style="bold", caption_justify="left")
-    for label in ("traffic", "scheme")[-len(rows[0][0]) :]:
-        made.add_column(label)
-    for one in shown:
-        made.add_column(one.title, justify="right")
+    labels = ("traffic", "scheme")[-len(rows[0][0]) :]
+    made = terminal.table(title, labels, (one.title for one in shown))
     before = ""
     for (*entry, scheme), values in rows:
         if not any(_has(one, values) for one in known):

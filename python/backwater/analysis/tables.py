@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import mark_scores
-from backwater.common import percentiles, quantities
+from backwater.common import percentiles, quantities, terminal
 from backwater.common.statistics import Estimate, estimate, with_interval
 from backwater.results import Results, measures
 from backwater.results.catalogue import Measure, named
@@ -20,14 +20,10 @@ from backwater.results.catalogue import Measure, named
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
     """Per traffic entry and run: flows, packets, CE, UE, throughput; of PUTs what was sent again and dropped."""
-    table = Table(title=title, title_justify="left", header_style="bold")
-    table.add_column("traffic")
-    if len(runs) > 1:
-        table.add_column("run")
     of_puts = any(measures.has_puts(run.meta["scenario"]) for run in runs.values())
     counts = ("flows", "finished", "packets", *(("resent", "dropped") if of_puts else ()), "CE", "UE")
-    for heading in (*counts, "throughput", "mean FCT", "p99 slowdown"):
-        table.add_column(heading, justify="right")
+    words = ["traffic", *(["run"] if len(runs) > 1 else [])]
+    table = terminal.table(title, words, (*counts, "throughput", "mean FCT", "p99 slowdown"))
     frames = {name: measures.by_traffic(run).to_dicts() for name, run in runs.items()}
     for rows in zip(*frames.values(), strict=True):
         for name, row in zip(frames, rows, strict=True):
@@ -61,7 +57,6 @@ _IN_STATE = (
 
 def _footnote(table: Table, lines: Sequence[str]) -> None:
     table.caption = "\n".join(escape(line) for line in lines if line) or None
-    table.caption_justify = "left"
 
 
 def finished(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
@@ -114,8 +109,7 @@ def port_table(runs: Mapping[str, Results], ports: Sequence[str], title: str = "
     """
     lanes = sorted({lane for run in runs.values() for lane in measures.data_priorities(run)})
     credits_hold = any(measures.under_credits(run.meta["scenario"]) for run in runs.values())
-    table = Table(title=title, title_justify="left", header_style="bold")
-    table.add_column("port")
+    table = terminal.table(title, ["port"])
     if len(lanes) > 1:
         table.add_column("VL" if credits_hold else "priority", justify="right")
     if len(runs) > 1:
@@ -267,13 +261,11 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     """
     complete = [run for run in runs if run.complete]
     title = f"Traffic, mean of {len(complete)} {_seeds_word(runs, len(complete))} ± 95 % confidence interval"
-    table = Table(title=title + left_out(runs), title_justify="left", header_style="bold")
-    table.add_column("traffic")
     columns = over_seeds(complete)
     headings = ["flows", "finished", *(one.title for one in columns)]
     scored = bool(mark_scores.over_seeds(complete))
-    for heading in headings + [heading for _, heading in mark_scores.COLUMNS if scored]:
-        table.add_column(heading, justify="right")
+    scores = [heading for _, heading in mark_scores.COLUMNS if scored]
+    table = terminal.table(title + left_out(runs), ["traffic"], headings + scores)
     if not complete:
         return table
     frames = [measures.by_traffic(run).to_dicts() for run in complete]

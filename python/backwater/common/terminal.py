@@ -19,8 +19,12 @@ _WIDE = 220
 _WIDEST = 10_000
 
 
-class _Printing(Console):
+class Printer(Console):
     """What is printed is text: whatever a name holds, it does nothing to the terminal."""
+
+    def say(self, text: object, **options: Any) -> None:
+        """Print a line as it is, without colours for what looks like a number, or marks for styles."""
+        self.print(text, highlight=False, markup=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Segments whose texts are printable."""
@@ -29,7 +33,7 @@ class _Printing(Console):
             yield segment if control else Segment(printable(text), style)
 
 
-class _Console(_Printing):
+class _Console(Printer):
     """Tables are as narrow as they can be read."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -74,16 +78,26 @@ class _Console(_Printing):
         return least, max([heading.maximum, *(cell.maximum for cell in cells)])
 
 
-def stdout() -> Console:
+def table(title: str, words: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
+    """A table with columns of words, then columns of numbers, under these headings."""
+    made = Table(title=title, title_justify="left", header_style="bold", caption_justify="left")
+    for heading in words:
+        made.add_column(heading, overflow="fold")
+    for heading in numbers:
+        made.add_column(heading, justify="right")
+    return made
+
+
+def stdout() -> Printer:
     """The console of standard output; in a pipe or a log, wide enough for every table."""
     file = _styled(sys.stdout)
     console = _Console(file=file)
     return console if console.is_terminal else _Console(file=file, width=_WIDE)
 
 
-def stderr() -> Console:
+def stderr() -> Printer:
     """The console of standard error, for progress and notes."""
-    return _Printing(file=_styled(sys.stderr), stderr=True, soft_wrap=True)
+    return Printer(file=_styled(sys.stderr), stderr=True, soft_wrap=True)
 
 
 def _styled(stream: IO[str]) -> IO[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from backwater._core import ScenarioError
-from backwater.common import quantities
+from backwater.common import quantities, terminal
 from backwater.experiments import estimates
 from backwater.experiments.estimates import Estimate, Work
 from backwater.experiments.executor import Job, cores
@@ -20,10 +20,8 @@ HONEST = "within a factor of 2; time within 3, and more where congestion changes
 
 def table(each: Mapping[str, Estimate]) -> Table:
     """One row for each group of runs that differ in their seeds only."""
-    made = Table(title="Estimate for one run each", title_justify="left", header_style="bold")
-    made.add_column("run", no_wrap=True)
-    for heading in ("hosts", "switches", "flows", "packets", "packet-hops", "CPU", "memory"):
-        made.add_column(heading, justify="right")
+    headings = ("hosts", "switches", "flows", "packets", "packet-hops", "CPU", "memory")
+    made = terminal.table("Estimate for one run each", ["run"], headings)
     for name, one in each.items():
         sent = (_many(one.packets), _many(one.packet_hops), estimates.told_time(one.cpu_s))
         made.add_row(

@@ -7,19 +7,19 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
 from backwater import _core
 from backwater.common import quantities, terminal
+from backwater.common.terminal import Printer
 from backwater.experiments.executor import Job, Outcome, Watcher
 
 
 class _Plan:
     """Says once, before the first run starts, where the results of each of them would be cut off."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Printer) -> None:
         self._console = console
         self._said = False
         self._lock = threading.Lock()
@@ -28,9 +28,7 @@ class _Plan:
         with self._lock:
             if not self._said and progress["plan"] is not None:
                 limit = progress["plan"].removeprefix("at most ")
-                self._console.print(
-                    f"limit of each run's results (probe.budget): {limit}", highlight=False, markup=False
-                )
+                self._console.say(f"limit of each run's results (probe.budget): {limit}")
             self._said = True
 
 
@@ -40,9 +38,9 @@ class Bars:
     That one moves by what runs cost, not by their number, so that its ETA holds when a few runs are most of the work.
     """
 
-    def __init__(self, progress: Progress, jobs: Sequence[Job]) -> None:
+    def __init__(self, console: Printer, progress: Progress, jobs: Sequence[Job]) -> None:
         self._progress = progress
-        self._plan = _Plan(progress.console)
+        self._plan = _Plan(console)
         self._tasks: dict[int, TaskID] = {}
         self._fractions: dict[int, float] = {}
         self._lock = threading.Lock()
@@ -89,7 +87,7 @@ class Lines:
     #: So few runs that each gets its line.
     _FEW = 20
 
-    def __init__(self, console: Console, jobs: Sequence[Job]) -> None:
+    def __init__(self, console: Printer, jobs: Sequence[Job]) -> None:
         self._console = console
         self._plan = _Plan(console)
         self._total = len(jobs)
@@ -120,10 +118,8 @@ class Lines:
                 return
             self._said = now
             state = "interrupted" if outcome.interrupted else "failed" if outcome.error else "done"
-            self._console.print(
+            self._console.say(
                 f"[{self._done}/{self._total}] {outcome.job.label}: {state} after {elapsed:.1f} s{rest}",
-                markup=False,
-                highlight=False,
             )
 
 
@@ -146,6 +142,6 @@ def watching(jobs: Sequence[Job], *, quiet: bool = False) -> Iterator[Watcher | 
             TextColumn("[dim]{task.fields[detail]}", table_column=Column(overflow="ellipsis", no_wrap=True)),
         )
         with Progress(*columns, console=console) as progress:
-            yield Bars(progress, jobs)
+            yield Bars(console, progress, jobs)
     else:
         yield Lines(console, jobs)

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import mark_scores, tables
-from backwater.common import percentiles
+from backwater.common import percentiles, terminal
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis
 from backwater.results import Results, measures
@@ -54,14 +54,11 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
 
     The score of the marks of a combination has a row of its own.
     """
-    made = Table(title=title, title_justify="left", header_style="bold")
-    made.add_column("run", overflow="fold")
-    made.add_column("traffic")
     scored = any(mark_scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
     columns = tables.over_seeds([run for runs in groups.values() for run in runs])
     headings = [one.title for one in columns]
-    for heading in headings + [heading for _, heading in mark_scores.COLUMNS if scored]:
-        made.add_column(heading, justify="right")
+    scores = [heading for _, heading in mark_scores.COLUMNS if scored]
+    made = terminal.table(title, ("run", "traffic"), headings + scores)
     few = False
     for name, runs in groups.items():
         complete = [run for run in runs if run.complete]
@@ -78,5 +75,5 @@ def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Tabl
         made.add_section()
     every = (run for runs in groups.values() for run in runs if run.complete)
     notes = [*([mark_scores.note(every)] if scored else []), *([percentiles.note(99)] if few else [])]
-    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
+    made.caption = "\n".join(notes) or None
     return made

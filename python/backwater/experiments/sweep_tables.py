@@ -14,7 +14,7 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
-from backwater.common import atomic_files, percentiles
+from backwater.common import atomic_files, percentiles, terminal
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
 from backwater.errors import UsageError, reason
@@ -125,12 +125,8 @@ def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
 
 def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
     """What is printed: means over seeds, with 95 % intervals."""
-    made = Table(title="Sweep", title_justify="left", header_style="bold")
     keys = groups(plan, frame)
-    for key in keys:
-        made.add_column(escape(key), overflow="fold")
-    for name in plan.measures:
-        made.add_column(CATALOGUE[name].words, justify="right")
+    made = terminal.table("Sweep", map(escape, keys), (CATALOGUE[name].words for name in plan.measures))
     found = estimates(plan, frame)
     before: list[str] = []
     for row, seeds, measures in found:
@@ -149,7 +145,7 @@ def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:
         notes.append(
             f"p99: - where a run has fewer than {few} flows that finished; the measure max_slowdown has a value"
         )
-    made.caption, made.caption_justify = "\n".join(notes) or None, "left"
+    made.caption = "\n".join(notes) or None
     return made
 
 

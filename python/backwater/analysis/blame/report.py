@@ -13,7 +13,7 @@ from rich.table import Table
 from backwater.analysis.blame import losses, threshold
 from backwater.analysis.blame.analysis import Blame
 from backwater.analysis.blame.scoring import Score
-from backwater.common import atomic_files, quantities
+from backwater.common import atomic_files, quantities, terminal
 
 #: A root without a long queue of its own is shown if at least this share of all OFF time is for its sake.
 _WORTH = 0.01
@@ -78,10 +78,7 @@ def left_out(blame: Blame, shown: pl.DataFrame) -> Iterator[str]:
 
 
 def _table(title: str, *headings: str, left: int = 1) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for index, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if index < left else "right")
-    return table
+    return terminal.table(title, headings[:left], headings[left:])
 
 
 def _roots(roots: pl.DataFrame, limit: int) -> Table:
@@ -107,7 +104,6 @@ def _roots(roots: pl.DataFrame, limit: int) -> Table:
             f"{rest.height} more", _time(sums["crowd_ps"]), "", quantities.count(sums["packets"]), "", "", held, "", ""
         )
     table.caption = "queue > K: while the port was not held; held back: OFF time of its branches because of it"
-    table.caption_justify = "left"
     return table
 
 
@@ -212,7 +208,6 @@ def _later(rows: pl.DataFrame, limit: int) -> Table:
         mean = quantities.time(float(ordered.select(pl.col("held_before_ps").mean()).item()))
         table.add_row(f"mean of all {quantities.count(ordered.height)}", "", "", mean, style="italic")
     table.caption = "held: a followed packet of it waited for a held port"
-    table.caption_justify = "left"
     return table
 
 
@@ -253,7 +248,6 @@ def _port_scores(scores: pl.DataFrame, limit: int) -> Table:
         "CE is right where the port was not held, UE where it was; early: not held, but K or less in the queue\n"
         "own recall: of the packets that came without CE, those that left with it"
     )
-    table.caption_justify = "left"
     return table
 
 

@@ -74,4 +74,4 @@ def blame(
 def _print(found: Blame, top: int) -> None:
     console = terminal.stdout()
     for part in report.report(found, top):
-        console.print(part, highlight=False, markup=False)
+        console.say(part)

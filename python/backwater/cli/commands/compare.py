@@ -192,14 +192,14 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     console = terminal.stdout()
     for name, of_scheme in made.runs.items():
         for caveat in codes.once(caveat for run in of_scheme for caveat in codes.told(run.meta)):
-            console.print(f"{name}: {caveat}", highlight=False, markup=False)
+            console.say(f"{name}: {caveat}")
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:
         console.print(scheme_slowdown.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in scheme_tables.tables(found):
         console.print(one)
-    console.print(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}", highlight=False, markup=False)
+    console.say(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}")
     return idle
 
 

@@ -123,11 +123,11 @@ def _print(runs: Mapping[str, Results], picture: Path, scenario: Scenario) -> No
     console = terminal.stdout()
     for name, run in runs.items():
         for line in run_notes.of(run):
-            console.print(f"{name}: {line}", highlight=False, markup=False)
+            console.say(f"{name}: {line}")
     console.print(tables.traffic_table(runs, "Per flow"))
     console.print(tables.port_table(runs, _PORTS, "Per port"))
     folders = ", ".join(str(run.folder) for run in runs.values())
-    console.print(f"picture: {picture}\nresults: {folders}", highlight=False, markup=False)
+    console.say(f"picture: {picture}\nresults: {folders}")
     shown = shlex.join(str(run.folder) for run in runs.values())
-    console.print(f"see them: backwater view {shown}", highlight=False, markup=False)
-    console.print(f"next: backwater run {shlex.quote(_near(scenario.origin))} --seeds 5", highlight=False, markup=False)
+    console.say(f"see them: backwater view {shown}")
+    console.say(f"next: backwater run {shlex.quote(_near(scenario.origin))} --seeds 5")

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from backwater import _core
 from backwater.analysis import roles, run_notes
 from backwater.cli.options import Json
@@ -42,16 +40,14 @@ def describe(
 
 def _print(run: Results, columns: list[dict[str, Any]]) -> None:
     console = terminal.stdout()
-    console.print(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})", highlight=False, markup=False)
+    console.say(f"{run.folder}: {run.meta['command']} (version {run.meta['version']})")
     for line in run_notes.of(run):
-        console.print(line, highlight=False, markup=False)
+        console.say(line)
     if rows := roles.of(run):
         console.print(roles.table(rows))
     for name, info in run.tables.items():
         title = f"{info['file']}: {quantities.count(info['rows'])} rows, {quantities.size(info['bytes'])}"
-        table = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
-        for heading in ("column", "type", "unit", "meaning"):
-            table.add_column(heading, overflow="fold")
+        table = terminal.table(title, ("column", "type", "unit", "meaning"))
         for entry in columns:
             if entry["table"] == name:
                 table.add_row(entry["column"], entry["type"], entry["unit"], entry["doc"])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
 
 from backwater.cli.options import Json
 from backwater.common import quantities, terminal
@@ -65,31 +64,29 @@ def _print(found: Difference, runs: tuple[Results, Results]) -> None:
     console = terminal.stdout()
     names = [str(run.folder) for run in runs]
     if found.versions[0] != found.versions[1]:
-        console.print(f"versions: {found.versions[0]} and {found.versions[1]}", highlight=False, markup=False)
+        console.say(f"versions: {found.versions[0]} and {found.versions[1]}")
     if found.settings:
-        table = Table(title="Settings that differ", title_justify="left", header_style="bold")
-        for heading in ("key", *names):
-            table.add_column(escape(heading), overflow="fold")
+        table = terminal.table("Settings that differ", map(escape, ("key", *names)))
         for key, one, other in found.settings:
             table.add_row(escape(key), escape(_shown(one)), escape(_shown(other)))
         console.print(table)
     else:
-        console.print("settings: all the same", highlight=False, markup=False)
+        console.say("settings: all the same")
     parting = found.parting
     if parting is None:
         told = f"the same runs: digest {found.digests[0]}, every frame at every node at the same time"
-        console.print(told, highlight=False, markup=False)
+        console.say(told)
         return
-    console.print(f"digests: {found.digests[0]} and {found.digests[1]}", highlight=False, markup=False)
+    console.say(f"digests: {found.digests[0]} and {found.digests[1]}")
     if not parting.node:
-        console.print("one run ends earlier; until then both are the same", highlight=False, markup=False)
+        console.say("one run ends earlier; until then both are the same")
         return
     place = f"at {parting.node}, {quantities.time(parting.time_ps)} ({quantities.count(parting.time_ps)} ps)"
-    console.print(f"first difference: {place}", highlight=False, markup=False)
+    console.say(f"first difference: {place}")
     room = max(map(len, names))
     for name, frame in zip(names, parting.sides, strict=True):
-        console.print(f"  {name:<{room}}  {_frame(frame)}", highlight=False, markup=False)
-    console.print("until then every frame at every node is the same", highlight=False, markup=False)
+        console.say(f"  {name:<{room}}  {_frame(frame)}")
+    console.say("until then every frame at every node is the same")
 
 
 def _shown(value: Any) -> str:

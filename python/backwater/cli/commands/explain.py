@@ -7,12 +7,11 @@ import re
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from backwater.cli import explaining
 from backwater.cli.explaining.entry import Entry
 from backwater.cli.options import Json
 from backwater.common import terminal
+from backwater.common.terminal import Printer
 from backwater.errors import Exit
 
 #: Of so many meanings each is told in full; of more, in a line each.
@@ -68,10 +67,10 @@ def _print(found: Sequence[Entry]) -> None:
         if whole:
             console.print("Also:")
         for entry in rest[:_MANY]:
-            _line(console, f"  {entry.word} ({entry.kind}): {_short(entry.summary)}")
+            console.say(f"  {entry.word} ({entry.kind}): {_short(entry.summary)}")
         if len(rest) > _MANY:
-            _line(console, f"... and {len(rest) - _MANY} more")
-        _line(console, f"in full: backwater explain {rest[0].word}")
+            console.say(f"... and {len(rest) - _MANY} more")
+        console.say(f"in full: backwater explain {rest[0].word}")
 
 
 def _short(text: str) -> str:
@@ -83,21 +82,17 @@ def _is_name(found: Sequence[Entry]) -> bool:
     return found[0].kind not in ("key", "value", "column")
 
 
-def _print_whole(console: Console, entry: Entry) -> None:
-    _line(console, f"{entry.word} ({entry.kind})")
-    _line(console, f"  {entry.summary}")
+def _print_whole(console: Printer, entry: Entry) -> None:
+    console.say(f"{entry.word} ({entry.kind})")
+    console.say(f"  {entry.summary}")
     for name, fact in entry.facts.items():
         if fact:
-            _line(console, f"  {name}: {fact}")
+            console.say(f"  {name}: {fact}")
     if entry.text:
         console.print()
         # As it was written: state machines and tables are aligned.
-        console.print(entry.text, highlight=False, markup=False, soft_wrap=entry.kind == "algorithm")
+        console.say(entry.text, soft_wrap=entry.kind == "algorithm")
     console.print()
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False)
 
 
 def _overview(*, as_json: bool) -> None:
@@ -109,8 +104,8 @@ def _overview(*, as_json: bool) -> None:
     for kind, entries in kinds:
         words = [entry.word for entry in entries]
         few = ", ".join(words if kind in _LISTED else words[:3])
-        _line(console, f"{len(words)} x {kind}: {few}{'' if kind in _LISTED else ', ...'}")
-    _line(console, "all of them: backwater explain --json; one of them: backwater explain WORD")
+        console.say(f"{len(words)} x {kind}: {few}{'' if kind in _LISTED else ', ...'}")
+    console.say("all of them: backwater explain --json; one of them: backwater explain WORD")
 
 
 #: Kinds of which there are so few that all are named.

@@ -149,22 +149,22 @@ def _show(
         console = terminal.stdout()
         for name, seeds in measured.items():
             over = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
-            console.print(f"\n{name}{over}", style="bold", highlight=False, markup=False)
-            console.print(gpcnet_tables.text(seeds, verbose=verbose), highlight=False, markup=False, soft_wrap=True)
+            console.say(f"\n{name}{over}", style="bold")
+            console.say(gpcnet_tables.text(seeds, verbose=verbose), soft_wrap=True)
             for caveat in caveats[name]:
-                console.print(caveat, highlight=False, markup=False, soft_wrap=True)
+                console.say(caveat, soft_wrap=True)
         console.print()
         for table in gpcnet_tables.ranking(measured, gpcnet_runs.baselines(runs)):
             console.print(table)
         console.print("What of GPCNeT this is:", style="bold")
-        console.print("\n".join(f"  {line}" for line in profile), highlight=False, markup=False, soft_wrap=True)
+        console.say("\n".join(f"  {line}" for line in profile), soft_wrap=True)
         for name, kept in runs.items():
-            console.print(f"{name}: {kept[0].folder}", highlight=False, markup=False, soft_wrap=True)
+            console.say(f"{name}: {kept[0].folder}", soft_wrap=True)
         if any(throttle.applies(seeds[0]) for seeds in runs.values()):
             where = root or next(seeds[0].folder for seeds in runs.values() if throttle.applies(seeds[0]))
             console.print(f"which NICs were throttled: backwater throttle {where}", highlight=False, soft_wrap=True)
         if written:
-            console.print(f"written: {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
+            console.say(f"written: {', '.join(map(str, written))}", soft_wrap=True)
     return Exit.CAVEATS if any(caveats.values()) else Exit.OK
 
 

@@ -87,17 +87,11 @@ def _time(option: str, text: str) -> int:
 
 def _table(run: Results, streams: pl.DataFrame, top: int) -> Table:
     title = "PUT streams" if streams.height <= top else f"{top} of {streams.height} PUT streams"
-    made = Table(title=title, title_justify="left", header_style="bold")
-    made.add_column("stream")
-    several = {name: streams[name].n_unique() > 1 for name in ("priority", "kind")}
-    for name, shown in several.items():
-        if shown:
-            made.add_column(name, justify="right")
-    for heading in (*_COUNTS.values(), "goodput", "of the link"):
-        made.add_column(heading, justify="right")
+    several = [name for name in ("priority", "kind") if streams[name].n_unique() > 1]
+    made = terminal.table(title, ["stream"], (*several, *_COUNTS.values(), "goodput", "of the link"))
     order = streams.sort("resent_packets", "src", "dst", descending=[True, False, False])
     for row in order.head(top).to_dicts():
-        labels = [escape(f"{row['src']}->{row['dst']}"), *(str(row[name]) for name, shown in several.items() if shown)]
+        labels = [escape(f"{row['src']}->{row['dst']}"), *(str(row[name]) for name in several)]
         share = f"{quantities.three_digits(100 * row['goodput'])} %"
         counts = (quantities.count(row[name]) for name in _COUNTS)
         made.add_row(*labels, *counts, quantities.rate(row["goodput_bps"]), share)
@@ -109,7 +103,6 @@ def _table(run: Results, streams: pl.DataFrame, top: int) -> Table:
     made.caption = "\n".join(
         notes + ([f"receive queues of {quantities.size(quantities.parse_size(depth))}"] if depth else [])
     )
-    made.caption_justify = "left"
     return made
 
 

@@ -128,12 +128,12 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
         if made.definitions:
             console.print(report.held_by_tests(made.definitions), highlight=False)
         texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"
-        console.print(f"what each claim says, its numbers, and why it differs: {texts}", highlight=False, markup=False)
+        console.say(f"what each claim says, its numbers, and why it differs: {texts}")
         for line in missing:
-            console.print(line, highlight=False, markup=False)
-        console.print("written: " + ", ".join(map(str, made.written)), highlight=False, markup=False)
+            console.say(line)
+        console.say("written: " + ", ".join(map(str, made.written)))
         if made.time is not None:
-            console.print(made.time, highlight=False, markup=False)
+            console.say(made.time)
     for warning in made.warnings:
         print(warning, file=sys.stderr)
     failed = [item for item in made.figures if item.failure]

@@ -125,8 +125,8 @@ def _estimate(plan: Plan, jobs: int | None, *, as_json: bool) -> int:
     console = terminal.stdout()
     console.print(estimate_tables.table(each))
     for note in dict.fromkeys(note for one in each.values() for note in one.notes):
-        console.print(f"note: {note}", highlight=False, markup=False)
-    console.print(estimate_tables.sum_line(work), highlight=False, markup=False)
+        console.say(f"note: {note}")
+    console.say(estimate_tables.sum_line(work))
     return Exit.OK
 
 
@@ -196,11 +196,11 @@ def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
     every = [run for runs in groups.values() for run in runs]
     for run in every:
         for remark in run_notes.remarks(run):
-            console.print(f"{run.folder}: {remark}", highlight=False, markup=False)
+            console.say(f"{run.folder}: {remark}")
     console.print(quick_sweep.table(groups))
     _print_isolation(groups)
     for run in every:
-        console.print(f"results: {run.folder}", highlight=False, markup=False)
+        console.say(f"results: {run.folder}")
 
 
 def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
@@ -217,10 +217,10 @@ def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Ma
     last = runs[-1]
     for run in runs:
         for line in run_notes.of(run, beside.get(run.folder)):
-            console.print(line, highlight=False, markup=False)
+            console.say(line)
         score = mark_scores.of(run)
         if score is not None:
-            console.print(report.score_line(score, threshold.text(run)), highlight=False, markup=False)
+            console.say(report.score_line(score, threshold.text(run)))
     if len(runs) > 1:
         console.print(tables.seeds_table(runs))
     else:
@@ -229,8 +229,8 @@ def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Ma
         if ports:
             console.print(tables.port_table({"": last}, ports, tables.ports_title(last, len(ports))))
         else:
-            console.print(tables.no_port(last), highlight=False, markup=False)
+            console.say(tables.no_port(last))
     if isolation.applies(last):
         console.print(isolation.table({"": runs}))
     for run in runs:
-        console.print(f"results: {run.folder}", highlight=False, markup=False)
+        console.say(f"results: {run.folder}")

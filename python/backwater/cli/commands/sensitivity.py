@@ -80,9 +80,7 @@ def sensitivity(
         console = terminal.stdout()
         console.print(_table(told, parameter or ()))
         names = ", ".join(map(str, written))
-        console.print(
-            f"written: {names}; {_how_to_report(system, root, out, quick=quick)}", highlight=False, markup=False
-        )
+        console.say(f"written: {names}; {_how_to_report(system, root, out, quick=quick)}")
     return failures(outcomes)
 
 
@@ -109,9 +107,8 @@ def _how_to_report(system: str, root: Path, out: Path | None, *, quick: bool) ->
 
 
 def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
-    table = Table(title="Claims that flip with another reading", title_justify="left", header_style="bold")
-    for heading in ("parameter", "ours", "reading", "claims that flip", "looked at"):
-        table.add_column(heading, overflow="fold")
+    headings = ("parameter", "ours", "reading", "claims that flip", "looked at")
+    table = terminal.table("Claims that flip with another reading", headings)
     for entry in told["parameters"]:
         if ids and entry["id"] not in ids:
             continue
@@ -132,5 +129,4 @@ def _table(told: dict[str, Any], ids: Sequence[str]) -> Table:
             escape(f"{figure} is smaller here than in its figure: {', '.join(changes)}")
             for figure, changes in told["smaller"].items()
         )
-        table.caption_justify = "left"
     return table

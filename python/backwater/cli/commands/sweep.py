@@ -208,7 +208,7 @@ def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool,
     else:
         console = terminal.stdout()
         console.print(frames.table(found.plan, frame))
-        console.print(f"written: {', '.join(map(str, files))}", highlight=False, markup=False)
+        console.say(f"written: {', '.join(map(str, files))}")
     caveats = found.caveats()
     for caveat in caveats:
         print(caveat, file=sys.stderr)

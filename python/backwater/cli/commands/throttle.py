@@ -60,9 +60,9 @@ def throttle(
     console.print(_of_senders(by_sender))
     console.print(_of_nics(found, top))
     if told is not None:
-        console.print(told, highlight=False, markup=False)
+        console.say(told)
     if written is not None:
-        console.print(f"written: {written}", highlight=False, markup=False, soft_wrap=True)
+        console.say(f"written: {written}", soft_wrap=True)
 
 
 def _throttled(folder: Path) -> Results:
@@ -82,10 +82,8 @@ def _percent(share: float) -> str:
 
 
 def _of_senders(rows: pl.DataFrame) -> Table:
-    made = Table(title="NICs by what they send", title_justify="left", header_style="bold", caption_justify="left")
-    made.add_column("sends")
-    for heading in ("NICs", "throttled", "congested", "held back", "at most", "entries", "mean c", "largest c", "rate"):
-        made.add_column(heading, justify="right")
+    headings = ("NICs", "throttled", "congested", "held back", "at most", "entries", "mean c", "largest c", "rate")
+    made = terminal.table("NICs by what they send", ["sends"], headings)
     for row in rows.to_dicts():
         shares = (_percent(row[name]) for name in ("congested", "held", "held_most"))
         counts = (quantities.count(row[name]) for name in ("entries", "used_mean", "used_max"))
@@ -104,11 +102,8 @@ _NOTE = (
 
 def _of_nics(nics: pl.DataFrame, top: int) -> Table:
     title = "NICs" if nics.height <= top else f"{top} of {nics.height} NICs"
-    made = Table(title=title, title_justify="left", header_style="bold")
-    made.add_column("NIC")
-    made.add_column("sends")
-    for heading in ("congested", "", "held back", "", "entries", "mean c", "largest c", "rate"):
-        made.add_column(heading, justify="right")
+    headings = ("congested", "", "held back", "", "entries", "mean c", "largest c", "rate")
+    made = terminal.table(title, ["NIC", "sends"], headings)
     for row in nics.head(top).to_dicts():
         times = []
         for name in ("congested", "held"):

@@ -42,11 +42,11 @@ def topology(
 
 def _print(file: Path, facts: dict[str, Any]) -> None:
     console = terminal.stdout()
-    console.print(f"{file}: {facts['kind']}, routing {facts['routing']}", highlight=False, markup=False)
+    console.say(f"{file}: {facts['kind']}, routing {facts['routing']}")
     console.print(_sizes(network_facts.lines(facts)))
     console.print(_routings(facts["deadlock"]))
     for line in network_facts.circles(facts["deadlock"]):
-        console.print(line, highlight=False, markup=False)
+        console.say(line)
 
 
 def _sizes(lines: list[tuple[str, str, str]]) -> Table:

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.table import Table
-
 from backwater.cli.commands.sweep import engine_of
 from backwater.cli.options import AtLeastOne, Json, Set
 from backwater.common import terminal
@@ -107,10 +105,9 @@ def _tell(tuning: Tuning, trial: Trial, best: Trial | None) -> None:
 def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
     task, console = tuning.task, terminal.stdout()
     name = f"{task.objective} of {task.traffic}" if task.traffic else task.objective
-    table = Table(title=name, title_justify="left", header_style="bold")
-    table.add_column("setting")
-    for seeds, of in ((task.seeds, "tuned on"), (task.report_seeds, "not tuned on")):
-        table.add_column(f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''} {of}", justify="right")
+    seeds = ((task.seeds, "tuned on"), (task.report_seeds, "not tuned on"))
+    headings = (f"{len(some)} seed{'s' if len(some) > 1 else ''} {of}" for some, of in seeds)
+    table = terminal.table(name, ["setting"], headings)
     rows: list[tuple[str, Any, Any]] = [
         ("as it is", found.before, found.before_report),
         (f"trial {found.best.number + 1}", found.best.objective, found.best_report),
@@ -130,4 +127,4 @@ def _report(tuning: Tuning, found: Judged, files: list[Path]) -> None:
         shares = ", ".join(f"{key} {100 * share:.0f} %" for key, share in tuning.importance.items())
         lines.append(f"parameters that set the best tenth of the trials apart (PED-ANOVA): {shares}")
     for line in [*lines, f"written: {', '.join(map(str, files))}"]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.say(line, soft_wrap=True)

@@ -10,7 +10,8 @@ import pytest
 import synthetic
 from backwater import Results, _core
 from backwater.analysis.blame import Blame
-from backwater.experiments import content_key
+from backwater.experiments import plan
+from backwater.experiments.plan import Content
 from backwater.papers import paper_figure
 from blame_scenes import figure_3, overlapped_trees
 from small_paper import CLAIMS, EXPERIMENT, FIGURE
@@ -43,8 +44,8 @@ class FakeCore:
         self.ran: list[tuple[tuple[str, ...], int | None]] = []
         self.fail: Callable[[tuple[str, ...], int | None], BaseException | None] = lambda *_: None
 
-    def content(self, scenario: Scenario, overrides: Sequence[str]) -> dict[str, Any]:
-        return {"settings": scenario.resolve(tuple(overrides))}
+    def content(self, scenario: Scenario, overrides: Sequence[str]) -> Content:
+        return Content({"settings": scenario.resolve(tuple(overrides))}, None)
 
     def read(self, text: str, _origin: str, _base: Path, overrides: list[str]) -> FakeScenario:
         return FakeScenario(self, text, overrides)
@@ -81,7 +82,7 @@ class FakeScenario:
 @pytest.fixture
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     fake = FakeCore()
-    monkeypatch.setattr(content_key, "of", fake.content)
+    monkeypatch.setattr(plan, "content", fake.content)
     monkeypatch.setattr(_core, "Scenario", fake.read)
     return fake
 

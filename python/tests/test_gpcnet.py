@@ -18,6 +18,7 @@ from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import gpcnet_runs
 from backwater.experiments.executor import Job
+from backwater.experiments.store import RunFolders
 from backwater.results import measures
 from backwater.scenario import topologies
 from backwater.scenario.scenario import Scenario
@@ -188,12 +189,13 @@ def test_what_is_complete_is_shown_though_other_runs_were_interrupted(tmp_path: 
     def job(name: str, seed: int) -> Job:
         return Job(name, scenario, (), seed, tmp_path / f"{name}-{seed}", scheme=name)
 
+    kept = RunFolders(tmp_path, gpcnet_runs.NEEDED)
     planned = {seed: {name: job(name, seed) for name in ("none", "PFT")} for seed in (1, 2)}
     gpcnet_scene.write(tmp_path / "none-1")
-    assert list(gpcnet_runs.complete(planned)) == ["none"]
+    assert list(gpcnet_runs.complete(planned, kept)) == ["none"]
     gpcnet_scene.write(tmp_path / "none-2")
     gpcnet_scene.write(tmp_path / "PFT-2")
-    found = gpcnet_runs.complete(planned)
+    found = gpcnet_runs.complete(planned, kept)
     assert {name: [run.folder.name for run in runs] for name, runs in found.items()} == {
         "none": ["none-2"],
         "PFT": ["PFT-2"],

@@ -10,6 +10,7 @@ import synthetic
 from backwater import Results
 from backwater.experiments import store
 from backwater.experiments.executor import Job
+from backwater.experiments.plan import keyed
 from backwater.papers import paper_figure
 from backwater.scenario.scenario import Scenario
 
@@ -124,11 +125,12 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
 
     def keys(figure: paper_figure.Figure) -> set[Path | None]:
         common = figure.overrides("authors", "", quick=False)
-        return {
-            kept.place(Job("", Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)).out
+        jobs = (
+            Job("", Scenario.load(figure.folder / spec.scenario), (*common, *own), 1)
             for spec in figure.experiment.run
             for _, own in spec.expand()
-        }
+        )
+        return {kept.place(job).out for job in keyed(jobs)}
 
     found = {figure.name: keys(figure) for figure in paper_figure.discover("tcd", ["fig16", "fig19", "headline"])}
     assert found["headline"] <= found["fig16"] | found["fig19"]

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
-from backwater.experiments.plan import Plan
+from backwater.experiments import plan
 from backwater.experiments.quick_sweep import axes
-from backwater.scenario.scenario import Scenario
 from test_compare import SCENARIO, SCHEMES
 
 
 def combinations(texts: list[str]) -> list[tuple[str, ...]]:
-    plan = Plan(scenario=Scenario("", "none.toml", Path()), axes=axes(texts))
-    return [written for _, written in plan.combinations()]
+    return [written for _, written in plan.combinations(axes(texts))]
 
 
 def test_several_sweeps_make_every_combination() -> None:

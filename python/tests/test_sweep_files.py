@@ -9,6 +9,7 @@ import pytest
 import sweep_scene
 from backwater.errors import UsageError
 from backwater.experiments import axis_values, sweep_file
+from backwater.experiments.plan import combinations
 from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document
 from hypothesis import given, settings
@@ -299,7 +300,7 @@ def _read_or_refused(document: Document) -> None:
     except UsageError as error:
         told = str(error)
     else:
-        one, texts = next(found.combinations())
+        one, texts = next(combinations(found.axes))
         assert len(one) == len(texts) == len(found.keys)
         return
     assert told.startswith("loads.toml: ")

@@ -21,7 +21,8 @@ from backwater.cli import main
 from backwater.common.statistics import t95
 from backwater.errors import Exit, UsageError
 from backwater.experiments import content_key, plan, sweep_measures
-from backwater.experiments.sweep import Shard, parse_shard
+from backwater.experiments.batch import Shard, parse_shard
+from backwater.experiments.executor import Job
 from backwater.scenario.scenario import Scenario
 from failing_core import FailingCore
 
@@ -309,8 +310,8 @@ def test_what_a_key_is_made_of(here: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def key(scenario: str = text, *overrides: str, seed: int = 1, flows: str = flows) -> str:
         sweep_scene.write(here, scenario=scenario)
         (here / "flows.txt").write_text(flows)
-        found = plan.content(Scenario.load("star.toml"), overrides)
-        return found.key(seed)
+        (found,) = plan.keyed([Job("", Scenario.load("star.toml"), overrides, seed)])
+        return found.key
 
     first = key()
     # On these no result depends.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from backwater.api.watching import watching
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
 from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.plan import Axis, combinations
 from backwater.experiments.store import OfFile
 from backwater.extend import UserFunction
 from backwater.scenario import schemes
@@ -48,7 +48,7 @@ class Experiment:
     ) -> None:
         self._inputs = Inputs()
         self._overrides: list[str] = []
-        self._sweeps: list[tuple[str, ...]] = []
+        self._axes: list[Axis] = []
         self._seeds: tuple[int, ...] = ()
         words = {name.replace("_", "-"): value for name, value in tables.items()}
         if isinstance(source, str | Path):
@@ -83,12 +83,12 @@ class Experiment:
     def sweep(self, key: str, values: Iterable[Any]) -> Experiment:
         """Run with each of several values; several sweeps make every combination. Returns itself."""
         table, _, last = key.rpartition(".")
-        made = tuple(f"{key}={value_text(self._inputs.replaced_at(table, last, value))}" for value in values)
-        if not made:
+        texts = dict.fromkeys(value_text(self._inputs.replaced_at(table, last, value)) for value in values)
+        if not texts:
             raise UsageError(f"sweep {key}: there are no values")
-        if any(sweep[0].partition("=")[0] == key for sweep in self._sweeps):
+        if any(axis.keys == (key,) for axis in self._axes):
             raise UsageError(f"sweep {key} is given twice; list all of its values once")
-        self._sweeps.append(tuple(dict.fromkeys(made)))
+        self._axes.append(Axis((key,), tuple((text,) for text in texts), raw=True))
         return self
 
     def seeds(self, seeds: int | Iterable[int]) -> Experiment:
@@ -105,7 +105,7 @@ class Experiment:
         """Another one that begins as this one is."""
         other = Experiment.__new__(Experiment)
         vars(other).update(vars(self))
-        vars(other).update(_overrides=[*self._overrides], _sweeps=[*self._sweeps])
+        vars(other).update(_overrides=[*self._overrides], _axes=[*self._axes])
         return other
 
     @property
@@ -116,7 +116,7 @@ class Experiment:
     @property
     def sweeps(self) -> tuple[tuple[str, ...], ...]:
         """What is swept: for each key its values, as `--set` takes them."""
-        return tuple(self._sweeps)
+        return tuple(tuple(text for step in axis.steps for text in axis.texts(step)) for axis in self._axes)
 
     @property
     def inputs(self) -> Inputs:
@@ -135,18 +135,16 @@ class Experiment:
     def validate(self) -> dict[str, Any]:
         """Check it and return it with every default filled in; of a sweep the first combination."""
         with self._inputs.written() as overrides:
-            first = tuple(sweep[0] for sweep in self._sweeps)
+            _, first = next(combinations(self._axes))
             return self._scenario.resolve((*self._overrides, *first, *overrides))
 
     def runs(self) -> list[tuple[tuple[str, ...], int | None]]:
         """What is to be run: the values of its sweeps, and a seed; None is the scenario's own."""
-        combinations = list(itertools.product(*self._sweeps))
-        return [(values, seed) for values in combinations for seed in (self._seeds or (None,))]
+        return [(texts, seed) for _, texts in combinations(self._axes) for seed in (self._seeds or (None,))]
 
     def __repr__(self) -> str:
-        changes = ", ".join(
-            [*self._overrides, *(f"{len(sweep)} x {sweep[0].partition('=')[0]}" for sweep in self._sweeps)]
-        )
+        swept = (f"{len(axis.steps)} x {axis.keys[0]}" for axis in self._axes)
+        changes = ", ".join([*self._overrides, *swept])
         return f"Experiment({self._scenario.origin!r}{': ' if changes else ''}{changes}, {len(self.runs())} runs)"
 
 

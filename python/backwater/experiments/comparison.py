@@ -7,43 +7,35 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import same_traffic
-from backwater.errors import UsageError
-from backwater.experiments import store
 from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.plan import keyed
+from backwater.experiments.store import Store
 from backwater.results import Results
 from backwater.scenario.schemes import Scheme
 
 
-def plan(schemes: Sequence[Scheme], seeds: Sequence[int], root: Path) -> dict[int, dict[str, Job]]:
+def plan(schemes: Sequence[Scheme], seeds: Sequence[int], kept: Store) -> dict[int, dict[str, Job]]:
     """The run of each scheme at each seed; equal settings share a run."""
-    kept = store.RunFolders(root)
-    return {
-        seed: {
-            one.name: kept.place(Job(f"{one.name} seed {seed}", one.scenario, one.overrides, seed, scheme=one.name))
-            for one in schemes
-        }
+    asked = (
+        Job(f"{one.name} seed {seed}", one.scenario, one.overrides, seed, scheme=one.name)
         for seed in seeds
-    }
+        for one in schemes
+    )
+    placed = [kept.place(job) for job in keyed(asked)]
+    return {seed: {job.scheme: job for job in placed if job.seed == seed} for seed in seeds}
 
 
-def done(folder: Path) -> bool:
-    """Whether a run is complete and its flows, all that is compared, can be read."""
-    if not store.finished(folder):
-        return False
-    try:
-        Results(folder).check("flows")
-    except UsageError:
-        return False
-    return True
+def finished(planned: Mapping[int, Mapping[str, Job]], kept: Store) -> list[dict[str, Results]]:
+    """For each seed the results of the schemes under which it is complete."""
+    found = ({name: kept.find(job) for name, job in by_scheme.items()} for by_scheme in planned.values())
+    return [{name: run for name, run in one.items() if run is not None} for one in found]
 
 
-def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
+def complete(planned: Mapping[int, Mapping[str, Job]], kept: Store) -> dict[str, list[Results]]:
     """By scheme, the results of the seeds that are complete under all; raises UsageError if their flows differ."""
     found: dict[str, list[Results]] = {}
-    for by_scheme in planned.values():
-        folders = {name: job.out for name, job in by_scheme.items() if job.out is not None}
-        if all(done(folder) for folder in folders.values()):
-            runs = {name: Results(folder) for name, folder in folders.items()}
+    for runs, by_scheme in zip(finished(planned, kept), planned.values(), strict=True):
+        if len(runs) == len(by_scheme):
             (first, run), *others = runs.items()
             for name, other in others:
                 same_traffic.require_flows(first, run, name, other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,6 @@ from typing import Any
 from backwater import _core
 from backwater.errors import UsageError, reason
 from backwater.extend.loading import INSTALLED, functions_of
-from backwater.scenario.scenario import Scenario
 
 #: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
 _IRRELEVANT = ("threads", "seed")
@@ -36,14 +35,8 @@ def core_build() -> str:
     return f"{_core.__version__}+{build()[:16]}"
 
 
-def of(scenario: Scenario, overrides: Sequence[str]) -> dict[str, Any]:
-    """All that the results depend on besides the seed; raises `ScenarioError` for a scenario that cannot run."""
-    read = scenario.read(overrides)
-    return facts(read, scenario.base_dir, json.loads(read.estimate()))
-
-
 def facts(read: _core.Scenario, base: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of a scenario that has been read, and its estimate."""
+    """All that the results of a scenario depend on besides the seed; `known` is its estimate."""
     resolved, files = known["scenario"], known["files"]
     run = {key: value for key, value in resolved["run"].items() if key not in _IRRELEVANT}
     # Which schemes the file has besides changes nothing.

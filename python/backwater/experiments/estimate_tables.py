@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from rich.table import Table
@@ -43,31 +45,34 @@ def sum_line(work: Work) -> str:
     return f"{runs}, {work.at_once} at a time: {time}, {memory} of memory besides Python's own ({HONEST})"
 
 
-def warning(work: Work, option: str = "--estimate") -> str:
+def warning(work: Work, option: str) -> str:
     """What is said before runs that take long; `option` is the one that tells more."""
     time, memory = estimates.told_time(work.wall_s), quantities.size(work.memory_bytes)
     return f"this takes about {time} and {memory} of memory; {option} says more, Ctrl-C keeps what is done"
 
 
-#: So many runs are looked at before any is done; of more of them, evenly chosen ones stand for all.
+#: So many runs are looked at, if nobody did before; of more of them, evenly chosen ones stand for all.
 _FEW = 8
 
 
-def say_if_long(jobs: Sequence[Job], workers: int | None) -> None:
-    """A line before runs that take long. What is wrong with a scenario is left to its run to tell."""
-    step = -(-len(jobs) // _FEW) or 1
+def work(jobs: Sequence[Job], workers: int | None, slower: float = 1.0) -> Work:
+    """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
+    step = 1 if all(job.estimate for job in jobs) else -(-len(jobs) // _FEW) or 1
     known: dict[tuple[object, ...], Estimate] = {}
-    each = []
+    each: list[Estimate] = []
     for job in jobs[::step]:
         # Seeds of the same scenario take the same.
         key = (job.scenario, job.overrides)
-        try:
-            one = known[key] = known[key] if key in known else estimates.of(job.scenario, job.overrides)
-        except ScenarioError:
-            return
-        each += [one] * step
-    if each and (work := estimates.together(each, workers or cores())).wall_s > estimates.LONG_S:
-        print(warning(work), file=sys.stderr)
+        one = known[key] = known.get(key) or job.estimate or estimates.of(job.scenario, job.overrides)
+        each += [replace(one, cpu_s=one.cpu_s * slower)] * step
+    return estimates.together(each, workers or cores(), estimates.START_S * slower)
+
+
+def say_if_long(jobs: Sequence[Job], workers: int | None, option: str = "--estimate") -> None:
+    """A line before runs that take long. What is wrong with a scenario is left to its run to tell."""
+    with suppress(ScenarioError):
+        if jobs and (found := work(jobs, workers)).wall_s > estimates.LONG_S:
+            print(warning(found, option), file=sys.stderr)
 
 
 def as_json(each: Mapping[str, Estimate], work: Work, slower: float) -> dict[str, Any]:

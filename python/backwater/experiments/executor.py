@@ -174,13 +174,15 @@ def _kept(job: Job, staged: Staged | None, interrupt: KeyboardInterrupt) -> Outc
 def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher | None = None) -> list[Outcome]:
     """Run every job, `workers` at a time (default: one per core), and return their outcomes in the order of `jobs`.
 
+    Those that take longest begin first, so that no core waits for the last of them.
     Ctrl-C ends the running ones at once, keeping their results as partial, and starts no others.
     """
     pool = _Pool(watcher)
     with _heard(pool), ThreadPoolExecutor(max_workers=min(workers or cores(), len(jobs)) or 1) as executor:
         try:
-            futures = [executor.submit(pool.run, job) for job in jobs]
-            pending = set(futures)
+            begun = sorted(range(len(jobs)), key=lambda place: -jobs[place].cost)
+            futures = {place: executor.submit(pool.run, jobs[place]) for place in begun}
+            pending = set(futures.values())
             while pending:
                 # A timeout lets Python look for Ctrl-C, also where waiting for a lock cannot be interrupted.
                 pending = wait(pending, timeout=0.2).not_done
@@ -188,7 +190,7 @@ def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher |
             # Of a handler that is not Python's own: the executor waits for what was begun before it lets go.
             pool.stopped = True
             raise
-    return [future.result() for future in futures]
+    return [futures[place].result() for place in range(len(jobs))]
 
 
 @contextmanager

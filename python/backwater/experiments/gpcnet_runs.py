@@ -18,6 +18,7 @@ from backwater.common import atomic_files
 from backwater.errors import UsageError
 from backwater.experiments import comparison
 from backwater.experiments.executor import Job
+from backwater.experiments.store import Store
 from backwater.results import Results
 from backwater.results.measures import of_kind
 from backwater.scenario import schemes, topologies
@@ -26,6 +27,8 @@ from backwater.scenario.schemes import Scheme
 
 #: The scenario that is run if none is named.
 SHIPPED = "gpcnet.toml"
+#: Tables without which nothing can be told of a run.
+NEEDED = ("flows", "timings")
 #: In a folder of several runs: which of them are of which scheme.
 FILE = "gpcnet.json"
 
@@ -86,32 +89,17 @@ def _entry(scenario: Scenario, overrides: Sequence[str]) -> dict[str, object]:
     return next(entry for entry in resolved["traffic"] if entry["name"] == names[0])
 
 
-def done(folder: Path) -> bool:
-    """Whether a run is complete, and what its ranks measured can be read."""
-    if not comparison.done(folder):
-        return False
-    try:
-        Results(folder).check("timings")
-    except (UsageError, KeyError):
-        return False
-    return True
-
-
-def complete(planned: Mapping[int, Mapping[str, Job]]) -> dict[str, list[Results]]:
+def complete(planned: Mapping[int, Mapping[str, Job]], kept: Store) -> dict[str, list[Results]]:
     """By scheme, the results of the seeds that are complete under all; of a scheme without a name, by its label.
 
     If there is no such seed, those of the first seed, of the schemes under which it is complete.
     """
-    finished = {
-        seed: {name: job.out for name, job in by_scheme.items() if job.out is not None and done(job.out)}
-        for seed, by_scheme in planned.items()
-    }
-    whole = [folders for seed, folders in finished.items() if len(folders) == len(planned[seed])]
+    by_seed = comparison.finished(planned, kept)
+    jobs = next(iter(planned.values()))
     found: dict[str, list[Results]] = {}
-    for folders in whole or [next(iter(finished.values()))]:
-        for name, folder in folders.items():
-            label = name or next(iter(planned.values()))[name].scenario.name
-            found.setdefault(label, []).append(Results(folder))
+    for runs in [one for one in by_seed if len(one) == len(jobs)] or by_seed[:1]:
+        for name, run in runs.items():
+            found.setdefault(name or jobs[name].scenario.name, []).append(run)
     return found
 
 

@@ -1,11 +1,11 @@
-"""What is to be run: a scenario, its schemes, values of its keys, seeds."""
+"""What is to be run: a scenario, its schemes, values of its keys, seeds. Whatever runs several has it here."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,16 +55,19 @@ class Axis:
         return tuple(f"{key}={text}" for key, text in zip(self.keys, written, strict=True))
 
 
+def combinations(axes: Sequence[Axis]) -> Iterator[tuple[tuple[Any, ...], tuple[str, ...]]]:
+    """The values of each combination, and the same as ``--set`` takes them; the last axis changes first."""
+    for steps in itertools.product(*(axis.steps for axis in axes)):
+        texts = (axis.texts(step) for axis, step in zip(axes, steps, strict=True))
+        yield tuple(itertools.chain(*steps)), tuple(itertools.chain(*texts))
+
+
 @dataclass(frozen=True)
 class Content:
     """All that the results of a scenario depend on besides the seed, and what a run will take."""
 
     facts: Mapping[str, Any]
-    estimate: Estimate
-
-    def key(self, seed: int) -> str:
-        """A hash of it: 32 hexadecimal digits."""
-        return content_key.key(self.facts, seed)
+    estimate: Estimate | None
 
 
 def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
@@ -89,19 +92,13 @@ class Plan:
         """The keys that vary, in order."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
-    def combinations(self) -> Iterator[tuple[tuple[Any, ...], tuple[str, ...]]]:
-        """The values of each combination, and the same as ``--set`` takes them; the last axis changes first."""
-        for steps in itertools.product(*(axis.steps for axis in self.axes)):
-            texts = (axis.texts(step) for axis, step in zip(self.axes, steps, strict=True))
-            yield tuple(itertools.chain(*steps)), tuple(itertools.chain(*texts))
-
     def told_where(self, texts: Sequence[str]) -> AbstractContextManager[None]:  # noqa: ARG002
         """What the core says of ``--set`` is said of what set it."""
         return nullcontext()
 
     def groups(self, more: Sequence[str] = ()) -> Iterator[tuple[Scheme, tuple[Any, ...], tuple[str, ...]]]:
         """Each scheme with each combination, checked; `more` is set beside the overrides."""
-        for values, texts in self.combinations():
+        for values, texts in combinations(self.axes):
             with self.told_where(texts):
                 found = schemes.of(self.scenario, (*self.overrides, *more, *texts), self.schemes)
             yield from ((scheme, values, texts) for scheme in found)
@@ -130,14 +127,22 @@ class Plan:
 
     def keyed(self, more: Sequence[str] = ()) -> list[Job]:
         """The same, each with the key of its content and what it will take."""
-        known: dict[tuple[str, ...], Content] = {}
-        found = []
-        for job in self.jobs(more):
-            if job.overrides not in known:
-                with self.told_where(job.sweep):
-                    known[job.overrides] = content(self.scenario, job.overrides)
-            one = known[job.overrides]
-            # Ranks whose packets are not counted take some time, too.
-            cost = max(1e-3, one.estimate.cpu_s)
-            found.append(replace(job, key=one.key(job.seed or 0), estimate=one.estimate, cost=cost))
-        return found
+        jobs = keyed(self.jobs(more), self.told_where)
+        # Ranks whose packets are not counted take some time, too.
+        return [replace(job, cost=max(1e-3, job.estimate.cpu_s)) if job.estimate else job for job in jobs]
+
+
+def keyed(
+    jobs: Iterable[Job], told_where: Callable[[Sequence[str]], AbstractContextManager[None]] = lambda _: nullcontext()
+) -> list[Job]:
+    """Runs with the keys of their content, and what each will take; raises `ScenarioError` for one that cannot run."""
+    known: dict[tuple[Scenario, tuple[str, ...]], Content] = {}
+    found = []
+    for job in jobs:
+        settings = (job.scenario, job.overrides)
+        if settings not in known:
+            with told_where(job.sweep):
+                known[settings] = content(*settings)
+        one = known[settings]
+        found.append(replace(job, key=content_key.key(one.facts, job.seed or 0), estimate=one.estimate))
+    return found

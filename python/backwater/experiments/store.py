@@ -1,7 +1,7 @@
 """Runs that were done before, found by the keys of their content: a second call does only what changed.
 
-`RunFolders` has results folders with names for people, of a comparison or a reproduction. `Cache` is that of sweeps,
-each run in a folder named by its key; what is there is whole, or is not believed::
+A `Store` is one of two: `RunFolders` has results folders with names for people, of a comparison or a reproduction.
+`Cache` is that of sweeps, each run in a folder named by its key; what is there is whole, or is not believed::
 
     <cache>/runs/3f/3f9a…/   run.json, which has hashes of the tables; tables; entry.json (the key, what was measured)
     <cache>/making/…         runs under way, one folder each
@@ -23,14 +23,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError, reason, require_folder
-from backwater.experiments import content_key, sweep_measures
+from backwater.experiments import sweep_measures
 from backwater.experiments.executor import Job
 from backwater.results import Results
-from backwater.scenario.scenario import Scenario, folder_name
+from backwater.scenario.scenario import folder_name
 
 _ENTRY = "entry.json"
 #: In a folder of tables: whose it is, the absolute paths of files.
@@ -48,6 +48,16 @@ def default_folder() -> Path:
     return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "backwater"
 
 
+class Store(Protocol):
+    """Where runs are kept that were done, by the keys of their content."""
+
+    def place(self, job: Job) -> Job:
+        """A job that keeps its run here."""
+
+    def find(self, job: Job) -> Results | None:
+        """The run that a job asks for, if it is here and whole."""
+
+
 @dataclass
 class Cache:
     """A folder of runs; `damaged` are the keys of entries that could not be believed, and were removed."""
@@ -61,8 +71,12 @@ class Cache:
             require_folder(self.folder / part, self.option)
         atomic_files.remove_left(self.folder / "making")
 
-    def find(self, key: str) -> Results | None:
+    def find(self, job: Job) -> Results | None:
         """A run, if it is there and its files are what they were; a damaged one is removed."""
+        return self.of_key(job.key)
+
+    def of_key(self, key: str) -> Results | None:
+        """The same by its key."""
         home = self.home(key)
         if not home.is_dir():
             return None
@@ -146,7 +160,7 @@ class _Making(atomic_files.Staged):
             try:
                 self.folder.rename(self.place)
             except OSError:
-                if self._cache.find(self._key) is not None:
+                if self._cache.of_key(self._key) is not None:
                     return
             else:
                 return
@@ -276,27 +290,36 @@ class OwnFolder:
 
 @dataclass
 class RunFolders:
-    """Runs below a folder. What a scenario depends on is looked up once: for one plan, not for longer."""
+    """Runs below a folder, each in one with a name for people; those that lack a table of `needed` are done again."""
 
     root: Path
-    _known: dict[tuple[Scenario, tuple[str, ...]], dict[str, Any]] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
     _places: dict[str, Path] = field(default_factory=dict)
 
     def place(self, job: Job) -> Job:
-        """A job with its results folder; raises `ScenarioError` for a scenario that cannot run.
+        """A job with its results folder.
 
         The hash at its end says which run it is, the words before it are for people: a run that another scheme has, or
         has done, keeps its folder.
         """
-        settings, seed = (job.scenario, job.overrides), job.seed or 0
-        if settings not in self._known:
-            self._known[settings] = content_key.of(*settings)
-        key = content_key.key(self._known[settings], seed)[:12]
+        key, seed = job.key[:12], job.seed or 0
         if key not in self._places:
             runs = self.root / "runs"
             own = runs / f"{folder_name(job.scenario, (), seed, job.scheme)}-{key}"
             self._places[key] = min(runs.glob(f"*-s{seed}-{key}"), default=own)
         return replace(job, out=self._places[key])
+
+    def find(self, job: Job) -> Results | None:
+        """A run that is complete, with what is needed of it; None otherwise."""
+        if job.out is None or not finished(job.out):
+            return None
+        results = Results(job.out)
+        try:
+            for table in self.needed:
+                results.check(table)
+        except (UsageError, KeyError):
+            return None
+        return results
 
 
 def finished(run: Path) -> bool:

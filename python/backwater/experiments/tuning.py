@@ -16,9 +16,9 @@ from backwater import extras
 from backwater._core import InvariantError, ScenarioError
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
+from backwater.experiments.batch import Batch
 from backwater.experiments.executor import Engine, Job, Outcome
 from backwater.experiments.store import Cache
-from backwater.experiments.sweep import Sweep
 from backwater.experiments.tuning_file import Task
 from backwater.scenario.toml_writer import value_text
 
@@ -143,12 +143,12 @@ class Tuning:
         """Do what is missing; the errors by key of runs whose setting is to blame. Others are raised."""
         if not asked:
             return {}
-        sweep = Sweep(self.task.plan({}, self.task.seeds), [self.cache.place(job) for job in asked], self.cache)
-        missing = sweep.missing()
-        self.cached += len(sweep.mine(None)) - len(missing)
-        sweep.run(missing, self.engine, lambda _: nullcontext())
-        self.done += len(missing) - len(sweep.failed)
-        return {outcome.job.key: error for outcome in sweep.outcomes if (error := _of_setting(outcome)) is not None}
+        batch = Batch([self.cache.place(job) for job in asked], self.cache)
+        missing = batch.missing()
+        self.cached += len(batch.mine()) - len(missing)
+        batch.run(missing, self.engine, lambda _: nullcontext())
+        self.done += len(missing) - len(batch.failed)
+        return {outcome.job.key: error for outcome in batch.outcomes if (error := _of_setting(outcome)) is not None}
 
     def _objective(self, some: Sequence[Job]) -> Estimate:
         """Its mean over the seeds; raises UsageError if a run has none."""

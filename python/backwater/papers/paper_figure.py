@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.util
-import itertools
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backwater.errors import UsageError
+from backwater.experiments.plan import Axis, combinations
 from backwater.papers import Metrics, Runs, Seeds, claims, paper
 
 
@@ -50,9 +50,9 @@ class RunSpec(BaseModel):
 
     def expand(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Name and overrides of every single run: ``tcd`` or, swept, ``tcd 97us``."""
-        for values in itertools.product(*self.sweep.values()):
-            name = " ".join([self.name, *map(str, values)])
-            yield name, (*self.set, *(f"{key}={_toml(value)}" for key, value in zip(self.sweep, values, strict=True)))
+        axes = [Axis((key,), tuple((value,) for value in values)) for key, values in self.sweep.items()]
+        for values, texts in combinations(axes):
+            yield " ".join([self.name, *map(str, values)]), (*self.set, *texts)
 
 
 class Changes(BaseModel):
@@ -304,7 +304,3 @@ def papers() -> Path:
         if (root / "papers").is_dir():
             return root / "papers"
     raise UsageError("no folder `papers` was found; run this in a checkout of Backwater")
-
-
-def _toml(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from backwater.experiments.executor import Job
+from backwater.experiments.plan import keyed
 from backwater.experiments.store import RunFolders, finished
 from backwater.papers import Runs, Seeds
 from backwater.papers.claims import Judged, judge
@@ -43,6 +44,8 @@ class Reproduction:
     known because their first runs are not done.
     """
 
+    #: Where its runs are, of a plan that is to be done.
+    kept: RunFolders = field(default_factory=lambda: RunFolders(Path()))
     cells: list[FigureRun] = field(default_factory=list)
     jobs: dict[Path, Job] = field(default_factory=dict)
     seeds: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -78,10 +81,10 @@ def plan_first(
     figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
 ) -> Reproduction:
     """The runs that settle values for other runs."""
-    made, kept = Reproduction(), RunFolders(root)
+    made, asked = Reproduction(RunFolders(root)), list[tuple[FigureRun, Job]]()
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
-        _add(made, kept, figure, profile, seed, figure.experiment.first, {}, quick=quick)
-    return made
+        asked += _runs(figure, profile, seed, figure.experiment.first, {}, quick=quick)
+    return _keep(made, asked)
 
 
 def plan(
@@ -97,7 +100,7 @@ def plan(
 
     `first` is the plan of :func:`plan_first`, done. A seed whose first runs are not complete has no others.
     """
-    made, kept = Reproduction(), RunFolders(root)
+    made, asked = Reproduction(RunFolders(root)), list[tuple[FigureRun, Job]]()
     done: dict[tuple[str, str], dict[int, dict[str, Results]]] = {}
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
         values: dict[str, str] = {}
@@ -109,8 +112,8 @@ def plan(
                 made.blocked.append((figure.name, profile, seed))
                 continue
             values = figure.module().settle(done[key][seed])
-        _add(made, kept, figure, profile, seed, figure.experiment.run, values, quick=quick)
-    return made
+        asked += _runs(figure, profile, seed, figure.experiment.run, values, quick=quick)
+    return _keep(made, asked)
 
 
 def _combinations(
@@ -124,18 +127,10 @@ def _combinations(
                 yield figure, profile, seed
 
 
-def _add(
-    made: Reproduction,
-    kept: RunFolders,
-    figure: Figure,
-    profile: str,
-    seed: int,
-    specs: Sequence[RunSpec],
-    values: Mapping[str, str],
-    *,
-    quick: bool,
-) -> None:
-    """Add one seed's runs, with `values` in the place of their names in braces."""
+def _runs(
+    figure: Figure, profile: str, seed: int, specs: Sequence[RunSpec], values: Mapping[str, str], *, quick: bool
+) -> Iterator[tuple[FigureRun, Job]]:
+    """One seed's runs, with `values` in the place of their names in braces; they have no folders yet."""
     for spec in specs:
         scenario = Scenario.load(figure.folder / spec.scenario)
         for name, own in spec.expand():
@@ -144,11 +139,19 @@ def _add(
             common = figure.overrides(profile, name, quick=quick)
             smaller = figure.smaller(spec, quick=quick)
             overrides = tuple(_filled(text, values) for text in (*common, *own, *smaller, *figure.last(name)))
+            cell = FigureRun(figure.name, profile, seed, name, Path(), spec.scenario, overrides)
             label = f"{figure.name} {profile} {name} seed {seed}"
-            job = kept.place(Job(label, scenario, overrides, seed, cost=spec.cost))
-            if job.out is not None:
-                made.jobs.setdefault(job.out, job)
-                made.cells.append(FigureRun(figure.name, profile, seed, name, job.out, spec.scenario, overrides))
+            yield cell, Job(label, scenario, overrides, seed, cost=spec.cost)
+
+
+def _keep(made: Reproduction, asked: Sequence[tuple[FigureRun, Job]]) -> Reproduction:
+    """The plan with these runs and their folders."""
+    for (cell, _), job in zip(asked, keyed(job for _, job in asked), strict=True):
+        placed = made.kept.place(job)
+        if placed.out is not None:
+            made.jobs.setdefault(placed.out, placed)
+            made.cells.append(replace(cell, folder=placed.out))
+    return made
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

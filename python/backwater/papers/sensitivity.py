@@ -70,7 +70,7 @@ def plan(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: boo
 def _together(plans: Iterator[Reproduction]) -> Reproduction:
     whole = Reproduction()
     for one in plans:
-        whole.jobs = one.jobs | whole.jobs
+        whole = Reproduction(one.kept, jobs=one.jobs | whole.jobs)
     return whole
 
 

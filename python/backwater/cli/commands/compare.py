@@ -20,7 +20,7 @@ from backwater.common.atomic_files import whole
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, reason, require_folder
 from backwater.experiments import comparison
-from backwater.experiments.store import OwnFolder
+from backwater.experiments.store import OwnFolder, RunFolders
 from backwater.scenario import schemes
 from backwater.scenario.schemes import Scheme
 
@@ -91,19 +91,20 @@ def compare(
     root = out or own.place
     if span is not None:
         _check_window(found, span)
-    todo = comparison.plan(found, schemes.numbers(found, seed, seeds), root)
+    kept = RunFolders(root, needed=("flows",))
+    todo = comparison.plan(found, schemes.numbers(found, seed, seeds), kept)
     comparison.check_traffic(found, next(iter(todo)))
     if out is None:
         own.claim()
     require_folder(root, "--out")
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],
-        comparison.done,
+        kept,
         jobs,
         quiet=json_,
         warned=True,
     )
-    complete = comparison.complete(todo)
+    complete = comparison.complete(todo, kept)
     idle = (
         _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, as_json=json_)
         if complete
@@ -111,8 +112,8 @@ def compare(
     )
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
-        kept = len(next(iter(complete.values()))) if complete else 0
-        print(f"interrupted after {kept} of {seeds} seeds; the same command continues", file=sys.stderr)
+        done = len(next(iter(complete.values()))) if complete else 0
+        print(f"interrupted after {done} of {seeds} seeds; the same command continues", file=sys.stderr)
         return Exit.CAVEATS
     if idle:
         ends = next(iter(complete.values()))[0].meta["sim_time_ps"]

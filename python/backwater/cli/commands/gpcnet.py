@@ -18,6 +18,7 @@ from backwater.common.codes import Remark
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import comparison, gpcnet_runs
 from backwater.experiments.executor import Job
+from backwater.experiments.store import RunFolders
 from backwater.results import Results
 from backwater.scenario import schemes as lists
 
@@ -80,16 +81,16 @@ def gpcnet(
         if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
         return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
-    todo, root, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
+    todo, kept, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],
-        gpcnet_runs.done,
+        kept,
         jobs,
         quiet=json_,
         warned=True,
     )
-    complete = gpcnet_runs.complete(todo)
-    code = _show(complete, root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
+    complete = gpcnet_runs.complete(todo, kept)
+    code = _show(complete, kept.root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         done = sum(map(len, complete.values()))
@@ -109,7 +110,7 @@ def _plan(
     out: Path | None,
     *,
     quick: bool,
-) -> tuple[dict[int, dict[str, Job]], Path, bool]:
+) -> tuple[dict[int, dict[str, Job]], RunFolders, bool]:
     """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
@@ -118,11 +119,12 @@ def _plan(
         print(line, file=sys.stderr)
     words = [Path(found[0].scenario.origin).stem, *(["quick"] if quick else [])]
     root = out or Path("results/gpcnet") / "-".join(words)
-    todo = comparison.plan(found, lists.numbers(found, seed, seeds), root)
+    kept = RunFolders(root, gpcnet_runs.NEEDED)
+    todo = comparison.plan(found, lists.numbers(found, seed, seeds), kept)
     if len(found) > 1:
         comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
-    return todo, root, bool(left_out)
+    return todo, kept, bool(left_out)
 
 
 def _show(

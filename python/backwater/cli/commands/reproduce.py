@@ -13,7 +13,6 @@ from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments.executor import Outcome
-from backwater.experiments.store import finished
 from backwater.papers import paper, paper_figure, report, run_costs
 from backwater.papers import reproduce as machinery
 from backwater.papers.manifest import Manifest
@@ -109,7 +108,7 @@ def do(made: Reproduction, jobs: int | None, what: str, *, quiet: bool) -> list[
     """Do the open runs of a plan, with progress."""
     if not made.jobs:
         return []
-    return run_missing(made.jobs.values(), finished, jobs, what=what, quiet=quiet)
+    return run_missing(made.jobs.values(), made.kept, jobs, what=what, quiet=quiet)
 
 
 def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, *, as_json: bool) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,11 +16,11 @@ from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import estimate_tables, estimates, ray_engine
 from backwater.experiments import sweep_file as plans
 from backwater.experiments import sweep_tables as frames
-from backwater.experiments.estimates import Work
-from backwater.experiments.executor import Engine, Job, cores, run_jobs
+from backwater.experiments.batch import Shard, parse_shard
+from backwater.experiments.executor import Engine, Job, run_jobs
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
-from backwater.experiments.sweep import Shard, Sweep, cache_at, parse_shard
+from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
 
 
@@ -98,7 +97,7 @@ def sweep(
         if not json_:
             _tell(found, part, done, len(missing))
             if on == "here":
-                _say_if_long(missing, jobs)
+                estimate_tables.say_if_long(missing, jobs, "--dry-run")
         if gather and missing:
             raise UsageError(_not_done(missing))
         found.run(missing, engine, partial(watching, quiet=json_))
@@ -134,16 +133,9 @@ def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
     of = f" of {len(found.jobs)}" if shard else ""
     name = f"shard {shard.one}/{shard.of}: " if shard else ""
     print(f"{name}{done + missing}{of} runs: {done} from the cache, {missing} to do", file=sys.stderr)
-    if found.cache.damaged:
-        damaged = len(found.cache.damaged)
-        print(f"note: {damaged} damaged in the cache ({found.cache.folder}), done again", file=sys.stderr)
-
-
-def _say_if_long(missing: Sequence[Job], jobs: int | None) -> None:
-    if missing:
-        work = _work(missing, jobs, 1.0)
-        if work.wall_s > estimates.LONG_S:
-            print(estimate_tables.warning(work, "--dry-run"), file=sys.stderr)
+    if found.store.damaged:
+        damaged = len(found.store.damaged)
+        print(f"note: {damaged} damaged in the cache ({found.store.folder}), done again", file=sys.stderr)
 
 
 def _not_done(missing: Sequence[Job]) -> str:
@@ -163,19 +155,13 @@ def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Job], jobs: int | 
         print(f"{'to do ' if job.key in still else 'cached'}  {job.label}")
     print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
     if missing:
-        print(estimate_tables.sum_line(_work(missing, jobs, estimates.pace())), file=sys.stderr)
+        print(estimate_tables.sum_line(estimate_tables.work(missing, jobs, estimates.pace())), file=sys.stderr)
     return Exit.OK
-
-
-def _work(missing: Sequence[Job], jobs: int | None, slower: float) -> Work:
-    """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
-    each = [replace(job.estimate, cpu_s=job.estimate.cpu_s * slower) for job in missing if job.estimate]
-    return estimates.together(each, jobs or cores(), estimates.START_S * slower)
 
 
 def _interrupted(found: Sweep, missing: Sequence[Job]) -> int:
     # Ctrl-C may come between a run's move into the cache and the note of it: what counts is what is there.
-    done = sum(found.cache.has(job.key) for job in missing)
+    done = sum(found.store.has(job.key) for job in missing)
     print(
         f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest",
         file=sys.stderr,
@@ -185,7 +171,7 @@ def _interrupted(found: Sweep, missing: Sequence[Job]) -> int:
 
 def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"shard": f"{shard.one}/{shard.of}", **counts, "cache": str(found.cache.folder)}))
+        print(json.dumps({"shard": f"{shard.one}/{shard.of}", **counts, "cache": str(found.store.folder)}))
     else:
         print(f"shard {shard.one}/{shard.of} is done; when all are: --gather")
     failed.raise_first(found.outcomes)

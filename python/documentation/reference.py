@@ -144,7 +144,7 @@ def _table(entries: dict[str, Entry], every: list[Entry], profiles: dict[str, di
 def _default(entry: Entry, profiles: dict[str, dict[str, Any]]) -> str:
     """What a key is without being written: the value of most profiles, then those of the others."""
     if not any(entry.word in profile for profile in profiles.values()):
-        told = entry.facts.get("default", "").removesuffix(" (profile authors)")
+        told = entry.facts.get("default", "").removesuffix(" (profile roce)")
         return f"`{told}`".replace("|", "\\|") if told else ""
     values = {name: _toml(profile.get(entry.word)) for name, profile in profiles.items()}
     first, *others = sorted(dict.fromkeys(values.values()), key=lambda value: -list(values.values()).count(value))

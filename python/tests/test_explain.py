@@ -251,7 +251,7 @@ def test_a_short_word_lists_all_that_end_in_it(capsys: pytest.CaptureFixture[str
     assert main(["explain", "switch.detector.kmin"]) == Exit.OK
     shown = capsys.readouterr().out
     assert "type: a size such as 320KB" in shown
-    assert 'default: "5.15KB" (profile authors)' in shown
+    assert 'default: "400KB" (profile roce)' in shown
 
 
 @pytest.mark.parametrize(("word", "near"), [("slowdwn", "flows.slowdown"), ("dcqcnn", "dcqcn"), ("kmim", "kmin")])

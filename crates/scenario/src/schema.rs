@@ -16,10 +16,10 @@ pub(crate) fn rules() -> &'static Rules {
     &RULES
 }
 
-/// The JSON Schema (draft 2020-12) of scenario files, for editors: defaults are those of the profile `authors`.
+/// The JSON Schema (draft 2020-12) of scenario files, for editors: defaults are those of the profile `roce`.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Settings).to_value();
-    let defaults = profiles::defaults(Profile::Authors, &mut Vec::new()).expect("a profile is TOML").json();
+    let defaults = profiles::defaults(Profile::default(), &mut Vec::new()).expect("a profile is TOML").json();
     schema["required"] = Json::from(vec!["topology", "traffic"]);
     fill(&mut schema, "", &defaults);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"

@@ -32,10 +32,10 @@ fn p2(spec: &Spec) -> Detector {
 }
 
 #[test]
-fn without_a_profile_it_is_the_authors() {
+fn without_a_profile_it_is_what_data_centres_run_today() {
     let text = FIGURE_2.replace("profile = \"authors\"", "");
     let scenario = validate(&text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(scenario.settings().profile, Profile::Authors);
+    assert_eq!(scenario.settings().profile, Profile::Roce);
 }
 
 #[test]
@@ -253,6 +253,16 @@ fn the_roce_profile_follows_the_rate_of_the_links() {
         assert_eq!(dcqcn, DcqcnHpccConfig { min_rate: Rate::from_mbps(100), ..hpcc });
         assert_eq!(spec.packet.payload + spec.packet.header, Bytes::new(4158));
     }
+}
+
+#[test]
+fn the_rule_of_the_rate_says_where_it_is_not_meant_for_the_links() {
+    let said = |gbps: u64| {
+        let valid = small(&["profile=roce", &format!("topology.rate={gbps}Gbps")]);
+        let valid = valid.unwrap_or_else(|error| panic!("{error}"));
+        valid.notes().iter().any(|note| note.message.contains("meant for 25Gbps to 800Gbps"))
+    };
+    assert_eq!([10, 25, 800, 1600].map(said), [true, false, false, true]);
 }
 
 #[test]

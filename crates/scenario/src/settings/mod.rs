@@ -66,11 +66,11 @@ pub use workload::Workload;
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// The TCD authors' ns-3 release (2022): 5 µs pauses, 1030 B units, microsecond clocks.
-    #[default]
     Authors,
     /// RoCE as data centres run it: PFC until RESUME with dynamic thresholds and the headroom of IEEE 802.1Qbb, ECN, packets of
     /// 4096 B, and the HPCC simulator's model of a ConnectX-4 with NVIDIA's defaults, in which marks come back in ACKs and there are
     /// no CNPs. Memory, thresholds and increments follow the rate of the links, for which it is meant from 25 to 800 Gbps.
+    #[default]
     Roce,
     /// The TCD paper read literally: pauses until RESUME, 1000 B packets, max(Ton) from its formula.
     Ideal,

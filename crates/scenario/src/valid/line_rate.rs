@@ -1,6 +1,7 @@
 //! Values that follow the rate of the links: `[line-rate]`.
 use backwater_codes::{Code, Remark};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate};
@@ -18,6 +19,9 @@ const UNLIKE: u64 = 2;
 
 /// So far from it that results may mislead: a caveat says so. From one generation of links to the next but one, such as 100 and 400 Gbps.
 const FAR: u64 = 4;
+
+/// The rates that the rule is meant for, in bit/s: those of Ethernet in data centres with RoCE (IEEE 802.3by, 25 Gbps, to 802.3df, 800 Gbps).
+const RULE: RangeInclusive<u64> = 25_000_000_000..=800_000_000_000;
 
 /// What was said of values and rates.
 #[derive(Default)]
@@ -133,7 +137,13 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
             settings.line_rate.meant_for,
             list.join(", ")
         );
-        notes.push(Remark::new(Code::FollowsLineRate, PLACE, message));
+        let [slowest, fastest] = [*RULE.start(), *RULE.end()].map(Rate::from_bps);
+        let beyond = if RULE.contains(&line.as_bps()) {
+            String::new()
+        } else {
+            format!(". The rule is meant for {slowest} to {fastest}: check whether these values fit")
+        };
+        notes.push(Remark::new(Code::FollowsLineRate, PLACE, message + &beyond));
     }
     if !of_ports.is_empty() {
         let message = format!(

@@ -126,7 +126,7 @@ def _facts(value: Schema, defs: Schema) -> dict[str, str]:
     if words:
         facts["values"] = ", ".join(words)
     if value.get("default") is not None:
-        facts["default"] = f"{json.dumps(value['default'], ensure_ascii=False)} (profile authors)"
+        facts["default"] = f"{json.dumps(value['default'], ensure_ascii=False)} (profile roce)"
     ends = [value.get(f"x-{end}", value.get(end)) for end in ("minimum", "maximum")]
     if ends != [None, None]:
         low, high = ends

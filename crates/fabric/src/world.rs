@@ -12,7 +12,9 @@ use backwater_units::{Bytes, Span};
 
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
-use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::spec::{
+    Arbiter, Balancing, KeyKind, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching,
+};
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::lanes::{self, Lanes};
@@ -75,7 +77,7 @@ impl Classes {
     }
 }
 
-/// PFC as the switches apply it.
+/// PFC as the switches apply it. Without PFC no class is lossless, and nobody asks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pfc {
     pub(crate) form: Form,
@@ -97,6 +99,8 @@ pub(crate) struct World {
     /// Combined queueing, by class.
     pub(crate) combined: Option<Limits>,
     pub(crate) isolation: Option<Rules>,
+    /// The node at the far end of each port, by node; empty unless isolation goes by roots.
+    pub(crate) peers: Vec<Vec<u32>>,
     pub(crate) mark: MarkSpec,
     pub(crate) queueing: Queueing,
     /// What must have come in before a switch forwards a frame, if not all.
@@ -105,7 +109,7 @@ pub(crate) struct World {
     pub(crate) buffer: u64,
     /// Most bytes at an egress port of a switch that drops what does not fit; `None`: nothing may be lost.
     pub(crate) most_at_port: Option<u64>,
-    pub(crate) pfc: Option<Pfc>,
+    pub(crate) pfc: Pfc,
     pub(crate) payload: u16,
     pub(crate) header: u16,
     /// Whether the last packet of a flow is as long as the others.
@@ -177,6 +181,13 @@ pub(crate) struct World {
     pub(crate) sample: u64,
 }
 
+/// [`World::peers`]
+fn peers(spec: &Spec) -> Vec<Vec<u32>> {
+    let by_root = spec.switch.isolation.as_ref().is_some_and(|isolation| isolation.key == KeyKind::Root);
+    let nodes = if by_root { spec.network.nodes().len() as u32 } else { 0 };
+    (0..nodes).map(|node| spec.network.ports(node).iter().map(|port| port.peer).collect()).collect()
+}
+
 impl World {
     /// What `spec` says, but for its flows and functions, which are `flows` and `user`.
     pub(crate) fn new(spec: &Spec, flows: Vec<Flow>, user: UserSpec) -> Self {
@@ -193,7 +204,10 @@ impl World {
         };
         let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
-        let pfc = spec.switch.pfc.as_ref().map(|pfc| Pfc { form: pfc.form, frame: pfc.frame.get() as u16 });
+        let pfc = spec.switch.pfc.as_ref().map_or(Pfc { form: Form::Ideal, frame: 0 }, |pfc| Pfc {
+            form: pfc.form,
+            frame: pfc.frame.get() as u16,
+        });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
         let firsts = firsts(&flows);
@@ -214,11 +228,8 @@ impl World {
                 Queueing::Combined(combined) => Some(Limits::new(combined, &classes)),
                 Queueing::Output | Queueing::VirtualOutput => None,
             },
-            isolation: spec
-                .switch
-                .isolation
-                .as_ref()
-                .map(|isolation| Rules::new(isolation, &spec.network, &classes)),
+            isolation: spec.switch.isolation.as_ref().map(|isolation| Rules::new(isolation, &classes)),
+            peers: peers(spec),
             mark: spec.switch.mark,
             queueing: spec.switch.queueing,
             cut_through: match spec.switch.switching {

@@ -22,7 +22,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             held: Bytes::new(held),
             buffer: Bytes::new(buffer),
             arithmetic: occupancy(node, world),
-            fix: if world.pfc.is_some() {
+            fix: if world.lossless != 0 {
                 "Raise switch.buffer or lower switch.pfc.xoff".into()
             } else if world.credits.is_some() {
                 "Priorities without credits, the control priority among them, share switch.buffer: raise it, or put them \
@@ -46,7 +46,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             from,
             held: Bytes::new(held),
             region: Bytes::new(region),
-            fix: if world.pfc.is_some() {
+            fix: if world.lossless != 0 {
                 format!(
                     "After PAUSE a port must absorb {}. Lower the thresholds of PFC (stop) or raise switch.combined.ingress",
                     headroom_arithmetic(port, world)
@@ -109,7 +109,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
 fn headroom_arithmetic(port: &Port, world: &World) -> String {
     let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
     let loop_bytes = port.rate.bytes_in(port.delay * 2);
-    let frame = Bytes::new(world.pfc.as_ref().map_or(0, |pfc| u64::from(pfc.frame)));
+    let frame = Bytes::new(u64::from(world.pfc.frame));
     let need = loop_bytes + mtu * 3 + frame;
     format!(
         "{need} = 2·delay·rate {loop_bytes} + 3·MTU {} + PFC frame {frame} (plus the response time); one MTU is the packet that crosses \

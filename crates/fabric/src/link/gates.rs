@@ -1,5 +1,5 @@
 //! The gates of a node's egress queues: PFC frames sent and obeyed, pauses that run out, time spent paused.
-use backwater_control::flow_control::{CreditReturn, Form};
+use backwater_control::flow_control::CreditReturn;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
@@ -60,10 +60,7 @@ const LONGEST: Span = Span::from_ms(1_000);
 pub(crate) fn settled(reach: Span, world: &World) -> Span {
     let Some(CreditSettings { returned: CreditReturn::Periodic(period), loss_ppm, .. }) = &world.credits
     else {
-        let pause = match world.pfc.map(|pfc| pfc.form) {
-            Some(Form::Timed { pause, .. }) => pause,
-            _ => Span::ZERO,
-        };
+        let pause = world.pfc.form.pause().unwrap_or(Span::ZERO);
         return PAUSES.max(pause + reach * ROUNDS);
     };
     let round = reach + *period;
@@ -101,7 +98,7 @@ impl Ports {
         let egress = &mut self.egress[port as usize];
         let pause = cx.world.classes.to_priorities(std::mem::take(&mut egress.pfc_pause));
         let resume = cx.world.classes.to_priorities(std::mem::take(&mut egress.pfc_resume));
-        let size = cx.world.pfc.as_ref().expect("only under PFC anybody sends PFC frames").frame;
+        let size = cx.world.pfc.frame;
         self.transmit_whole(port, &Packet::pfc(pause, resume, size), cx);
     }
 
@@ -144,7 +141,7 @@ impl Ports {
 
     pub(crate) fn close_gate<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         let at = self.at(port, class);
-        if let Some(Form::Timed { pause, .. }) = cx.world.pfc.map(|pfc| pfc.form) {
+        if let Some(pause) = cx.world.pfc.form.pause() {
             let gate = &mut self.gates[at];
             gate.until = cx.now + pause.as_ps();
             if !std::mem::replace(&mut gate.armed, true) {

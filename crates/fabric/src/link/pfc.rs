@@ -17,7 +17,7 @@ impl Ports {
         now: u64,
         world: &World,
     ) {
-        let pause = world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
+        let pause = world.pfc.form.pause();
         memory.book(port, class, decision, now, pause);
         let bit = 1 << class;
         let egress = &mut self.egress[port as usize];
@@ -32,8 +32,7 @@ impl Ports {
     }
 
     fn arm_poll(&mut self, memory: &mut Memory, port: u16, class: u8, now: u64, world: &World) {
-        let form = world.pfc.as_ref().expect("only under PFC anybody pauses").form;
-        if let Some(at) = form.poll_after(Time::from_ps(now)) {
+        if let Some(at) = world.pfc.form.poll_after(Time::from_ps(now)) {
             let index = self.at(port, class);
             let account = &mut memory.accounts[index];
             account.poll_at = at.as_ps();
@@ -62,7 +61,6 @@ impl Ports {
         account.poll_armed = false;
         let outstanding = account.outstanding;
         let level = memory.level(port, class);
-        let form = world.pfc.as_ref().expect("only under PFC anybody polls").form;
-        form.on_poll(level, outstanding)
+        world.pfc.form.on_poll(level, outstanding)
     }
 }

@@ -106,10 +106,10 @@ impl Host {
             self.ports.set_timer(until, NIC, Purpose::Forget, 0);
         }
         if rules.key == KeyKind::Root {
-            let behind = behind(self.ports.node, cim.seq, rules, cx.world);
+            let behind = behind(self.ports.node, cim.seq, cx.world);
             self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
-        self.note_told(IsolationEvent::Allocated, key, cim.seq, cx);
+        self.note_told(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
         self.regroup(rules.lanes.monitored, rules, cim.time, cx.world);
         self.send_next(cx);
     }
@@ -123,7 +123,7 @@ impl Host {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
         }
         for entry in &expired {
-            self.note_told(IsolationEvent::Released, entry.key, entry.root, cx);
+            self.note_told(IsolationEvent::Released, (rules.key, entry.key), entry.root, cx);
         }
         if !expired.is_empty() {
             self.regroup(rules.lanes.congested, rules, cx.now, cx.world);
@@ -131,15 +131,20 @@ impl Host {
         }
     }
 
-    fn note_told<P: Post<Packet>>(&mut self, what: IsolationEvent, key: Key, root: u32, cx: &mut Ctx<'_, P>) {
-        let rules = cx.world.isolation.as_ref().expect("only NICs that isolate come here");
+    fn note_told<P: Post<Packet>>(
+        &mut self,
+        what: IsolationEvent,
+        (kind, key): (KeyKind, Key),
+        root: u32,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let noted = Noted {
             what,
             port: NIC,
             origin: 1 << Origin::Cim as u8,
             root: Some(parts_of(root)),
             used: self.notified.entries.len() as u32,
-            ..ends_of(rules.key, key, cx.world)
+            ..ends_of(kind, key, cx.world)
         };
         self.ports.note_isolation(&noted, cx);
     }

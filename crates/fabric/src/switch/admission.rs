@@ -59,7 +59,7 @@ impl Chassis {
     /// is above its threshold?
     fn arrived<F: Fabric, P: Post<Packet>>(&mut self, fabric: &mut F, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let port = packet.port;
-        let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+        let form = cx.world.pfc.form;
         let whole_port = self.memory.whole_port(port);
         for class in 1..cx.world.classes.count {
             if class == packet.class || (whole_port && cx.world.lossless & (1 << class) != 0) {

@@ -40,7 +40,7 @@ pub(crate) trait Fabric: Sized {
     fn gate_closed(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8) {}
 
     /// The gate of an egress queue has opened.
-    fn gate_opened(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64, _world: &World) {}
+    fn gate_opened(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64) {}
 
     /// The egress queues that what came in by a port and class waits for, if nothing of it is leaving just now.
     fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
@@ -134,9 +134,9 @@ impl Fabric for SwitchFabric {
         }
     }
 
-    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64, world: &World) {
+    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
         if let Self::Cioq(cioq) = self {
-            cioq.gate_opened(chassis, out, class, now, world);
+            cioq.gate_opened(chassis, out, class, now);
         }
     }
 

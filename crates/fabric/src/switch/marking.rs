@@ -169,7 +169,7 @@ impl Chassis {
         now: u64,
         world: &World,
     ) {
-        fabric.gate_opened(self, port, class, now, world);
+        fabric.gate_opened(self, port, class, now);
         let at = self.ports.at(port, class);
         let queue = &self.ports.queues[at];
         let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);

@@ -373,7 +373,7 @@ impl Chassis {
     ) {
         if self.memory.accounts[self.ports.at(port, class)].outstanding {
             let level = self.memory.level(port, class);
-            let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+            let form = cx.world.pfc.form;
             self.tell(fabric, port, class, form.on_departure(level, true), cx);
         }
     }

@@ -10,10 +10,14 @@ use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
 use crate::violation::What;
 
+/// The receive queue of a host that has one: [`Host`] asks for nothing here where there is none.
+fn slow(endpoint: &mut Option<Box<Endpoint>>) -> &mut Endpoint {
+    endpoint.as_deref_mut().expect("a host with a receive queue")
+}
+
 impl Host {
-    /// The receive queue of a host that has one.
     fn slow(&mut self) -> &mut Endpoint {
-        self.endpoint.as_deref_mut().expect("asked for only at hosts with a receive queue")
+        slow(&mut self.endpoint)
     }
 
     /// A data packet that has come in stands in the receive queue from now on. What the host does with it happens when it has
@@ -132,7 +136,7 @@ impl Host {
             let concerned = class == packet.class || whole_port;
             if concerned && endpoint.memory.accounts[usize::from(class)].outstanding {
                 let level = endpoint.memory.level(NIC, class);
-                let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                let form = cx.world.pfc.form;
                 self.tell(class, form.on_departure(level, true), cx);
             }
         }
@@ -155,7 +159,7 @@ impl Host {
                 let memory = &self.slow().memory;
                 let (level, outstanding) =
                     (memory.level(NIC, class), memory.accounts[usize::from(class)].outstanding);
-                let form = cx.world.pfc.as_ref().expect("lossless classes exist only under PFC").form;
+                let form = cx.world.pfc.form;
                 self.tell(class, form.on_arrival(level, outstanding), cx);
             }
         }
@@ -164,7 +168,7 @@ impl Host {
     /// A timed pause is looked after.
     pub(crate) fn poll<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         self.turn_sums(cx);
-        let memory = &mut self.endpoint.as_deref_mut().expect("only slow hosts pause their switch").memory;
+        let memory = &mut slow(&mut self.endpoint).memory;
         let decision = self.ports.poll(memory, NIC, class, cx.now, cx.world);
         self.tell(class, decision, cx);
     }
@@ -177,10 +181,10 @@ impl Host {
         if decision == Decision::Pause {
             self.note_pause(class, cx);
         }
-        let endpoint = self.endpoint.as_deref_mut().expect("only slow hosts pause their switch");
+        let endpoint = slow(&mut self.endpoint);
         self.ports.announce(&mut endpoint.memory, NIC, class, decision, cx.now, cx.world);
         if let Some(sums) = &mut endpoint.sums {
-            let pause = cx.world.pfc.as_ref().and_then(|pfc| pfc.form.pause());
+            let pause = cx.world.pfc.form.pause();
             match decision {
                 Decision::Pause => {
                     sums.holds(class, cx.now, pause.map_or(u64::MAX, |pause| cx.now + pause.as_ps()));

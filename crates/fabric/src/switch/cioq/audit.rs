@@ -62,8 +62,8 @@ impl Cioq {
 
     /// Every entry of the congested-flow table counts its packets in the CFQs.
     fn check_entries(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
-        let (Some(isolating), Some(rules)) = (&self.isolation, &world.isolation) else { return Ok(()) };
-        let congested = rules.lanes().congested;
+        let Some(isolating) = &self.isolation else { return Ok(()) };
+        let congested = isolating.rules.lanes.congested;
         let mut there: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         for port in 0..chassis.ports.egress.len() as u16 {
             let at = chassis.ports.at(port, congested);

@@ -12,8 +12,8 @@ use crate::world::World;
 impl Cioq {
     /// Whether the first packet of an ingress queue could move to `out` now.
     #[inline]
-    fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16, world: &World) -> bool {
-        let limits = world.combined.as_ref().expect("only switches with a combined crossbar come here");
+    fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16) -> bool {
+        let limits = &self.limits;
         let output = &self.outputs[usize::from(out)];
         if limits.single && output.moving > 0 {
             return false;
@@ -31,9 +31,7 @@ impl Cioq {
         for class in 1..world.classes.count {
             let at = chassis.ports.at(port, class);
             let out = self.lines[at].out;
-            if out != NOWHERE
-                && (to == NOWHERE || out == to)
-                && self.fits_at_egress(chassis, at, class, out, world)
+            if out != NOWHERE && (to == NOWHERE || out == to) && self.fits_at_egress(chassis, at, class, out)
             {
                 ready |= 1 << class;
             }
@@ -72,9 +70,8 @@ impl Cioq {
 
     /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
     fn next_for(&self, chassis: &Chassis, out: u16, world: &World) -> Option<(u16, u8)> {
-        let limits = world.combined.as_ref()?;
         let output = &self.outputs[usize::from(out)];
-        if output.wanted == 0 || limits.single && output.moving > 0 {
+        if output.wanted == 0 || self.limits.single && output.moving > 0 {
             return None;
         }
         self.order_at(out).iter().find_map(|port| {
@@ -91,7 +88,6 @@ impl Cioq {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let out =
             self.lines[usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)].out;
         let packet = self.pop_at_ingress(chassis, port, class);
@@ -110,7 +106,7 @@ impl Cioq {
         input.moving = packet;
         input.out = out;
         chassis.ports.isolation_counts.note_egress(taken);
-        let end = cx.now + (from.min(to) * 100).div_ceil(limits.speedup_percent);
+        let end = cx.now + (from.min(to) * 100).div_ceil(self.limits.speedup_percent);
         chassis.ports.set_timer(end, port, Purpose::Crossed, 0);
         self.left_line(chassis, &packet, cx);
     }

@@ -55,7 +55,9 @@ impl Cioq {
         chassis.waited(&packet, out, cx);
         chassis.memory.used -= u64::from(packet.size);
         self.outputs[usize::from(out)].taken -= u32::from(packet.size);
-        self.leaves_egress(chassis, &packet, out, cx.now, cx.world);
+        if let Some(flows) = &mut self.isolation {
+            flows.leaves_egress(chassis, &packet, out, cx.now, cx.world);
+        }
         let code = chassis.judge_at_departure(out, &packet, cx);
         chassis.ports.transmit_unflagged(out, &packet, code, cx);
         self.settle_output(chassis, out, cx.now, cx.world);

@@ -42,21 +42,22 @@ impl Cioq {
         }
         let input = &mut self.inputs[usize::from(port)];
         let held = input.held + u32::from(packet.size);
-        if let Some(limits) = &cx.world.combined
-            && held > limits.ingress
-        {
-            let what = What::Region(u64::from(held), u64::from(limits.ingress));
+        if held > self.limits.ingress {
+            let what = What::Region(u64::from(held), u64::from(self.limits.ingress));
             chassis.ports.fail(now, port, what, cx);
             return;
         }
         input.held = held;
         chassis.ports.isolation_counts.note_ingress(held);
-        let (class, slot) = self.class_at_ingress(chassis, packet, cx);
+        let (class, slot) = match &mut self.isolation {
+            Some(flows) => flows.class_at_ingress(chassis, packet, cx),
+            None => (packet.class, None),
+        };
         let mut stored = Packet { class, ..*packet };
-        if let Some(rules) = &cx.world.isolation
-            && packet.kind == Kind::Data
-            && packet.class == rules.lanes().congested
-            && class == rules.lanes().monitored
+        if packet.kind == Kind::Data
+            && let Some(flows) = &self.isolation
+            && packet.class == flows.rules.lanes.congested
+            && class == flows.rules.lanes.monitored
         {
             stored.echo = CodePoint::Congestion;
             self.inputs[usize::from(port)].strays += 1;
@@ -64,8 +65,10 @@ impl Cioq {
         chassis.memory.used += u64::from(packet.size);
         chassis.charge(port, class, packet.size);
         self.line_up_at_ingress(chassis, &stored, out);
-        if let Some(slot) = slot {
-            self.isolate_at_ingress(chassis, &stored, packet.class, slot, cx);
+        if let (Some(slot), Some(flows)) = (slot, &mut self.isolation)
+            && flows.stands_at_ingress(chassis, &stored, packet.class, slot, cx)
+        {
+            chassis.send_next(self, port, cx);
         }
         self.mind_upstream(chassis, port, cx);
         self.try_input(chassis, port, cx);
@@ -109,9 +112,8 @@ impl Cioq {
         port: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let input = &self.inputs[usize::from(port)];
-        if input.told == 0 && u64::from(input.held) < limits.calm {
+        if input.told == 0 && u64::from(input.held) < self.limits.calm {
             return;
         }
         let first = usize::from(port) * chassis.ports.classes;
@@ -123,11 +125,11 @@ impl Cioq {
         }
         let input = &self.inputs[usize::from(port)];
         let (before, strays) = (input.told, input.strays);
-        let strays = cx.world.isolation.as_ref().filter(|_| strays > 0).map(|rules| {
-            let lanes = rules.lanes();
+        let strays = self.isolation.as_ref().filter(|_| strays > 0).map(|flows| {
+            let lanes = flows.rules.lanes;
             Strays { of: lanes.congested, held_in: lanes.monitored }
         });
-        let after = limits.bands.paused(&held, strays, before) & cx.world.lossless;
+        let after = self.limits.bands.paused(&held, strays, before) & cx.world.lossless;
         if after != before {
             self.tell_upstream(chassis, port, before, after, cx);
         }

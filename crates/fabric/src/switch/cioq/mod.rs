@@ -133,13 +133,14 @@ pub(crate) struct Cioq {
     deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
     pub(crate) arrivals: bool,
+    limits: Limits,
     /// What keeps congesting flows apart, if anything.
     isolation: Option<Box<CongestedFlows>>,
 }
 
 impl Cioq {
     pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Option<Box<Self>> {
-        world.combined.as_ref()?;
+        let limits = world.combined?;
         let ports = network.ports(node).len();
         let input =
             Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
@@ -149,6 +150,7 @@ impl Cioq {
             inputs: vec![input; ports],
             outputs: vec![output; ports],
             order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
+            limits,
             isolation: CongestedFlows::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
@@ -175,7 +177,7 @@ impl Cioq {
             + size_of_val(&*self.outputs)
             + size_of_val(&*self.order)
             + size_of_val(&*self.deficits)
-            + self.isolation.as_ref().map_or(0, |isolating| isolating.state_bytes())
+            + self.isolation.as_ref().map_or(0, |flows| flows.state_bytes())
     }
 }
 
@@ -200,8 +202,12 @@ impl Fabric for Cioq {
         }
     }
 
-    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64, world: &World) {
-        self.arm_entries_of(chassis, out, class, now, world);
+    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
+        if let Some(flows) = &mut self.isolation
+            && class == flows.rules.lanes.congested
+        {
+            flows.arm_entries_of(chassis, out, now);
+        }
     }
 
     fn note_hold<P: Post<Packet>>(

@@ -20,9 +20,8 @@ impl Cioq {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        let limits = cx.world.combined.as_ref().expect("only switches with a combined crossbar come here");
         let own = u64::from(chassis.memory.accounts[chassis.ports.at(port, class)].held.bytes)
-            >= limits.bands.own[usize::from(class)].stop;
+            >= self.limits.bands.own[usize::from(class)].stop;
         let classes = if own { 1 << class } else { cx.world.lossless };
         for queue in (1..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
             let at = chassis.ports.at(port, queue);

@@ -6,14 +6,12 @@ use crate::world::World;
 impl Cioq {
     /// The first count of packets by entry, or of bytes by destination, that is not what is there, in words.
     pub(crate) fn check_normal_queues(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
-        let (Some(isolating), Some(rules)) = (self.isolation.as_deref(), &world.isolation) else {
-            return Ok(());
-        };
+        let Some(isolating) = self.isolation.as_deref() else { return Ok(()) };
         let count = isolating.slots.len() * isolating.ports;
         let (mut at_ingress, mut at_egress) = (vec![0_u32; count], vec![0_u32; count]);
         let mut towards = vec![0_u32; isolating.towards.len()];
         for port in 0..isolating.ports as u16 {
-            let at = chassis.ports.at(port, rules.lanes().monitored);
+            let at = chassis.ports.at(port, isolating.rules.lanes.monitored);
             for packet in self.waiting_at_ingress(chassis, at) {
                 if let Some(slot) = isolating.entry(packet, world) {
                     at_ingress[isolating.at(slot, port)] += 1;

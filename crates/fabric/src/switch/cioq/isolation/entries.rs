@@ -3,15 +3,16 @@ use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, Ori
 use backwater_engine::Post;
 use backwater_units::Time;
 
-use super::{CongestedFlows, Rules};
+use super::CongestedFlows;
 use crate::ctx::Ctx;
+use crate::link::egress::Egress;
 use crate::link::ports::Purpose;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
 use crate::spec::KeyKind;
 use crate::switch::chassis::Chassis;
-use crate::switch::cioq::Cioq;
+use crate::switch::cioq::{Cioq, IngressQueue};
 use crate::world::World;
 
 /// A root as a frame carries it: the switch and its egress port.
@@ -48,19 +49,18 @@ impl CongestedFlows {
     }
 }
 
-impl Cioq {
+impl CongestedFlows {
     /// Asks for an entry for a packet that congests `out`. Returns the slot of a new one.
     pub(super) fn claim<P: Post<Packet>>(
         &mut self,
-        chassis: &mut Chassis,
+        (chassis, lines): (&mut Chassis, &[IngressQueue]),
         packet: &Packet,
         out: u16,
         root: u32,
         origin: Origin,
         cx: &mut Ctx<'_, P>,
     ) -> Option<usize> {
-        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
-        let key: Key = match rules.key {
+        let key: Key = match self.rules.key {
             KeyKind::Root => u64::from(root),
             kind => cx.world.key(kind, packet.flow, packet.dst),
         };
@@ -72,18 +72,17 @@ impl Cioq {
             ingress: (origin == Origin::Local).then_some(packet.port),
             now: Time::from_ps(cx.now),
         };
-        let isolating = self.isolating();
         let mut uncovered = Vec::new();
-        if rules.key == KeyKind::Root {
-            uncovered = isolating.uncovered(behind(chassis.ports.node, root, rules, cx.world));
+        if self.rules.key == KeyKind::Root {
+            uncovered = self.uncovered(behind(chassis.ports.node, root, cx.world));
             if uncovered.iter().all(|word| *word == 0) {
                 return None;
             }
         }
-        let ghost = isolating.cft.remembers(key, claim.now);
+        let ghost = self.cft.remembers(key, claim.now);
         let allocation = loop {
-            match isolating.cft.allocate(&rules.algorithm, &mut isolating.slots, rules.slots, &claim) {
-                Allocation::Grow => isolating.grow(),
+            match self.cft.allocate(&self.rules.algorithm, &mut self.slots, self.rules.slots, &claim) {
+                Allocation::Grow => self.grow(),
                 done => break done,
             }
         };
@@ -93,116 +92,100 @@ impl Cioq {
             Allocation::Refused => IsolationEvent::Refused,
             Allocation::Known(_) | Allocation::Grow => return None,
         };
-        let used = isolating.cft.used();
         let noted = Noted {
             what,
             port: out,
             ingress: claim.ingress,
             origin: 1 << origin as u8,
             root: Some(parts_of(root)),
-            used,
-            ..ends_of(rules.key, key, cx.world)
+            used: self.cft.used(),
+            ..ends_of(self.rules.key, key, cx.world)
         };
         chassis.ports.note_isolation(&noted, cx);
         let Allocation::New(slot) = allocation else { return None };
-        self.isolating().behind[slot] = uncovered;
-        self.begin(chassis, slot, cx.now, cx.world);
+        self.behind[slot] = uncovered;
+        self.begin((chassis, lines), slot, cx.now, cx.world);
         Some(slot)
     }
 
     /// A new entry: counts what waits for it already.
-    fn begin(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let isolating = self.isolating();
-        let first = isolating.at(slot, 0);
-        let all = first..first + isolating.ports;
-        isolating.cims[all.clone()].fill(CimState::default());
-        isolating.refused[all].fill(false);
-        let lanes = rules.lanes();
+    fn begin(
+        &mut self,
+        (chassis, lines): (&mut Chassis, &[IngressQueue]),
+        slot: usize,
+        now: u64,
+        world: &World,
+    ) {
+        let first = self.at(slot, 0);
+        let all = first..first + self.ports;
+        self.cims[all.clone()].fill(CimState::default());
+        self.refused[all].fill(false);
         for port in 0..chassis.ports.egress.len() as u16 {
-            let at = chassis.ports.at(port, lanes.monitored);
-            let isolating = self.isolating_ref();
+            let at = chassis.ports.at(port, self.rules.lanes.monitored);
             let of_entry = |fifo| {
                 let waiting = chassis.ports.pool.iter(fifo);
-                waiting.filter(|packet| isolating.entry(packet, world) == Some(slot)).count() as u32
+                waiting.filter(|packet| self.entry(packet, world) == Some(slot)).count() as u32
             };
-            let (at_ingress, at_egress) =
-                (of_entry(self.lines[at].fifo), of_entry(chassis.ports.queues[at].fifo));
-            let isolating = self.isolating();
-            let at = isolating.at(slot, port);
-            (isolating.in_nfq[at], isolating.out_nfq[at]) = (at_ingress, at_egress);
+            let (at_ingress, at_egress) = (of_entry(lines[at].fifo), of_entry(chassis.ports.queues[at].fifo));
+            let at = self.at(slot, port);
+            (self.in_nfq[at], self.out_nfq[at]) = (at_ingress, at_egress);
         }
-        self.arm(chassis, slot, now, world);
+        self.arm(chassis, slot, now);
+    }
+
+    /// Whether the gate of the congested class of an egress port is closed.
+    pub(super) const fn is_closed(&self, egress: &Egress) -> bool {
+        egress.paused & (1 << self.rules.lanes.congested) != 0
     }
 
     /// Sets the timer of an entry, unless it is set already or something else must happen first: its last packet must leave
     /// the CFQs, the gate of its egress port must open.
-    pub(super) fn arm(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
-        let rules = world.isolation.as_ref().expect("only switches that isolate come here");
-        let isolating = self.isolating();
-        let entry = &isolating.slots[slot];
+    fn arm(&mut self, chassis: &mut Chassis, slot: usize, now: u64) {
+        let entry = &self.slots[slot];
         let egress = entry.egress();
-        let closed = chassis.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
-        if entry.in_cfq() > 0 || closed || std::mem::replace(&mut isolating.armed[slot], true) {
+        let closed = self.is_closed(&chassis.ports.egress[usize::from(egress)]);
+        if entry.in_cfq() > 0 || closed || std::mem::replace(&mut self.armed[slot], true) {
             return;
         }
-        let look = isolating.cft.next_look(&rules.algorithm, &isolating.slots[slot]).as_ps().max(now);
+        let look = self.cft.next_look(&self.rules.algorithm, &self.slots[slot]).as_ps().max(now);
         chassis.ports.set_timer(look, egress, Purpose::Residency, slot as u32);
     }
 
     /// The gate of the congested class of an egress port opened: the time of its entries runs again.
-    pub(crate) fn arm_entries_of(
-        &mut self,
-        chassis: &mut Chassis,
-        port: u16,
-        class: u8,
-        now: u64,
-        world: &World,
-    ) {
-        if world.isolation.as_ref().is_none_or(|rules| rules.lanes().congested != class) {
-            return;
-        }
-        for slot in 0..self.isolating().slots.len() {
-            let entry = &self.isolating().slots[slot];
+    pub(crate) fn arm_entries_of(&mut self, chassis: &mut Chassis, port: u16, now: u64) {
+        for slot in 0..self.slots.len() {
+            let entry = &self.slots[slot];
             if entry.is_live() && entry.egress() == port {
-                self.arm(chassis, slot, now, world);
+                self.arm(chassis, slot, now);
             }
         }
     }
 
     /// A packet of an entry left the CFQs of this switch.
-    pub(super) fn left_cfqs(&mut self, chassis: &mut Chassis, slot: usize, now: u64, world: &World) {
-        let entry = &mut self.isolating().slots[slot];
+    pub(super) fn left_cfqs(&mut self, chassis: &mut Chassis, slot: usize, now: u64) {
+        let entry = &mut self.slots[slot];
         entry.left(Time::from_ps(now));
         if entry.in_cfq() == 0 {
-            self.arm(chassis, slot, now, world);
+            self.arm(chassis, slot, now);
         }
     }
 
-    /// The time to look at an entry has come: it ends, or its timer is set again when it may.
-    pub(crate) fn look_at_entry<P: Post<Packet>>(
-        &mut self,
-        chassis: &mut Chassis,
-        slot: u32,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
-        let slot = slot as usize;
-        let isolating = self.isolating();
-        let egress = isolating.slots[slot].egress();
-        let before = isolating.slots[slot];
-        let closed = chassis.ports.egress[usize::from(egress)].paused & (1 << rules.lanes().congested) != 0;
-        let expiry =
-            isolating.cft.expiry(&rules.algorithm, &mut isolating.slots, slot, Time::from_ps(cx.now), closed);
-        isolating.armed[slot] = false;
+    /// The time to look at an entry has come: it ends, or its timer is set again when it may. Whether its end makes room for
+    /// what an ingress port wanted.
+    fn look_at<P: Post<Packet>>(&mut self, chassis: &mut Chassis, slot: usize, cx: &mut Ctx<'_, P>) -> bool {
+        let before = self.slots[slot];
+        let closed = self.is_closed(&chassis.ports.egress[usize::from(before.egress())]);
+        let now = Time::from_ps(cx.now);
+        let expiry = self.cft.expiry(&self.rules.algorithm, &mut self.slots, slot, now, closed);
+        self.armed[slot] = false;
         match expiry {
-            Expiry::LookAgain(_) => self.arm(chassis, slot, cx.now, cx.world),
+            Expiry::LookAgain(_) => {
+                self.arm(chassis, slot, cx.now);
+                false
+            }
             Expiry::Freed => {
-                let wanting = std::mem::take(&mut isolating.wanting);
                 self.note_entry(chassis, IsolationEvent::Released, &before, None, cx);
-                if wanting {
-                    self.settle_all(chassis, cx);
-                }
+                std::mem::take(&mut self.wanting)
             }
         }
     }
@@ -210,29 +193,44 @@ impl Cioq {
     /// Something happened to an entry, at an ingress port if one is named.
     #[cold]
     pub(super) fn note_entry<P: Post<Packet>>(
-        &mut self,
+        &self,
         chassis: &mut Chassis,
         what: IsolationEvent,
         entry: &Slot,
         ingress: Option<u16>,
         cx: &mut Ctx<'_, P>,
     ) {
-        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
         let noted = Noted {
             what,
             port: entry.egress(),
             ingress,
             origin: 1 << entry.origin() as u8,
             root: Some(parts_of(entry.root())),
-            used: self.isolating().cft.used(),
-            ..ends_of(rules.key, entry.key(), cx.world)
+            used: self.cft.used(),
+            ..ends_of(self.rules.key, entry.key(), cx.world)
         };
         chassis.ports.note_isolation(&noted, cx);
     }
 }
 
+impl Cioq {
+    /// The timer of an entry.
+    pub(crate) fn look_at_entry<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        slot: u32,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        if let Some(flows) = &mut self.isolation
+            && flows.look_at(chassis, slot as usize, cx)
+        {
+            self.settle_all(chassis, cx);
+        }
+    }
+}
+
 /// The destinations to which the way from `node` leads through `root`, a bit each.
-pub(crate) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<u64> {
+pub(crate) fn behind(node: u32, root: u32, world: &World) -> Vec<u64> {
     let (switch, port) = parts_of(root);
     let mut set = vec![0; world.hosts.len().div_ceil(64)];
     for (host, end) in (0..).zip(&world.hosts) {
@@ -243,7 +241,7 @@ pub(crate) fn behind(node: u32, root: u32, rules: &Rules, world: &World) -> Vec<
                 set[host as usize / 64] |= 1 << (host % 64);
                 break;
             }
-            at = rules.peers[at as usize][usize::from(*out)];
+            at = world.peers[at as usize][usize::from(*out)];
         }
     }
     set

@@ -9,6 +9,7 @@ use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Cioq;
+use crate::switch::cioq::isolation::CongestedFlows;
 
 impl Packet {
     /// A CIM about the flows that a packet of `flow` to `dst` stands for, and the root of their congestion.
@@ -29,7 +30,7 @@ impl Packet {
     }
 }
 
-impl Cioq {
+impl CongestedFlows {
     /// A packet of an entry was stored in the CFQ of its ingress port, or gave cause for the entry (`allocated`): is the port
     /// upstream to isolate them too? Returns whether a CIM waits to be sent.
     pub(super) fn consider_cim<P: Post<Packet>>(
@@ -41,29 +42,29 @@ impl Cioq {
         allocated: bool,
         cx: &mut Ctx<'_, P>,
     ) -> bool {
-        let rules = cx.world.isolation.as_ref().expect("only switches that isolate come here");
-        let at = chassis.ports.at(packet.port, rules.lanes().congested);
+        let at = chassis.ports.at(packet.port, self.rules.lanes.congested);
         let facts = CimFacts {
             level: u64::from(chassis.memory.accounts[at].held.bytes),
             as_monitored,
             allocated,
             now: Time::from_ps(cx.now),
         };
-        let isolating = self.isolating();
-        if isolating.deaf[usize::from(packet.port)] {
+        if self.deaf[usize::from(packet.port)] {
             return false;
         }
-        let state = isolating.at(slot, packet.port);
-        if !rules.algorithm.notifies(&mut isolating.cims[state], &facts) {
+        let state = self.at(slot, packet.port);
+        if !self.rules.algorithm.notifies(&mut self.cims[state], &facts) {
             return false;
         }
-        let entry = isolating.slots[slot];
-        let cim = Packet::cim(packet.flow, packet.dst, entry.root(), rules.frame);
+        let entry = self.slots[slot];
+        let cim = Packet::cim(packet.flow, packet.dst, entry.root(), self.rules.frame);
         self.note_entry(chassis, IsolationEvent::Notified, &entry, Some(packet.port), cx);
         chassis.ports.enqueue(packet.port, &cim);
         true
     }
+}
 
+impl Cioq {
     /// A CIM has come from the switch behind the egress port `frame.port`.
     pub(crate) fn take_cim<P: Post<Packet>>(
         &mut self,
@@ -72,7 +73,10 @@ impl Cioq {
         cx: &mut Ctx<'_, P>,
     ) {
         chassis.ports.isolation_counts.cims_received += 1;
-        if self.claim(chassis, frame, frame.port, frame.seq, Origin::Cim, cx).is_some() {
+        if let Some(flows) = &mut self.isolation
+            && let at = (&mut *chassis, &*self.lines)
+            && flows.claim(at, frame, frame.port, frame.seq, Origin::Cim, cx).is_some()
+        {
             self.settle_all(chassis, cx);
         }
     }

@@ -31,7 +31,6 @@ use backwater_topology::Network;
 
 use crate::packet::Packet;
 use crate::spec::{IsolationSpec, KeyKind};
-use crate::switch::cioq::Cioq;
 use crate::world::{Classes, World};
 
 /// The classes that isolation knows.
@@ -44,7 +43,7 @@ pub(crate) struct Lanes {
 }
 
 /// Isolation as all nodes apply it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) algorithm: Isolation,
     slots: Option<u32>,
@@ -53,16 +52,11 @@ pub(crate) struct Rules {
     /// Picoseconds after the last CIM for which a NIC keeps a key isolated.
     pub(crate) host_hold: Option<u64>,
     pub(crate) lanes: Lanes,
-    /// [`KeyKind::Root`]: the node at the far end of each port, by node.
-    peers: Vec<Vec<u32>>,
 }
 
 impl Rules {
-    pub(crate) fn new(spec: &IsolationSpec, network: &Network, classes: &Classes) -> Self {
-        let nodes = if spec.key == KeyKind::Root { network.nodes().len() as u32 } else { 0 };
-        let peers = |node| network.ports(node).iter().map(|port| port.peer).collect();
+    pub(crate) fn new(spec: &IsolationSpec, classes: &Classes) -> Self {
         Self {
-            peers: (0..nodes).map(peers).collect(),
             algorithm: spec.rules,
             slots: spec.slots,
             key: spec.key,
@@ -73,10 +67,6 @@ impl Rules {
                 congested: classes.class(spec.congested),
             },
         }
-    }
-
-    pub(crate) const fn lanes(&self) -> Lanes {
-        self.lanes
     }
 
     /// Whether packets of a class are watched or isolated.
@@ -103,6 +93,7 @@ impl World {
 /// The table of a switch and what goes with each entry.
 #[derive(Clone)]
 pub(crate) struct CongestedFlows {
+    pub(crate) rules: Rules,
     pub(crate) cft: Cft,
     pub(crate) slots: Vec<Slot>,
     ports: usize,
@@ -128,10 +119,11 @@ pub(crate) struct CongestedFlows {
 
 impl CongestedFlows {
     pub(crate) fn new(node: u32, network: &Network, world: &World) -> Option<Box<Self>> {
-        let rules = world.isolation.as_ref()?;
+        let rules = world.isolation?;
         let (ports, hosts) = (network.ports(node).len(), network.hosts().len());
         let takes_part = |peer: u32| network.is_switch(peer) || rules.host_hold.is_some();
         Some(Box::new(Self {
+            rules,
             cft: Cft::default(),
             slots: Vec::new(),
             ports,
@@ -172,24 +164,12 @@ impl CongestedFlows {
         if self.cft.live() == 0 {
             return None;
         }
-        let kind = world.isolation.as_ref()?.key;
+        let kind = self.rules.key;
         if kind == KeyKind::Root {
             let (word, bit) = (packet.dst as usize / 64, packet.dst % 64);
             return (0..self.slots.len())
                 .find(|slot| self.slots[*slot].is_live() && self.behind[*slot][word] >> bit & 1 == 1);
         }
         self.cft.find(&self.slots, world.key(kind, packet.flow, packet.dst))
-    }
-}
-
-impl Cioq {
-    #[inline]
-    fn isolating(&mut self) -> &mut CongestedFlows {
-        self.isolation.as_deref_mut().expect("only switches that isolate come here")
-    }
-
-    #[inline]
-    fn isolating_ref(&self) -> &CongestedFlows {
-        self.isolation.as_deref().expect("only switches that isolate come here")
     }
 }

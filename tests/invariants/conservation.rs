@@ -65,6 +65,8 @@ fn without_flow_control_a_full_buffer_stops_the_run_and_names_the_switch() {
     assert_eq!((node.as_str(), *buffer), ("left", Bytes::new(500_000)));
     let text = violation.to_string();
     assert!(text.contains("left") && text.contains("Flow control is off"), "{text}");
+    // All that waits waits for the one link to the right: 500 packets of 1000 B.
+    assert!(text.contains("its longest queue, to right, holds 500KB"), "{text}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub enum Violation {
         held: Bytes,
         /// The packet memory.
         buffer: Bytes,
-        /// Thresholds and headroom of the ingress ports, added up.
+        /// What fills it.
         arithmetic: String,
         /// What to change.
         fix: String,

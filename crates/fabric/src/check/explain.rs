@@ -21,7 +21,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             from,
             held: Bytes::new(held),
             buffer: Bytes::new(buffer),
-            arithmetic: occupancy(node, world),
+            arithmetic: occupancy(node, world, network),
             fix: if world.lossless != 0 {
                 "Raise switch.buffer or lower switch.pfc.xoff".into()
             } else if world.credits.is_some() {
@@ -118,12 +118,22 @@ fn headroom_arithmetic(port: &Port, world: &World) -> String {
     )
 }
 
-/// What the ingress ports of a switch hold, the largest first.
-fn occupancy(node: &FabricNode, world: &World) -> String {
+/// What fills the memory of a switch: what its ingress ports hold, or without flow control, where nobody counts that, its longest queue.
+fn occupancy(node: &FabricNode, world: &World, network: &Network) -> String {
     let FabricNode::Switch(switch) = node else {
         return String::new();
     };
     let classes = usize::from(world.classes.count);
+    if world.lossless == 0 && world.credits.is_none() {
+        let ports = &switch.chassis.ports;
+        let bytes =
+            ports.queues.chunks(classes).map(|of| of.iter().map(|queue| u64::from(queue.bytes)).sum());
+        let longest = bytes.zip(network.ports(ports.node)).max_by_key(|(bytes, _): &(u64, _)| *bytes);
+        return longest.map_or_else(String::new, |(bytes, port)| {
+            let to = &network.nodes()[port.peer as usize].name;
+            format!("its longest queue, to {to}, holds {}", Bytes::new(bytes))
+        });
+    }
     let mut held: Vec<(u64, usize)> = switch
         .chassis
         .memory

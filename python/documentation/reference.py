@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,10 +79,8 @@ def _help(words: tuple[str, ...]) -> str:
 
 def scenario() -> str:
     """Every key of a scenario, table by table."""
-    from backwater import _core
     from backwater.cli.explaining import keys
 
-    profiles = {name: dict(_flat(table)) for name, table in json.loads(_core.profile_defaults()).items()}
     every = [entry for entry in keys.by_kind() if not entry.word.startswith(_REPEATED)]
     parts = [
         "# Keys of a scenario",
@@ -91,7 +88,8 @@ def scenario() -> str:
         "completes keys. [Scenarios and results](../scenarios.md) is an introduction.",
         'A size, a time and a rate are texts with their unit: `"320KB"`, `"4us"`, `"40Gbps"`.',
         "The column *default* has the value of most profiles first, then each profile that has another one. The "
-        f"profiles are {', '.join(f'`{name}`' for name in profiles)}; the last column names the source of each value. "
+        f"profiles are {', '.join(f'`{name}`' for name in keys.profiles())}; the last column names the source of each "
+        "value. "
         "A key without a default is needed, or has no value until it is given.",
     ]
     tables: dict[str, dict[str, list[Entry]]] = {}
@@ -106,7 +104,7 @@ def scenario() -> str:
         for kind, entries in sorted(kinds.items()):
             if kind:
                 parts += [f'### `{table}.kind = "{kind}"`', _line(about[f"{table}.kind={kind}"].summary)]
-            parts.append(_table({entry.word: entry for entry in entries}, every, profiles))
+            parts.append(_table({entry.word: entry for entry in entries}, every))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -114,15 +112,7 @@ def scenario() -> str:
 _REPEATED = ("traffic.cc.", "traffic.put.")
 
 
-def _flat(table: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{path}{key}.")
-        else:
-            yield f"{path}{key}", value
-
-
-def _table(entries: dict[str, Entry], every: list[Entry], profiles: dict[str, dict[str, Any]]) -> str:
+def _table(entries: dict[str, Entry], every: list[Entry]) -> str:
     rows = ["| key | takes | range | default | meaning and source |", "|---|---|---|---|---|"]
     for word, entry in sorted(entries.items()):
         key = word.rpartition(".")[2]
@@ -134,26 +124,21 @@ def _table(entries: dict[str, Entry], every: list[Entry], profiles: dict[str, di
             f"`{key}`",
             takes or re.sub(r"\ban? (\w+) such as \S+", r"\1", entry.facts.get("type", "")),
             entry.facts.get("range", ""),
-            _default(entry, profiles),
+            _default(entry),
             _line(meaning),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
-def _default(entry: Entry, profiles: dict[str, dict[str, Any]]) -> str:
+def _default(entry: Entry) -> str:
     """What a key is without being written: the value of most profiles, then those of the others."""
-    if not any(entry.word in profile for profile in profiles.values()):
-        told = entry.facts.get("default", "").removesuffix(" (profile roce)")
-        return f"`{told}`".replace("|", "\\|") if told else ""
-    values = {name: _toml(profile.get(entry.word)) for name, profile in profiles.items()}
-    first, *others = sorted(dict.fromkeys(values.values()), key=lambda value: -list(values.values()).count(value))
-    names = {value: ", ".join(name for name, own in values.items() if own == value) for value in others}
-    return "; ".join([first, *(f"{names[value]}: {value}" for value in sorted(others, key=names.__getitem__))])
+    from backwater.cli.explaining import keys
 
-
-def _toml(value: object) -> str:
-    return "none" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`".replace("|", "\\|")
+    of, told = keys.defaults(entry.word), entry.facts.get("default", "")
+    (first, _), *others = keys.by_value(of, "`").items() or [(f"`{told}`" if told else "", [])]
+    rest = sorted((", ".join(names), value) for value, names in others)
+    return "; ".join([first, *(f"{names}: {value}" for names, value in rest)]).replace("|", "\\|")
 
 
 def _prose(text: str) -> str:

@@ -251,7 +251,22 @@ def test_a_short_word_lists_all_that_end_in_it(capsys: pytest.CaptureFixture[str
     assert main(["explain", "switch.detector.kmin"]) == Exit.OK
     shown = capsys.readouterr().out
     assert "type: a size such as 320KB" in shown
-    assert 'default: "400KB" (profile roce)' in shown
+    # What a scenario that names no profile has comes first.
+    assert 'default: roce, hpcc-ns3: "400KB"; ' in shown
+    assert 'authors: "5.15KB"' in shown
+
+
+def test_a_key_has_the_default_of_each_profile_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    # That of the TCD authors' release is 320 units of 1030 B.
+    assert main(["explain", "switch.pfc.xoff"]) == Exit.OK
+    assert ': "320KB"; authors: "329.6KB"' in capsys.readouterr().out
+    (found,) = explain("switch.pfc.xoff", capsys)
+    assert found["defaults"]["authors"] == "329.6KB"
+    assert {value for name, value in found["defaults"].items() if name != "authors"} == {"320KB"}
+    assert set(found["defaults"]) == set(json.loads(_core.profile_defaults()))
+    (same,) = explain("switch.pfc.reserve", capsys)
+    assert same["facts"]["default"] == '"4KiB"'
+    assert same["defaults"] == {}
 
 
 @pytest.mark.parametrize(("word", "near"), [("slowdwn", "flows.slowdown"), ("dcqcnn", "dcqcn"), ("kmim", "kmin")])

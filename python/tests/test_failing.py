@@ -66,6 +66,7 @@ def test_every_command_fails_with_one_object(command: str, capsys: pytest.Captur
     ("words", "code", "said"),
     [
         ("run x.toml --sed 3", "unknown-option", "Did you mean --seed"),
+        ("sweep x.toml --sweep a=1,2", "unknown-option", "backwater run FILE --sweep KEY=VALUE,VALUE"),
         ("runn x.toml", "unknown-command", 'Did you mean "run"'),
         ("run", "missing-argument", "SCENARIO"),
         ("describe one two", "too-many-arguments", "two"),

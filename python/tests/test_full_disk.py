@@ -95,6 +95,8 @@ def test_what_cannot_be_written_is_named_with_the_reason(room: Path, command: st
     assert ended.returncode == errors.Exit.BAD_INPUT, ended.stderr
     assert told, ended.stderr
     assert any(file in line for line in told), ended.stderr
+    # A name that a file has only while it is written helps nobody.
+    assert ".part" not in ended.stderr
     assert "None" not in ended.stderr
     assert "Traceback" not in ended.stderr
 

@@ -83,6 +83,8 @@ def test_a_folder_that_is_not_there_is_told_with_one_that_is(tmp_path: Path, tcd
     for name in ("incast-s1", "incast-s2"):
         shutil.copytree(tcd_run.folder, tmp_path / "results" / name)
     at = tmp_path / "results"
+    compared = at / "compare" / "incast"
+    shutil.copytree(tcd_run.folder, compared / "runs" / "incast-ECN-s1")
     for wrong, message in (
         (at / "incats-s1", f"there is no folder {at / 'incats-s1'}; is it {at / 'incast-s1'}?"),
         (at / "other", f"there is no folder {at / 'other'}; of runs there are {at / 'incast-s1'}, {at / 'incast-s2'}"),
@@ -91,6 +93,7 @@ def test_a_folder_that_is_not_there_is_told_with_one_that_is(tmp_path: Path, tcd
             f"there is no folder {tmp_path / 'y/x'}; `backwater run` prints where it writes its results",
         ),
         (at, f"{at} is no run itself; name one of those in it: {at / 'incast-s1'}, {at / 'incast-s2'}"),
+        (compared, f"{compared} is no run itself; name one of those in it: {compared / 'runs' / 'incast-ECN-s1'}"),
     ):
         with pytest.raises(UsageError) as told:
             Results(wrong)

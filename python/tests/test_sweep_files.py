@@ -53,6 +53,11 @@ def _refused(text: str) -> str:
             "line 2: seeds = 0: give how many (1 to 100000), a list such as [1, 2, 3], or { from = 1, count = 5 }",
         ),
         (_LINE + "seeds = \n", "line 2, column 9: this is no TOML: Invalid value"),
+        (
+            '[topology]\nkind = "star"',
+            'this is a scenario, not a sweep: write a file with scenario = "loads.toml" and [axes], or do without one: '
+            "backwater run loads.toml --sweep KEY=VALUE,VALUE",
+        ),
         (_LINE + "sceeds = 3", f"line 2: 'sceeds' is not a key of a sweep; did you mean 'seeds'? {_KEYS}"),
         (_LINE + "[axis]\na = [1]", f"line 2: 'axis' is not a key of a sweep; did you mean 'axes'? {_KEYS}"),
         (

@@ -100,12 +100,17 @@ def _problem(lines: list[str], word: str) -> dict[str, Any]:
     return {**known, "message": "\n".join([message, *more])}
 
 
+#: By command and option: what has the option that the command has not.
+_ELSEWHERE = {("sweep", "--sweep"): "values without a sweep file: backwater run FILE --sweep KEY=VALUE,VALUE; "}
+
+
 def of_arguments(error: Any) -> str:
     """What is wrong with the words after `backwater`, as the library that parses them found it."""
     code = _OF_ARGUMENTS.get(type(error).__name__, "bad-argument")
     words = [*(error.command_chain or ())]
     default = getattr(getattr(error.argument, "field_info", None), "default", None)
-    example = ""
+    given = getattr(getattr(error, "token", None), "keyword", None)
+    example = _ELSEWHERE.get((" ".join(words), str(given)), "")
     if isinstance(default, int | float | str) and not isinstance(default, bool) and error.argument.names:
         example = f"such as {error.argument.names[0]} {default}; "
     whole = " ".join(["backwater", *words])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from backwater import _core
+from backwater.common import codes
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
 from backwater.experiments.estimates import Estimate
@@ -134,6 +135,8 @@ class _Pool:
             told = faults.explained(str(fault), functions) if functions else fault
             # A call that Ctrl-C ended did not fail by itself.
             outcome = Outcome(job, None, KeyboardInterrupt() if self.stopped else told)
+        except OSError as error:
+            outcome = Outcome(job, None, _of_place(error, job, staged))
         except Exception as error:  # noqa: BLE001  a failed run must not take the others with it
             outcome = Outcome(job, None, error)
         finally:
@@ -161,6 +164,14 @@ class _Pool:
             raise KeyboardInterrupt
         if self.watcher:
             self.watcher.advanced(job, fraction_done(progress), progress)
+
+
+def _of_place(error: OSError, job: Job, staged: Staged | None) -> OSError:
+    """What the core could not write, by the name that the file would have at the end: it has another one meanwhile."""
+    if staged is None or error.filename is not None:
+        return error
+    told = str(error).replace(str(staged.folder), str(job.out)).replace(".parquet.part", ".parquet")
+    return codes.as_coded(OSError(told), codes.of_error(error))
 
 
 def _kept(job: Job, staged: Staged | None, interrupt: KeyboardInterrupt) -> Outcome:

@@ -98,7 +98,8 @@ def _why_none(folder: Path) -> str:
         if not near:
             return f"there is no folder {folder}; `backwater run` prints where it writes its results"
         return f"there is no folder {folder}; of runs there are {_some(near)}"
-    if within := below(folder, deep=False):
+    # Commands that make several runs have them in a folder of their own.
+    if within := below(folder, deep=False) or below(folder / "runs", deep=False):
         return f"{folder} is no run itself; name one of those in it: {_some(within)}"
     return f"{folder} is not a results folder: it has no run.json"
 

@@ -22,6 +22,8 @@ class Entry:
     facts: dict[str, str] = field(default_factory=dict)
     #: Other words that mean it.
     aliases: tuple[str, ...] = ()
+    #: Of a key what it is if a scenario does not say, by profile, where profiles differ.
+    defaults: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""

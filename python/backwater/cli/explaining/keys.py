@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from backwater import _core
@@ -44,7 +45,9 @@ def _merged(same: list[Entry]) -> Entry:
         told.setdefault((entry.summary, facts), []).append(entry.facts.get("kinds", ""))
     if len(told) == 1:
         kinds = ", ".join(kind for kind in next(iter(told.values())) if kind)
-        return Entry(first.word, first.kind, first.summary, first.text, first.facts | {"kinds": kinds})
+        return Entry(
+            first.word, first.kind, first.summary, first.text, first.facts | {"kinds": kinds}, defaults=first.defaults
+        )
     lines = [
         f"{', '.join(filter(None, kinds)) or 'always'}: {summary}{f' ({facts})' if facts else ''}"
         for (summary, facts), kinds in told.items()
@@ -56,6 +59,54 @@ def _merged(same: list[Entry]) -> Entry:
         f"{first.summary.split('. ')[0].rstrip('.')}, and other things with other kinds.",
         "\n".join(lines),
         {"type": first.facts.get("type", ""), "kinds": kinds},
+        defaults=first.defaults,
+    )
+
+
+@cache
+def profiles() -> dict[str, dict[str, Any]]:
+    """By profile what its keys are if a scenario does not say, by their paths."""
+    return {name: dict(_flat(table)) for name, table in json.loads(_core.profile_defaults()).items()}
+
+
+def _flat(table: Schema, path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+@cache
+def _default_profile() -> str:
+    """That of a scenario that names none."""
+    return str(json.loads(_core.schema())["properties"]["profile"]["default"])
+
+
+def defaults(word: str) -> dict[str, Any]:
+    """By profile what a key is if a scenario does not say; empty of one that no profile has."""
+    found = {name: profile.get(word) for name, profile in profiles().items()}
+    return {} if all(value is None for value in found.values()) else found
+
+
+def by_value(of: Mapping[str, Any], quote: str = "") -> dict[str, list[str]]:
+    """Each value, between quotes, with the profiles that have it; that of most profiles first."""
+    found: dict[str, list[str]] = {}
+    for name, value in of.items():
+        text = "none" if value is None else f"{quote}{json.dumps(value, ensure_ascii=False)}{quote}"
+        found.setdefault(text, []).append(name)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[1])))
+
+
+def _told(of: Mapping[str, Any], default: str) -> str:
+    """The value of the default profile, and of the others those that have another one."""
+    found = by_value(of)
+    if len(found) == 1:
+        return next(iter(found))
+    first = {text: names for text, names in found.items() if default in names}
+    return "; ".join(
+        f"{', '.join(sorted(names, key=lambda name: name != default))}: {text}"
+        for text, names in (first | found).items()
     )
 
 
@@ -71,7 +122,12 @@ def _table(table: Schema, defs: Schema, path: str, kind: str) -> Iterator[Entry]
         parts = [entry.word[len(word) + 1 :] for entry in below if entry.kind == "key"]
         own = dict.fromkeys(part for part in parts if "." not in part)
         keys = f"Its keys: {', '.join(own)}" if own else ""
-        yield Entry(word, "key", _line(value), keys, _facts(value, defs) | ({"kinds": kind} if kind else {}))
+        facts = _facts(value, defs)
+        of = defaults(word)
+        if of:
+            facts["default"] = _told(of, _default_profile())
+        own_values = of if len(by_value(of)) > 1 else {}
+        yield Entry(word, "key", _line(value), keys, facts | ({"kinds": kind} if kind else {}), defaults=own_values)
         yield from _values(value, defs, word)
         yield from below
     kinds = [choice for choice in table.get("oneOf", ()) if "properties" in choice]
@@ -126,7 +182,7 @@ def _facts(value: Schema, defs: Schema) -> dict[str, str]:
     if words:
         facts["values"] = ", ".join(words)
     if value.get("default") is not None:
-        facts["default"] = f"{json.dumps(value['default'], ensure_ascii=False)} (profile roce)"
+        facts["default"] = json.dumps(value["default"], ensure_ascii=False)
     ends = [value.get(f"x-{end}", value.get(end)) for end in ("minimum", "maximum")]
     if ends != [None, None]:
         low, high = ends

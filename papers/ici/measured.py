@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from backwater.analysis import throughput as hosts
 from backwater.common.quantities import parse_time
 from backwater.papers import Metrics, Runs
 from backwater.results import Results
@@ -53,18 +54,18 @@ def half(tree: bool) -> pl.Expr:
     return _is_tree() if tree else ~_is_tree()
 
 
+def _names(run: Results, *, tree: bool) -> list[str]:
+    """The traffic entries of the tree, or those of the background."""
+    names = [str(entry["name"]) for entry in run.meta["scenario"]["traffic"]]
+    return [name for name in names if name.startswith(TREE) == tree]
+
+
 def series(run: Results, column: str, *, tree: bool | None = None) -> Series:
     """A column of what hosts got per period, summed over hosts: of the tree, of the background, or of both.
 
     Times are the starts of the periods; there is a value for each.
     """
-    table = run.table("delivered")
-    if tree is not None:
-        table = table.filter(half(tree))
-    found = table.group_by("time_ps").agg(pl.col(column).sum()).collect()
-    values = np.zeros(-(-end_ps(run) // BIN_PS))
-    values[found["time_ps"].to_numpy().astype(np.int64) // BIN_PS] = found[column].to_numpy()
-    return Series(np.arange(len(values), dtype=np.int64) * BIN_PS, values)
+    return hosts.per_period(run, column, None if tree is None else _names(run, tree=tree))
 
 
 def gbps(run: Results, *, tree: bool | None = None) -> Series:
@@ -151,9 +152,8 @@ def makespan_ms(run: Results) -> float | None:
 
 def jain(run: Results) -> float:
     """Jain's index of what the hot sources got across: 1 if all got the same."""
-    by_source = run.flows.filter(half(tree=True)).group_by("src_index").agg(pl.col("received_bytes").sum())
-    got = by_source.collect()["received_bytes"].to_numpy().astype(np.float64)
-    return float(got.sum() ** 2 / (len(got) * np.square(got).sum())) if got.any() else float("nan")
+    found = hosts.jain(run, _names(run, tree=True))
+    return float("nan") if found is None else found
 
 
 def switch_total(run: Results, column: str) -> int:

@@ -39,7 +39,11 @@ def write(folder: Path, name: str) -> Results:
     tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if workload in ("w1", "w2") else {})
     ici = {"overflow": "20us", "persist": "2ms"}
     isolation = {"kind": (scheme if scheme != "ci+dcqcn" else "ci") if isolating else "none", "ici": ici}
-    scenario = {"traffic": [{"name": "background"}, tree], "switch": {"isolation": isolation}}
+    scenario = {
+        "traffic": [{"name": "background"}, tree],
+        "switch": {"isolation": isolation},
+        "probe": {"sample": "50us"},
+    }
     return Results(made_results.write(folder, tables, scenario, END))
 
 

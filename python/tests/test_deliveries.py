@@ -1,4 +1,4 @@
-"""What hosts got over time, and how long packets and flows took, against numbers worked out by hand."""
+"""What hosts got over time, against numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import isolation_scene
 import pytest
 from backwater import Results
 from backwater.analysis import throughput
-from backwater.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,28 +43,6 @@ def test_a_packet_has_its_times_in_one_row_and_none_of_arrival_if_it_did_not_arr
     packets = results.packets.collect()
     assert packets.row(0) == (2, 0, "background", 10 * US, 11 * US, 15 * US, True)
     assert packets.row(3) == (0, 7, "tree", 100 * US, 119 * US, None, None)
-
-
-def test_latency_counts_from_the_wire_or_from_the_application_where_that_is_known(results: Results) -> None:
-    assert throughput.latencies(results).tolist() == [2 * US, 4 * US, 10 * US]
-    assert throughput.latencies(results, since="made").tolist() == [2 * US, 5 * US]
-    assert throughput.latencies(results, ["tree"]).tolist() == []
-    with pytest.raises(UsageError, match="sent or made"):
-        throughput.latencies(results, since="birth")
-
-
-def test_fcts_are_those_of_finished_flows_by_size(results: Results) -> None:
-    assert throughput.fcts(results).tolist() == [5 * US, 10 * US, 40 * US]
-    assert throughput.fcts(results, high=9_000).tolist() == [5 * US, 10 * US]
-    assert throughput.fcts(results, ["background"], low=9_000).tolist() == [40 * US]
-
-
-def test_percentiles_are_values_that_occurred(results: Results) -> None:
-    found = throughput.fcts(results)
-    assert throughput.percentile(found, 50) == 10 * US
-    assert throughput.percentile(found, 66.7) == 40 * US
-    assert throughput.percentile(found, 99.9) == 40 * US
-    assert throughput.percentile(found[:0], 50) is None
 
 
 def test_jains_index_of_three_to_one_is_four_fifths(results: Results) -> None:

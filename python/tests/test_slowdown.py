@@ -57,17 +57,6 @@ def test_bins_without_a_flow_are_left_out() -> None:
     assert slowdown.by_size([], [1]).is_empty()
 
 
-def test_messages_of_few_sizes_have_a_row_for_each_size() -> None:
-    # Two seeds: 2 KiB messages take 1 and 3 ns in the first (mean 2) and 4 ns in the second.
-    small, large = 2_048, 524_288
-    table = slowdown.by_exact_size([seed((small, 1.0), (small, 3.0), (large, None)), seed((small, 4.0))])
-    assert table.select("size_bytes", "flows", "unfinished", "mean_fct_ps").rows() == [
-        (small, 3, 0, 3000.0),
-        (large, 0, 1, None),
-    ]
-    assert slowdown.by_exact_size([]).is_empty()
-
-
 def test_the_discrete_tables_have_the_papers_sizes() -> None:
     kib = [size // 1024 for size in slowdown.SIZES["mpi-io"]]
     assert kib == [2, 4, 8, 16, 32, 512, 1024, 2048, 4096]

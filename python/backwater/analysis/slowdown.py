@@ -35,7 +35,7 @@ EDGES: Mapping[str, tuple[int, ...]] = {
 
 _MPI = (2_048, 4_096, 8_192, 16_384, 32_768)
 _IO = (524_288, 1_048_576, 2_097_152, 4_194_304)
-#: The sizes of the discrete tables, in bytes: :func:`by_exact_size` has a row for each.
+#: The sizes of the discrete tables, in bytes.
 SIZES: Mapping[str, tuple[int, ...]] = {"mpi": _MPI, "io": _IO, "mpi-io": _MPI + _IO}
 
 #: The statistics of a bin that get a mean over seeds and a confidence interval.
@@ -118,16 +118,6 @@ def _counts(frame: pl.DataFrame, cuts: list[int]) -> list[int]:
     """How many flows of a seed finished, by number of the bin."""
     by_bin = _bins(frame, cuts)
     return [int(by_bin[number]["flows"]) if number in by_bin else 0 for number in range(len(cuts) + 1)]
-
-
-def by_exact_size(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Slowdown, FCT and MCT of messages that have few sizes: :func:`by_size` with a row for each size that occurs.
-
-    Column ``size_bytes`` takes the place of ``low_bytes`` and ``high_bytes``.
-    """
-    sizes = sorted({int(size) for frame in frames for size in frame["size_bytes"].unique()})
-    table = by_size(frames, sizes[1:])
-    return table.select(pl.Series("size_bytes", sizes, pl.Int64), pl.all().exclude("low_bytes", "high_bytes"))
 
 
 _SCHEMA = {

@@ -1,20 +1,15 @@
-"""What hosts got over time and how long it took: throughput and BECNs by traffic entry, latencies, FCTs, fairness."""
+"""What hosts got over time: throughput and BECNs by traffic entry, and how evenly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from backwater.common.quantities import parse_time
-from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps
-
-#: The percentiles of latencies and FCTs that tables show, by name.
-PERCENTILES: Mapping[str, float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 
 
 def period_ps(results: Results) -> int:
@@ -51,43 +46,6 @@ def throughput(results: Results, traffic: Sequence[str] | None = None, *, wire: 
 def becns(results: Results, traffic: Sequence[str] | None = None) -> Series:
     """BECNs (CNPs) that hosts sent, per period."""
     return per_period(results, "cnps", traffic)
-
-
-def latencies(results: Results, traffic: Sequence[str] | None = None, *, since: str = "sent") -> NDArray[np.int64]:
-    """Times of packets from one instant to their arrival, in picoseconds and ascending.
-
-    `since` is ``sent`` (on the source's wire) or ``made`` (by the application, where that is known). Packets that had
-    not arrived when the run ended are left out. Of the entries in `probe.packets`; `traffic` picks some of them.
-    """
-    if since not in ("sent", "made"):
-        raise UsageError(f"latencies count since sent or made, not {since}")
-    begin = pl.col(f"{since}_ps")
-    found = results.packets.filter(pl.col("arrived_ps").is_not_null() & begin.is_not_null())
-    if traffic is not None:
-        found = found.filter(_of(traffic))
-    taken = found.select(ps=(pl.col("arrived_ps") - begin).cast(pl.Int64).sort())
-    return taken.collect()["ps"].to_numpy()
-
-
-def fcts(
-    results: Results, traffic: Sequence[str] | None = None, *, low: int = 0, high: int | None = None
-) -> NDArray[np.int64]:
-    """FCTs of the flows that finished, in picoseconds and ascending.
-
-    `low` and `high` choose sizes: from `low` bytes up to, not including, `high`.
-    """
-    table = results.flows.filter(pl.col("fct_ps").is_not_null(), pl.col("size_bytes") >= low)
-    if high is not None:
-        table = table.filter(pl.col("size_bytes") < high)
-    if traffic is not None:
-        table = table.filter(_of(traffic))
-    return table.select(pl.col("fct_ps").cast(pl.Int64).sort()).collect()["fct_ps"].to_numpy()
-
-
-def percentile(ascending: NDArray[np.int64], percent: float) -> float | None:
-    """The smallest value that at least `percent` % of them do not exceed, as in run.json; None of none."""
-    count = len(ascending)
-    return float(ascending[max(-int(-count * percent // 100), 1) - 1]) if count else None
 
 
 def jain(results: Results, traffic: Sequence[str]) -> float | None:

@@ -82,10 +82,8 @@ def of(document: Document) -> SweepPlan:
     """What a document says; raises UsageError with the line, the value and what would do."""
     tables = document.tables
     if "scenario" not in tables and tables.keys() & {"topology", "traffic", "profile"}:
-        told = (
-            f"this is a scenario, and no sweep of one: write a file with scenario = {shown(document.origin)} and [axes]"
-        )
-        document.fail("", f"{told}, or do without a file: backwater run {document.origin} --sweep KEY=VALUE,VALUE")
+        told = f"this is a scenario, not a sweep: write a file with scenario = {shown(document.origin)} and [axes]"
+        document.fail("", f"{told}, or do without one: backwater run {document.origin} --sweep KEY=VALUE,VALUE")
     document.require_known(tables, "", _BY_NAME, "a sweep")
     scenario = scenario_of(document)
     overrides = overrides_of(document)

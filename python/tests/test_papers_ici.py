@@ -34,7 +34,11 @@ TREE = {"name": "tree", "start": "100us", "until": "200us"}
 def run(folder: Path, tree: dict[str, Any] = TREE, **tables: pl.DataFrame) -> Results:
     """A run of 400 µs with these tables."""
     ici = {"overflow": "20us", "persist": "50us"}
-    scenario = {"traffic": [{"name": "background"}, tree], "switch": {"isolation": {"kind": "ici+", "ici": ici}}}
+    scenario = {
+        "traffic": [{"name": "background"}, tree],
+        "switch": {"isolation": {"kind": "ici+", "ici": ici}},
+        "probe": {"sample": "50us"},
+    }
     return Results(made_results.write(folder, tables, scenario, 400 * US))
 
 

@@ -143,11 +143,10 @@ def test_a_name_that_is_no_text_is_bad_input() -> None:
 def test_a_full_disk_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     import polars as pl
     from backwater.common import atomic_files
-    from backwater.experiments import sweep_tables
 
     monkeypatch.setattr(atomic_files, "_name", lambda _: "full")
     Path("full.parquet").symlink_to("/dev/full")
     with pytest.raises(errors.UsageError) as told:
-        sweep_tables.replaced(Path("runs.parquet"), pl.DataFrame({"a": list(range(100_000))}).write_parquet)
+        atomic_files.write_asked(Path("runs.parquet"), pl.DataFrame({"a": list(range(100_000))}).write_parquet)
     assert "No space left on device" in str(told.value)
     assert "None" not in str(told.value)

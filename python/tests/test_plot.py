@@ -42,7 +42,7 @@ def test_equal_results_give_equal_pictures(tcd_run: Results, tmp_path: Path) -> 
 
 def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: Results, tmp_path: Path) -> None:
     (tmp_path / "q.png").mkdir()
-    with pytest.raises(UsageError, match=r"the picture .*/q\.png cannot be written"):
+    with pytest.raises(UsageError, match=r"q\.png cannot be written"):
         congestion_point_picture.draw({"TCD": tcd_run}, ["P2"], tmp_path / "q.png", title="t")
     assert not list(tmp_path.glob(".q*"))
 

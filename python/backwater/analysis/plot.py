@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from backwater.common import atomic_files
 from backwater.common.standard_streams import printable
-from backwater.errors import UsageError, reason
 from backwater.results.measures import STATES, Interval, Series
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -185,12 +184,9 @@ def save(made: Figure, file: Path, *, about: str | None = None) -> Path:
     """
     for text in made.findobj(Text):
         text.set_text(_shown(text.get_text()))
-    try:
-        with atomic_files.whole(file) as part:
-            # Without dates and versions inside, equal figures are equal files.
-            made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
-    except OSError as error:
-        raise UsageError(f"the picture {file} cannot be written ({reason(error)}); name another place") from None
+    with atomic_files.asked(file, "name another place for the picture") as part:
+        # Without dates and versions inside, equal figures are equal files.
+        made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
     return file
 
 

@@ -23,7 +23,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -226,6 +226,24 @@ def whole(file: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             made.unlink()
+
+
+@contextmanager
+def asked(file: Path, todo: str = "name another place with --out") -> Iterator[Path]:
+    """The same for a file that somebody asked for, in a folder that is made: raises UsageError with what would do."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole(file) as made:
+            yield made
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({reason(error)}); {todo}") from None
+
+
+def write_asked(file: Path, write_to: Callable[[Path], Any]) -> Path:
+    """The same by a function that writes to a place."""
+    with asked(file) as made:
+        write_to(made)
+    return file
 
 
 def write_text(file: Path, text: str) -> None:

@@ -143,14 +143,12 @@ def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[s
         for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
     ]
     table = root / "gpcnet.parquet"
-    with atomic_files.whole(table) as part:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(part)
+    atomic_files.write_asked(table, pl.DataFrame(rows, infer_schema_length=None).write_parquet)
     listed = {
         name: [Path(os.path.relpath(run.folder, root)).as_posix() for run in seeds] for name, seeds in runs.items()
     }
     index = root / FILE
-    with atomic_files.whole(index) as part:
-        part.write_text(json.dumps({"format": 1, "runs": listed}, indent=1) + "\n", encoding="utf-8")
+    atomic_files.write_text(index, json.dumps({"format": 1, "runs": listed}, indent=1) + "\n")
     return [table, index]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from backwater._core import __version__
-from backwater.common.atomic_files import Staged
+from backwater.common.atomic_files import Staged, write_asked
 from backwater.errors import UsageError, require_folder
 from backwater.experiments import content_key, sweep_tables
 from backwater.experiments.batch import Batch
@@ -58,7 +58,7 @@ class Sweep(Batch[Cache]):
         text = json.dumps(self._facts(), indent=1) + "\n"
         return [
             *files,
-            sweep_tables.replaced(folder / "sweep.json", lambda part: part.write_text(text, encoding="utf-8")),
+            write_asked(folder / "sweep.json", lambda part: part.write_text(text, encoding="utf-8")),
         ]
 
     def _facts(self) -> dict[str, Any]:

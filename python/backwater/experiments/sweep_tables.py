@@ -6,7 +6,7 @@ same files, byte by byte, as one machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from rich.table import Table
 from backwater.common import atomic_files, percentiles, terminal
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
-from backwater.errors import UsageError, reason
 from backwater.experiments.executor import Job
 from backwater.experiments.sweep_file import SweepPlan
 from backwater.experiments.toml_document import shown
@@ -108,19 +107,9 @@ def write(plan: SweepPlan, frame: pl.DataFrame, folder: Path) -> list[Path]:
     """runs.csv and runs.parquet, and the same of means; each file appears whole or not at all."""
     made = []
     for name, one in (("runs", frame), ("means", means(plan, frame))):
-        made.append(replaced(folder / f"{name}.csv", one.write_csv))
-        made.append(replaced(folder / f"{name}.parquet", one.write_parquet))
+        made.append(atomic_files.write_asked(folder / f"{name}.csv", one.write_csv))
+        made.append(atomic_files.write_asked(folder / f"{name}.parquet", one.write_parquet))
     return made
-
-
-def replaced(file: Path, write_to: Callable[[Path], Any]) -> Path:
-    """Write a file beside its place and move it there."""
-    try:
-        with atomic_files.whole(file) as part:
-            write_to(part)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
-    return file
 
 
 def table(plan: SweepPlan, frame: pl.DataFrame) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from backwater._core import __version__
+from backwater.common.atomic_files import write_asked
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
 from backwater.experiments import content_key, sweep_tables
@@ -124,7 +125,7 @@ def write(tuning: Tuning, found: Judged, folder: Path) -> list[Path]:
     }
     text = json.dumps(made, indent=1) + "\n"
     return [
-        sweep_tables.replaced(folder / "trials.csv", table.write_csv),
-        sweep_tables.replaced(folder / "trials.parquet", table.write_parquet),
-        sweep_tables.replaced(folder / "tune.json", lambda part: part.write_text(text, encoding="utf-8")),
+        write_asked(folder / "trials.csv", table.write_csv),
+        write_asked(folder / "trials.parquet", table.write_parquet),
+        write_asked(folder / "tune.json", lambda part: part.write_text(text, encoding="utf-8")),
     ]

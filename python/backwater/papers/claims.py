@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
+from backwater.papers.files import Part, read_toml
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _COMPARISON = re.compile(rf"(>=|<=|>|<|==)\s*({_NUMBER})")
 _RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
 
 
-class Bound(BaseModel):
+class Bound(Part):
     """An interval of values for which a claim holds, written ``>= 500``, ``1.2..2.5``, ``== 0`` or ``true``."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     low: float = -math.inf
@@ -62,20 +60,16 @@ def _parsed(value: object) -> object:
     return Bound.parse(value) if isinstance(value, str) else value
 
 
-class Check(BaseModel):
+class Check(Part):
     """One measured number of a claim and its bound."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: str
     bound: Annotated[Bound, BeforeValidator(_parsed)]
     unit: str = ""
 
 
-class Claim(BaseModel):
+class Claim(Part):
     """One claim: `checks` must all hold. A claim with one check may write `metric`, `bound` and `unit` itself."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     text: str = Field(description="The claim in our words.")
@@ -101,18 +95,13 @@ class Claim(BaseModel):
         return self
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _File(Part):
     claim: tuple[Claim, ...]
 
 
 def load(file: Path) -> tuple[Claim, ...]:
     """Read a claims.toml."""
-    try:
-        claims = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).claim
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise UsageError(f"{file}: {error}") from None
+    claims = read_toml(file, _File).claim
     seen: set[str] = set()
     for claim in claims:
         if claim.id in seen:

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from backwater.papers.claims import Verdict
+from backwater.papers.files import Part
 
 Test = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_/]+\.(rs|py)::[a-z][a-z0-9_]*$")]
 #: What only a checkout has in its root: an installed package comes without the tests of the simulator.
 _CHECKOUT = "Cargo.toml"
 
 
-class Definition(BaseModel):
+class Definition(Part):
     """What a figure or table of a paper defines, and the tests that hold us to it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     text: str = Field(description="What is defined, in our words.")

@@ -36,8 +36,7 @@ class Manifest:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / FILE
         whole = {"format": 1, **facts, "seeds": asked, "blocked": self.plan.blocked, "cells": cells}
-        with atomic_files.whole(file) as part:
-            part.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        atomic_files.write_text(file, json.dumps(whole, indent=1) + "\n")
         return file
 
     @classmethod

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from backwater.errors import UsageError
 from backwater.papers import paper, paper_figure
+from backwater.papers.files import Part, read_toml
 from backwater.papers.paper_figure import Variant
 
 
@@ -19,10 +19,8 @@ class Reading(Variant):
     profiles: tuple[str, ...] = Field((), description="The profiles under which it is run; those of its file if none.")
 
 
-class Parameter(BaseModel):
+class Parameter(Part):
     """A parameter that the paper does not give: our reading, and the others; or why it cannot be varied."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     text: str = Field(description="What is open.")
@@ -41,9 +39,7 @@ class Parameter(BaseModel):
         return self
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _File(Part):
     seeds: int = Field(3, ge=1)
     profiles: tuple[str, ...] = Field((), description="The profiles under which readings are run; all if none.")
     parameter: tuple[Parameter, ...]
@@ -53,11 +49,9 @@ def load(system: str, only: Sequence[str] = ()) -> tuple[int, list[Parameter]]:
     """The number of seeds and the parameters of a paper; `only` picks some by id. Raises UsageError."""
     file = paper_figure.home(system) / "sensitivity.toml"
     try:
-        read = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        read = read_toml(file, _File)
     except FileNotFoundError:
         raise UsageError(f"{system} has no {file.name}, which would list what the paper leaves open") from None
-    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from None
     names = [parameter.id for parameter in read.parameter]
     for name in names:
         if names.count(name) > 1:

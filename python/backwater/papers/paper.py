@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from backwater.errors import UsageError
 from backwater.papers.definitions import Definition
+from backwater.papers.files import Part, read_toml
 
 #: What stands for every profile on the command line.
 ALL = "all"
 
 
-class Left(BaseModel):
+class Left(Part):
     """A part of the paper that is not reproduced."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str
     why: str
 
 
-class Profile(BaseModel):
+class Profile(Part):
     """Settings under which a paper's figures run, such as its text read literally."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     about: str = Field("", description="What it is, in a few words.")
@@ -48,10 +44,8 @@ def _built_in() -> tuple[Profile, ...]:
     return tuple(Profile.model_validate({"name": name, "default": default}) for name, default in names.items())
 
 
-class Paper(BaseModel):
+class Paper(Part):
     """Title and place of a paper, what of it is held by tests, and what is not reproduced."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     short: str = Field(description="What it is called in headings, such as TCD.")
@@ -96,7 +90,4 @@ def load(home: Path) -> Paper:
     file = home / "paper.toml"
     if not file.is_file():
         return Paper.model_validate({"title": home.name.upper(), "short": home.name.upper()})
-    try:
-        return Paper.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from None
+    return read_toml(file, Paper)

@@ -22,23 +22,21 @@ from __future__ import annotations
 import fnmatch
 import importlib.util
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis, combinations
 from backwater.papers import Metrics, Runs, Seeds, claims, paper
+from backwater.papers.files import Part, read_toml
 
 
-class RunSpec(BaseModel):
+class RunSpec(Part):
     """One run of a figure, or several: `sweep` lists values for keys and stands for one run of each combination."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     scenario: str = Field(description="Path of the scenario file, relative to the figure's folder.")
@@ -55,10 +53,8 @@ class RunSpec(BaseModel):
             yield " ".join([self.name, *map(str, values)]), (*self.set, *texts)
 
 
-class Changes(BaseModel):
+class Changes(Part):
     """Overrides that apply to every run of a figure."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: tuple[str, ...] = ()
 
@@ -88,10 +84,8 @@ class Quick(Reduced):
     seeds: int = Field(1, ge=1)
 
 
-class Assumption(BaseModel):
+class Assumption(Part):
     """A parameter that the paper does not give."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     parameter: str
     value: str
@@ -99,20 +93,16 @@ class Assumption(BaseModel):
     sensitivity: str = Field("not varied", description="How far the result moves when it is varied.")
 
 
-class Shared(BaseModel):
+class Shared(Part):
     """What the figures of one setting share: a file that `shared` names. Its runs come before a figure's own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(default_factory=dict, description="Applied before a figure's own.")
     assumption: tuple[Assumption, ...] = ()
 
 
-class FigureFile(BaseModel):
+class FigureFile(Part):
     """The whole of an experiment.toml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     paper: str = Field(description="Where in the paper, such as `Figure 3 (a, c)`.")
@@ -223,11 +213,9 @@ def load(folder: Path) -> Figure:
     """Read one figure's folder."""
     file = folder / "experiment.toml"
     try:
-        experiment = FigureFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        experiment = read_toml(file, FigureFile)
     except FileNotFoundError:
         raise UsageError(f"{folder} is not a figure: it has no experiment.toml") from None
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise UsageError(f"{file}: {error}") from None
     # The last file first, so that the first one's runs come first.
     names = (experiment.shared,) if isinstance(experiment.shared, str) else experiment.shared
     for name in reversed(names):
@@ -256,11 +244,9 @@ def _require_known(experiment: FigureFile, known: Sequence[paper.Profile], file:
 def _with_shared(experiment: FigureFile, file: Path) -> FigureFile:
     """The experiment with what it shares put before its own."""
     try:
-        shared = Shared.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        shared = read_toml(file, Shared)
     except FileNotFoundError:
         raise UsageError(f"there is no file {file}, which experiment.toml calls shared") from None
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise UsageError(f"{file}: {error}") from None
     profile = {
         name: Changes(
             set=(*shared.profile.get(name, Changes()).set, *experiment.profile.get(name, Changes()).set),

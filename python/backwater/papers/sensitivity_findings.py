@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from backwater._core import __version__
 from backwater.common import atomic_files
-from backwater.errors import UsageError
 from backwater.experiments import content_key
+from backwater.papers.files import Part, read_json
 from backwater.papers.open_parameters import Parameter, Reading
 
 
-class Flip(BaseModel):
+class Flip(Part):
     """A claim whose verdict turned, with the numbers that turned it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     claim: str
     figure: str
@@ -33,10 +31,8 @@ class Flip(BaseModel):
     numbers: str
 
 
-class Check(BaseModel):
+class Check(Part):
     """One number that was judged, with our reading (before) and with the other (after)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     figure: str
     claim: str
@@ -52,10 +48,8 @@ class Check(BaseModel):
     after_half_width_95: float | None
 
 
-class Finding(BaseModel):
+class Finding(Part):
     """One figure under one profile with another reading of one parameter."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     parameter: str
     reading: str
@@ -82,7 +76,7 @@ class Finding(BaseModel):
         return f"version {self.version}, build {self.build}"
 
 
-class _File(BaseModel):
+class _File(Part):
     """sensitivity.json; what else is in it is the same, grouped for readers."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -103,17 +97,8 @@ def place(root: Path, *, quick: bool) -> Path:
 
 def read(folder: Path) -> list[Finding]:
     """What earlier calls found; nothing if there is no file. Raises UsageError for one that is damaged."""
-    file = folder / "sensitivity.json"
-    try:
-        return list(_File.model_validate_json(file.read_bytes()).findings)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise UsageError(
-            f"{file} is damaged or of another version ({where}: {first['msg']}); run backwater sensitivity again"
-        ) from None
+    found = read_json(folder / "sensitivity.json", _File, "run backwater sensitivity again")
+    return [] if found is None else list(found.findings)
 
 
 def merged(found: Sequence[Finding], earlier: Sequence[Finding]) -> list[Finding]:

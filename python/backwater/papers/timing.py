@@ -8,19 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from backwater.common import atomic_files
-from backwater.errors import UsageError
 from backwater.experiments.executor import Outcome, cores
+from backwater.papers.files import Part, read_json
 
 FILE = "timing.json"
 
 
-class Spent(BaseModel):
+class Spent(Part):
     """timing.json: seconds of wall and CPU time, of which in the engine; the share outside it; wall time by phase."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     wall_s: float
     cpu_s: float
@@ -33,15 +29,7 @@ class Spent(BaseModel):
 
 def read(folder: Path) -> Spent | None:
     """What an earlier call took; None if it left nothing. Raises UsageError for a damaged file."""
-    file = folder / FILE
-    try:
-        return Spent.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise UsageError(f"{file} is damaged ({where}: {first['msg']}); remove it") from None
+    return read_json(folder / FILE, Spent, "remove it")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from backwater.common import atomic_files
-from backwater.errors import UsageError, reason
+from backwater.errors import UsageError
 from backwater.experiments import run_differences
 from backwater.results import Results
 from backwater.results.folder import below as results_below
@@ -58,12 +58,7 @@ class View:
             raise UsageError(f"there is no folder {path.absolute().parent} for {path.name}")
         if path.is_dir():
             raise UsageError(f"{path} is a folder; name a file such as {path / NAME}")
-        try:
-            with atomic_files.whole(path) as part:
-                part.write_text(self.html, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{path} cannot be written ({reason(error)})") from None
-        return path
+        return atomic_files.write_asked(path, lambda part: part.write_text(self.html, encoding="utf-8"))
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html, quote=True)

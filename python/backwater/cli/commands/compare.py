@@ -16,9 +16,9 @@ from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Json, Seed, Set, Words
 from backwater.common import codes, quantities, terminal
-from backwater.common.atomic_files import whole
+from backwater.common.atomic_files import write_asked
 from backwater.common.quantities import parse_size, parse_time, time
-from backwater.errors import Exit, UsageError, reason, require_folder
+from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import comparison
 from backwater.experiments.store import OwnFolder, RunFolders
 from backwater.scenario import schemes
@@ -167,12 +167,12 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
     idle: list[str] = []
     root.mkdir(parents=True, exist_ok=True)
     files = [root / f"{name}.parquet" for name in ("traffic", "network")]
-    _write(found.entries(), files[0])
-    _write(found.totals(), files[1])
+    write_asked(files[0], found.entries().write_parquet)
+    write_asked(files[1], found.totals().write_parquet)
     if table is not None:
         idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
         files.insert(0, root / "compare.parquet")
-        _write(table, files[0])
+        write_asked(files[0], table.write_parquet)
         title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}"
         files.append(
             pictures.load("scheme_slowdown_picture").draw(table, root / "compare.png", title=title, base=made.base)
@@ -202,15 +202,6 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         console.print(one)
     console.say(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}")
     return idle
-
-
-def _write(table: pl.DataFrame, file: Path) -> None:
-    """A table, whole or not at all."""
-    try:
-        with whole(file) as part:
-            table.write_parquet(part)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written ({reason(error)}); name another folder with --out") from None
 
 
 def _over(seeds: int) -> str:

@@ -164,7 +164,12 @@ def _workload(
 
 
 def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
-    scenario = write(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"))
+    finish(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"), as_json=as_json)
+
+
+def finish(imported: Imported, out: Path, named: str = "--out", *, as_json: bool) -> None:
+    """Make the folder of a scenario, which messages call `named`, and print what is in it."""
+    scenario = write(imported, out, named)
     if as_json:
         print(json.dumps({"scenario": str(scenario), "holds": imported.holds, "notes": imported.notes}, indent=2))
         return

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
 from pathlib import Path
 
+from backwater.cli.commands.import_ import finish
 from backwater.cli.options import Json
 from backwater.io.first_scenario import begin
-from backwater.io.importing import write
 
 
 def init(
@@ -35,12 +32,4 @@ def init(
     json_
         Print JSON.
     """
-    begun = begin(folder, topology, flows)
-    scenario = write(begun, folder, "the folder")
-    if json_:
-        print(json.dumps({"scenario": str(scenario), "holds": begun.holds, "notes": begun.notes}, indent=2))
-        return
-    print(f"{scenario}: {begun.holds}")
-    for note in begun.notes:
-        print(f"note: {note}", file=sys.stderr)
-    print(f"next: {shlex.join(['backwater', 'run', str(scenario), '--html'])}")
+    finish(begin(folder, topology, flows), folder, "the folder", as_json=json_)

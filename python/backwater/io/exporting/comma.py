@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from backwater.common import atomic_files
 from backwater.errors import UsageError
-from backwater.io.exporting import written
 from backwater.results import Results
 
 
@@ -18,7 +18,7 @@ def write(run: Results, tables: Sequence[str], folder: Path) -> list[Path]:
     made = []
     for name in tables or list(run.tables):
         out = folder / f"{name}.csv"
-        with written(out) as place:
+        with atomic_files.asked(out) as place:
             run.table(name).sink_csv(place)
         made.append(out)
     return made

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import polars as pl
 
+from backwater.common import atomic_files
 from backwater.common.quantities import parse_size
 from backwater.errors import UsageError
-from backwater.io.exporting import written
 from backwater.io.importing.hpcc_files import BYTE_NS, ways
 from backwater.results import Results
 
@@ -61,7 +61,7 @@ def write_pfc(run: Results, out: Path) -> int:
 
 def _write(out: Path, lines: Iterator[str]) -> int:
     number = 0
-    with written(out) as place, place.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_files.asked(out) as place, place.open("w", encoding="utf-8", newline="\n") as file:
         for line in lines:
             file.write(line + "\n")
             number += 1

@@ -8,9 +8,8 @@ from typing import Any
 import polars as pl
 
 from backwater import _core
-from backwater.common import quantities
+from backwater.common import atomic_files, quantities
 from backwater.errors import UsageError
-from backwater.io.exporting import written
 from backwater.results import Results
 
 #: Bits of a quantum of PFC (IEEE 802.3, annex 31B).
@@ -43,7 +42,7 @@ def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, li
     peers = dict(run.ports.select(pl.col("port").cast(pl.String), "peer_index").unique().collect().iter_rows())
     quanta = _quanta(run)
     made = [_row(row, place, peers, flows, quanta) for row in rows.iter_rows(named=True)]
-    with written(out) as part:
+    with atomic_files.asked(out) as part:
         count = _core.write_capture(str(part), chosen, made, snap)
     return count, chosen
 

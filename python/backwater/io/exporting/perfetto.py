@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import polars as pl
 
-from backwater.io.exporting import written
+from backwater.common import atomic_files
 from backwater.results import Results
 
 #: More instants make the browser slow; which were left out is said in the trace and on the terminal.
@@ -27,7 +27,7 @@ def write(run: Results, out: Path) -> tuple[int, int]:
     """Write the trace; returns how many events it has, and how many marks were left out."""
     left_out = max(0, _rows(run, "marks") - MARKS)
     number = 0
-    with written(out) as place, place.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_files.asked(out) as place, place.open("w", encoding="utf-8", newline="\n") as file:
         file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
         for event in _events(run):
             _line(file, event, first=number == 0)

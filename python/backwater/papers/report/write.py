@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from backwater.common.atomic_files import whole
+from backwater.common.atomic_files import write_text
 from backwater.papers.definitions import Held
 from backwater.papers.paper import Paper
 from backwater.papers.report.page import html
@@ -36,6 +36,5 @@ def write(
         "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
     }
     for name, text in texts.items():
-        with whole(folder / name) as part:
-            part.write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
     return [folder / name for name in texts]

@@ -39,8 +39,7 @@ def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def _listed() -> list[tuple[str, str]]:
     """Words and place of every command of the tables."""
-    plain = [(overview.name(path), path) for path, _ in cli.COMMANDS]
-    return plain + [(f"{group} {word}", path) for group, _, members in cli.GROUPS for path, word, _ in members]
+    return [(words, cli.place(words)) for words in cli.COMMANDS]
 
 
 def test_the_tables_hold_every_command_that_there_is() -> None:
@@ -69,7 +68,7 @@ def test_the_list_of_commands_names_each_of_them(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_list_fits_the_terminal(width: int) -> None:
-    lines = overview.text(cli.ABOUT, cli.COMMANDS, cli.GROUPS, width).splitlines()
+    lines = overview.text(cli.ABOUT, cli.COMMANDS, width).splitlines()
     assert max(map(len, lines[:-3])) <= min(width, 100)
 
 
@@ -106,7 +105,7 @@ def test_the_help_of_a_command_imports_no_other() -> None:
 
 
 def test_no_command_imports_what_draws_before_it_draws() -> None:
-    modules = {f"backwater.cli.commands.{path.partition(':')[0]}" for path, _ in cli.COMMANDS}
+    modules = {f"backwater.cli.commands.{cli.place(words).partition(':')[0]}" for words in cli.COMMANDS}
     code = f"import sys; import {', '.join(sorted(modules))}; print(*sys.modules, file=sys.stderr)"
     _, imported = _cpu_seconds(code)
     assert "matplotlib" not in imported.split()
@@ -150,12 +149,12 @@ def test_help_says_what_is_parsed(words: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_help_of_a_group_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, about, members in cli.GROUPS:
+    for name, (_, about) in cli.GROUPS.items():
         assert main([name, "--help"]) == Exit.OK
         shown = capsys.readouterr().out
         assert about in shown
-        for _, word, _ in members:
-            assert f"\n  {word} " in shown
+        words = [words.removeprefix(f"{name} ") for words in cli.COMMANDS if words.startswith(f"{name} ")]
+        assert all(f"\n  {word} " in shown for word in words)
 
 
 @pytest.mark.parametrize("room", [60, 100])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from backwater import InvariantError, cli
-from backwater.cli import failures, main, overview
+from backwater.cli import failures, main
 from backwater.common import codes
 from backwater.errors import Exit
 
@@ -19,9 +19,7 @@ _WRONG = """\
 topology = { kind = "star", hosts = 3, rate = "40Gps", delay = "1us" }
 traffic = [{ name = "one", kind = "incst", from = ["h1"], to = "h0", size = "1KB" }]
 """
-_COMMANDS = [overview.name(path) for path, _ in cli.COMMANDS] + [
-    f"{group} {word}" for group, _, members in cli.GROUPS for _, word, _ in members
-]
+_COMMANDS = list(cli.COMMANDS)
 
 
 def _failed(capsys: pytest.CaptureFixture[str], *words: str, code: Exit = Exit.BAD_INPUT) -> list[dict[str, Any]]:

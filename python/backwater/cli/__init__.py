@@ -25,102 +25,67 @@ if TYPE_CHECKING:
 
 #: What the program is for.
 ABOUT = "Congestion in lossless networks: which ports are congested, and which are only held back."
-#: Every command: where its function is, below `commands`, and its summary. Its name is that of the function.
-#: They are listed here, and imported when they are called, so that --help imports nothing.
-COMMANDS: tuple[tuple[str, str], ...] = (
-    ("demo:demo", "One congestion point under ECN and under TCD: a table, a picture, results folders."),
-    ("init:init", "Make a folder with a first scenario: your own network and flows, or an example."),
-    ("run:run", "Run a scenario file and print what happened to its traffic and its ports."),
-    (
-        "sweep:sweep",
-        "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
+#: Every command with its summary. They are listed here, and imported when they are called, so that --help imports
+#: nothing. `place` says where the function of each is.
+COMMANDS = {
+    "demo": "One congestion point under ECN and under TCD: a table, a picture, results folders.",
+    "init": "Make a folder with a first scenario: your own network and flows, or an example.",
+    "run": "Run a scenario file and print what happened to its traffic and its ports.",
+    "sweep": "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
+    "tune": "Look for settings of a scenario that make a measure small or large; judge them on other seeds.",
+    "compare": "Run the same traffic under several schemes and compare the slowdown of its flows by size.",
+    "blame": "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
+    "view": "Show a run as a page, or two side by side: the fabric, queues, PAUSEs, congestion trees, flows.",
+    "puts": "Print what the PUT streams of a run got across and sent again; draw one packet by packet.",
+    "gpcnet": "Run GPCNeT's network load test under several schemes, print its own tables and rank them.",
+    "throttle": "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did.",
+    "topology": "Print the size, diameter, bisection and freedom of deadlock of a network.",
+    "describe": "Print what a results folder holds, and what its columns mean.",
+    "diff": "Print what two runs differ in: settings, and the first frame that is not the same in both.",
+    "reproduce": "Run the figures of a paper over several seeds and print which of its claims hold.",
+    "report": "Write the report of a reproduction again, from the runs that there are.",
+    "sensitivity": "Vary what a paper leaves open and print which of its claims flip.",
+    "schema": "Print the JSON Schema of a scenario file.",
+    "doctor": "Print versions, extras and folders, and check a small run: to copy into a bug report.",
+    "explain": "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim.",
+    "testbed": "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
+    "tcd max-ton": "Print max(Ton), the longest ON period of a held-back port.",
+    "pfc headroom": "Print the headroom that an ingress port needs.",
+    "cbfc feasibility": (
+        "Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits."
     ),
-    ("tune:tune", "Look for settings of a scenario that make a measure small or large; judge them on other seeds."),
-    ("compare:compare", "Run the same traffic under several schemes and compare the slowdown of its flows by size."),
-    (
-        "blame:blame",
-        "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
-    ),
-    ("view:view", "Show a run as a page, or two side by side: the fabric, queues, PAUSEs, congestion trees, flows."),
-    ("puts:puts", "Print what the PUT streams of a run got across and sent again; draw one packet by packet."),
-    ("gpcnet:gpcnet", "Run GPCNeT's network load test under several schemes, print its own tables and rank them."),
-    ("throttle:throttle", "Print which NICs throttled themselves (PFT), for how long, and whether bystanders did."),
-    ("topology:topology", "Print the size, diameter, bisection and freedom of deadlock of a network."),
-    ("describe:describe", "Print what a results folder holds, and what its columns mean."),
-    ("diff:diff", "Print what two runs differ in: settings, and the first frame that is not the same in both."),
-    ("reproduce:reproduce", "Run the figures of a paper over several seeds and print which of its claims hold."),
-    ("report:report", "Write the report of a reproduction again, from the runs that there are."),
-    ("sensitivity:sensitivity", "Vary what a paper leaves open and print which of its claims flip."),
-    ("schema:schema", "Print the JSON Schema of a scenario file."),
-    ("doctor:doctor", "Print versions, extras and folders, and check a small run: to copy into a bug report."),
-    ("explain:explain", "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim."),
-    (
-        "testbed:on_switches",
-        "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
-    ),
-)
-#: Groups of commands: name, summary, and for each command where its function is, its name and its summary.
-GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "tcd",
-        "Ternary congestion detection: what its parameters should be.",
-        (("calculate:max_ton", "max-ton", "Print max(Ton), the longest ON period of a held-back port."),),
-    ),
-    (
-        "pfc",
-        "Priority flow control: what a port needs.",
-        (("calculate:headroom", "headroom", "Print the headroom that an ingress port needs."),),
-    ),
-    (
-        "cbfc",
-        "Credit-based flow control: what a virtual lane needs.",
-        (
-            (
-                "calculate:feasibility",
-                "feasibility",
-                "Print the buffer that a virtual lane needs to hold line rate, or the longest period of its credits.",
-            ),
-        ),
-    ),
-    (
-        "cache",
-        "Runs that sweeps have done before.",
-        (
-            ("cache:info", "info", "Print where the cache is, how many runs it has, and how large it is."),
-            ("cache:clear", "clear", "Remove what the cache has."),
-        ),
-    ),
-    (
-        "import",
-        "Networks and workloads of other tools as scenarios.",
-        (
-            ("import_:hpcc", "hpcc", "Make a scenario of a config.txt of the HPCC simulator (ns-3)."),
-            (
-                "import_:htsim",
-                "htsim",
-                "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).",
-            ),
-            ("import_:goal", "goal", "Make a scenario of a GOAL schedule, text or binary."),
-            ("import_:chakra", "chakra", "Make a scenario of Chakra execution traces, one file for each NPU."),
-            ("import_:vef", "vef", "Make a scenario of a VEF trace."),
-        ),
-    ),
-    (
-        "export",
-        "Results for other tools.",
-        (
-            ("export:fct", "fct", "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt."),
-            ("export:pfc", "pfc", "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt."),
-            (
-                "export:perfetto",
-                "perfetto",
-                "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",
-            ),
-            ("export:pcapng", "pcapng", "Write a capture that Wireshark dissects of the ports in probe.frames."),
-            ("export:csv", "csv", "Write tables as CSV, one file each."),
-        ),
-    ),
-)
+    "cache info": "Print where the cache is, how many runs it has, and how large it is.",
+    "cache clear": "Remove what the cache has.",
+    "import hpcc": "Make a scenario of a config.txt of the HPCC simulator (ns-3).",
+    "import htsim": "Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).",
+    "import goal": "Make a scenario of a GOAL schedule, text or binary.",
+    "import chakra": "Make a scenario of Chakra execution traces, one file for each NPU.",
+    "import vef": "Make a scenario of a VEF trace.",
+    "export fct": "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt.",
+    "export pfc": "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt.",
+    "export perfetto": "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",
+    "export pcapng": "Write a capture that Wireshark dissects of the ports in probe.frames.",
+    "export csv": "Write tables as CSV, one file each.",
+}
+#: The first words of commands that have two: the module of their functions, and what is common to them.
+GROUPS = {
+    "tcd": ("calculate", "Ternary congestion detection: what its parameters should be."),
+    "pfc": ("calculate", "Priority flow control: what a port needs."),
+    "cbfc": ("calculate", "Credit-based flow control: what a virtual lane needs."),
+    "cache": ("cache", "Runs that sweeps have done before."),
+    "import": ("import_", "Networks and workloads of other tools as scenarios."),
+    "export": ("export", "Results for other tools."),
+}
+
+
+def place(command: str) -> str:
+    """Where the function of a command is, below `commands`: it is called as the last word, and so is its module.
+
+    >>> place("run"), place("tcd max-ton"), place("import goal")
+    ('run:run', 'calculate:max_ton', 'import_:goal')
+    """
+    group, _, word = command.rpartition(" ")
+    return f"{GROUPS[group][0] if group else word}:{word.replace('-', '_')}"
 
 
 @cache
@@ -130,24 +95,28 @@ def app() -> App:
 
     from backwater.cli.help_layout import Layout
 
-    made = App(
-        name="backwater",
-        help=ABOUT,
+    def empty(name: str, about: str, group: str = "", **options: Any) -> App:
+        summaries = {
+            words.rpartition(" ")[2]: told for words, told in COMMANDS.items() if words.rpartition(" ")[0] == group
+        }
+        return App(name=name, help=about, help_formatter=Layout(summaries), **options)
+
+    made = empty(
+        "backwater",
+        ABOUT,
         help_format="plaintext",
-        help_formatter=Layout({overview.name(path): summary for path, summary in COMMANDS}),
         group_parameters=Group("Options"),
         version=f"backwater {__version__}",
         result_action="return_value",
         # Ctrl-C is for `main`, which has an exit code for it; cyclopts would leave with its own.
         suppress_keyboard_interrupt=False,
     )
-    for path, _ in COMMANDS:
-        made.command(f"backwater.cli.commands.{path}", name=overview.name(path))
-    for name, about, members in GROUPS:
-        group = App(name=name, help=about, help_formatter=Layout({word: summary for _, word, summary in members}))
-        for path, word, _ in members:
-            group.command(f"backwater.cli.commands.{path}", name=word)
-        made.command(group)
+    rooms = {name: empty(name, about, name) for name, (_, about) in GROUPS.items()}
+    for words in COMMANDS:
+        group, _, word = words.rpartition(" ")
+        rooms.get(group, made).command(f"backwater.cli.commands.{place(words)}", name=word)
+    for room in rooms.values():
+        made.command(room)
     return made
 
 
@@ -242,7 +211,7 @@ _QUICK: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["--version"])
 def _quickly(given: Sequence[str]) -> int | None:
     if given not in _QUICK:
         return None
-    print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS, GROUPS))
+    print(f"backwater {__version__}" if "--version" in given else overview.text(ABOUT, COMMANDS))
     return Exit.OK
 
 

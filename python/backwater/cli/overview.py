@@ -6,27 +6,20 @@ That library takes longer to import than a person likes to wait for a list of wo
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 #: Lines are not longer, however wide the terminal is.
 _WIDEST = 100
 
 
-def text(
-    about: str,
-    commands: Sequence[tuple[str, str]],
-    groups: Sequence[tuple[str, str, Sequence[tuple[str, str, str]]]],
-    width: int | None = None,
-) -> str:
+def text(about: str, commands: Mapping[str, str], width: int | None = None) -> str:
     """Usage, every command with its summary, and where to find out more."""
     room = width_of_lines(width)
-    plain = [(name(path), summary) for path, summary in commands]
-    grouped = [(f"{group} {word}", summary) for group, _, members in groups for _, word, summary in members]
-    indent = max(len(word) for word, _ in plain + grouped) + 4
+    indent = max(map(len, commands)) + 4
     lines = ["Usage: backwater COMMAND [OPTIONS]", "", *wrapped(about, room), "", "Commands:"]
-    for word, summary in plain + grouped:
+    for words, summary in commands.items():
         first, *rest = wrapped(summary, max(room - indent, 20))
-        lines += [f"  {word:<{indent - 2}}{first}", *(" " * indent + line for line in rest)]
+        lines += [f"  {words:<{indent - 2}}{first}", *(" " * indent + line for line in rest)]
     return "\n".join([*lines, "", *_MORE])
 
 
@@ -40,20 +33,6 @@ _MORE = (
     "backwater explain WORD        what a word, a column, an algorithm or an error means",
     "backwater --version           the version",
 )
-
-
-def name(path: str) -> str:
-    """The name of a command from where its function is.
-
-    >>> name("run:run"), name("trace:import_")
-    ('run', 'import')
-    """
-    function = path.partition(":")[2]
-    return _NAMES.get(function, function.strip("_").replace("_", "-"))
-
-
-#: Commands that are not called as their function is.
-_NAMES = {"on_switches": "testbed"}
 
 
 def wrapped(words: str, room: int) -> Iterator[str]:

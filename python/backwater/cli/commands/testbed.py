@@ -16,7 +16,7 @@ from backwater.papers.testbed import PROFILES
 from backwater.papers.testbed_run import Measured
 
 
-def on_switches(
+def testbed(
     *,
     runs: Count = 1,
     clock: Literal["step", "clamp", "lockstep", "wall"] | None = None,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.executor import Job, raise_first, run_jobs
 from backwater.papers import paper_figure
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
@@ -41,9 +41,7 @@ def percent_marked(profile: str, load: float, out: Path) -> float:
         Job(f"load {load:.2f} seed {seed}", scenario, overrides, seed, out / f"{profile}-{load:.2f}-s{seed}")
         for seed in SEEDS
     ]
-    for outcome in run_jobs(jobs):
-        if outcome.error is not None:
-            raise outcome.error
+    raise_first(run_jobs(jobs))
     return sum(marked_percent(Results(job.out)) for job in jobs if job.out) / len(jobs)
 
 

@@ -151,7 +151,7 @@ def _line(text: str) -> str:
 
 def sweeps() -> str:
     """Keys of sweep files and of tuning files."""
-    from backwater.experiments.reference import keys
+    from documentation.sweeps import keys
 
     parts = ["# Keys of sweep and tuning files", "[Sweeps and tuning](../sweeps.md) shows how they are used."]
     return "\n\n".join([*parts, *(f"## {title}\n\n{text}" for title, text in keys().items())]) + "\n"
@@ -159,7 +159,7 @@ def sweeps() -> str:
 
 def measures() -> str:
     """Every measure of tables, sweeps and comparisons."""
-    from backwater.experiments.reference import measures as table
+    from documentation.sweeps import measures as table
 
     parts = [
         "# Measures",

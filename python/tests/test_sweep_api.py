@@ -60,7 +60,10 @@ def test_what_is_given_replaces_what_the_file_says_and_means_are_those_of_ci(her
         (lambda: bw.sweep("loads.toml", seeds=0), "loads.toml: seeds = 0: give how many"),
         (lambda: bw.sweep("loads.toml", jobs=0), "jobs = 0: give a number of runs at a time, from 1"),
         (lambda: bw.sweep("loads.toml", on="mars"), 'on = \'mars\': it may be "here" or "ray"'),  # type: ignore[arg-type]
-        (lambda: bw.sweep("loads.toml", address="auto"), 'address is that of a Ray cluster: add on="ray"'),
+        (
+            lambda: bw.sweep("loads.toml", address="auto"),
+            'an address is that of a Ray cluster, and so needs --on ray (in Python on="ray")',
+        ),
         (lambda: bw.sweep("loads.toml", measures=["fcts"]), 'measures = "fcts": '),
         (lambda: bw.sweep("loads.toml", axes={"traffic.web.load": 3}), "traffic.web.load = 3: give a list of values"),  # type: ignore[dict-item]
         (

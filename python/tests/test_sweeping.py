@@ -179,7 +179,7 @@ def test_a_shard_that_makes_no_sense_says_how_one_is_written(text: str) -> None:
         (["--gather", "--shard", "1/2"], "--gather makes tables of all shards: remove --shard"),
         (["--no-cache", "--gather"], "--gather works through the cache: remove --no-cache"),
         (["--no-cache", "--shard", "1/2"], "--shard works through the cache: remove --no-cache"),
-        (["--address", "auto"], "--address is that of a Ray cluster: add --on ray"),
+        (["--address", "auto"], "an address is that of a Ray cluster, and so needs --on ray"),
         (["--no-cache", "--cache", "x"], "remove --cache or --no-cache"),
         (["--cache", "loads.toml"], "--cache loads.toml/runs: a part of the path is a file; name a folder"),
         (["--out", "star.toml"], "--out star.toml: it is a file; name a folder"),

@@ -10,11 +10,11 @@ from typing import Any, overload
 from backwater.api.inputs import Inputs
 from backwater.api.results import Results
 from backwater.api.runs import Runs
-from backwater.api.watching import watching
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
-from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.executor import Job, raise_first, run_jobs
 from backwater.experiments.plan import Axis, combinations
+from backwater.experiments.progress import watching
 from backwater.experiments.store import OfFile
 from backwater.extend import UserFunction
 from backwater.scenario import schemes
@@ -234,11 +234,9 @@ def run(
         one.seeds([seed])
     with one.inputs.written() as extra:
         todo = _planned(one, (*overrides, *extra), scheme, threads, out)
-        with watching(todo, progress=progress) as watcher:
+        with watching(todo, quiet=not progress) as watcher:
             outcomes = run_jobs(todo, _workers(jobs), watcher)
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise outcome.error
+    raise_first(outcomes)
     results = [_results(outcome.job) for outcome in outcomes]
     for result in results:
         one.inputs.keep(result.folder)

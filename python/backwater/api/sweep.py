@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from backwater.api.watching import watching
 from backwater.errors import UsageError
-from backwater.experiments import ray_engine, sweep_file
-from backwater.experiments.executor import Engine, run_jobs
+from backwater.experiments import engines, sweep_file
+from backwater.experiments.executor import raise_first
+from backwater.experiments.progress import watching
 from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.toml_document import Document
 
@@ -62,29 +62,17 @@ def sweep(
         "measures": measures,
     }
     found = sweep_file.of(_document(file, {name: _plain(value) for name, value in given.items() if value is not None}))
-    run = _engine(on, address, jobs)
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise UsageError(f"jobs = {jobs!r}: give a number of runs at a time, from 1")
+    run = engines.engine(on, address, jobs)
     with cache_at(None if isinstance(cache, bool) else Path(cache), wanted=cache is not False) as kept:
         asked = Sweep.of(found, kept)
-        asked.run(asked.missing(), run, partial(watching, progress=progress))
-        for outcome in asked.outcomes:
-            if outcome.error is not None:
-                raise outcome.error
+        asked.run(asked.missing(), run, partial(watching, quiet=not progress))
+        raise_first(asked.outcomes)
         frame = asked.frame()
         if out is not None:
             asked.write(frame, Path(out))
     return frame
-
-
-def _engine(on: str, address: str | None, jobs: int | None) -> Engine:
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise UsageError(f"jobs = {jobs!r}: give a number of runs at a time, from 1")
-    if on == "ray":
-        return ray_engine.cluster(address, jobs)
-    if on != "here":
-        raise UsageError(f'on = {on!r}: it may be "here" or "ray"')
-    if address is not None:
-        raise UsageError('address is that of a Ray cluster: add on="ray"')
-    return partial(run_jobs, workers=jobs)
 
 
 def _document(file: str | Path | None, given: Mapping[str, Any]) -> Document:

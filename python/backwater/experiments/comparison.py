@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import same_traffic
-from backwater.experiments.executor import Job, run_jobs
+from backwater.experiments.executor import Job, raise_first, run_jobs
 from backwater.experiments.plan import keyed
 from backwater.experiments.store import Store
 from backwater.results import Results
@@ -57,10 +57,7 @@ def check_traffic(schemes: Sequence[Scheme], seed: int) -> None:
             Job(scheme.name, scheme.scenario, (*scheme.overrides, "run.until=1ps"), seed, Path(folder) / str(number))
             for number, scheme in enumerate(schemes)
         ]
-        outcomes = run_jobs(jobs)
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
+        raise_first(run_jobs(jobs))
         runs = [Results(job.out) for job in jobs if job.out is not None]
         for scheme, run in zip(schemes[1:], runs[1:], strict=True):
             same_traffic.require_flows(schemes[0].name, runs[0], scheme.name, run)

@@ -204,6 +204,13 @@ def run_jobs(jobs: Sequence[Job], workers: int | None = None, watcher: Watcher |
     return [futures[place].result() for place in range(len(jobs))]
 
 
+def raise_first(outcomes: Sequence[Outcome]) -> None:
+    """Raise the error of the first run that has one."""
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+
+
 @contextmanager
 def _heard(pool: _Pool) -> Iterator[None]:
     """Ctrl-C stops the pool and is no exception: one comes anywhere, and could leave a lock of the executor held.

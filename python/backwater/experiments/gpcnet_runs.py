@@ -134,16 +134,20 @@ def _scheme(folder: Path) -> str:
     return re.sub(r"-s\d+$", "", folder.resolve().name)
 
 
-def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]]) -> list[Path]:
-    """Write the numbers as gpcnet.parquet, and which runs they are of."""
-    rows = [
+def rows(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]]) -> list[dict[str, Any]]:
+    """The numbers of every run, a row for each test and phase."""
+    return [
         row
         for name, seeds in runs.items()
         for run, one in zip(seeds, measured[name], strict=True)
         for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
     ]
+
+
+def write(root: Path, runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[Measured]]) -> list[Path]:
+    """Write the numbers as gpcnet.parquet, and which runs they are of."""
     table = root / "gpcnet.parquet"
-    atomic_files.write_asked(table, pl.DataFrame(rows, infer_schema_length=None).write_parquet)
+    atomic_files.write_asked(table, pl.DataFrame(rows(runs, measured), infer_schema_length=None).write_parquet)
     listed = {
         name: [Path(os.path.relpath(run.folder, root)).as_posix() for run in seeds] for name, seeds in runs.items()
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from backwater.analysis import pictures, run_notes, tables
 from backwater.cli.options import Json
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError
-from backwater.experiments.executor import Job, Outcome, run_jobs
+from backwater.experiments.executor import Job, raise_first, run_jobs
 from backwater.experiments.progress import watching
 from backwater.results import Results, measures
 from backwater.scenario.scenario import Scenario
@@ -67,7 +67,7 @@ def demo(
     if any(outcome.interrupted for outcome in outcomes):
         print("interrupted: no table and no picture without both runs", file=sys.stderr)
         return Exit.CAVEATS
-    _raise_failures(outcomes)
+    raise_first(outcomes)
     runs = {job.label: Results(job.out) for job in jobs if job.out is not None}
     drawn = pictures.load("congestion_point_picture").draw(
         runs,
@@ -99,12 +99,6 @@ def _checked(scenario: Scenario) -> dict[str, Any]:
             f"{scenario.origin} has no ports {', '.join(_PORTS)}, which the demo shows; "
             'a topology of the kind "tcd-figure-2" has; others run with `backwater run`'
         ) from None
-
-
-def _raise_failures(outcomes: Sequence[Outcome]) -> None:
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise outcome.error
 
 
 def _first_burst(run: Results) -> int:

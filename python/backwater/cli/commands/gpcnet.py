@@ -139,12 +139,7 @@ def _show(
         written.append(pictures.load("gpcnet_picture").draw(runs, measured, plot))
     caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
     if as_json:
-        rows = [
-            row
-            for name, seeds in runs.items()
-            for run, one in zip(seeds, measured[name], strict=True)
-            for row in gpcnet_tables.rows(name, int(run.meta["seed"]), one)
-        ]
+        rows = gpcnet_runs.rows(runs, measured)
         ranks = {name: _finite(gpcnet_tables.geometric_mean(seeds)) for name, seeds in measured.items()}
         print(json.dumps({"profile": profile, "rows": rows, "geometric_mean": ranks, "caveats": caveats}, indent=2))
     else:

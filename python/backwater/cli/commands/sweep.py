@@ -13,11 +13,12 @@ from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Flag, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import estimate_tables, estimates, ray_engine
+from backwater.experiments import estimate_tables, estimates
 from backwater.experiments import sweep_file as plans
 from backwater.experiments import sweep_tables as frames
 from backwater.experiments.batch import Shard, parse_shard
-from backwater.experiments.executor import Engine, Job, run_jobs
+from backwater.experiments.engines import engine
+from backwater.experiments.executor import Job
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Sweep, cache_at
@@ -81,7 +82,7 @@ def sweep(
     """
     part = parse_shard(shard) if shard else None
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
-    engine = engine_of(on, address, jobs)
+    run = engine(on, address, jobs)
     plan = plans.of(Document.load(file, "sweep file"))
     own = OwnFolder.of(Path("results") / file.stem, file)
     folder = out or own.place
@@ -100,7 +101,7 @@ def sweep(
                 estimate_tables.say_if_long(missing, jobs, "--dry-run")
         if gather and missing:
             raise UsageError(_not_done(missing))
-        found.run(missing, engine, partial(watching, quiet=json_))
+        found.run(missing, run, partial(watching, quiet=json_))
         counts = {"runs": done + len(missing), "cached": done, "damaged": len(kept.damaged)}
         if found.interrupted:
             return _interrupted(found, missing)
@@ -116,17 +117,6 @@ def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None
         raise UsageError("--gather makes tables of all shards: remove --shard")
     if no_cache and (gather or shard):
         raise UsageError(f"--{'gather' if gather else 'shard'} works through the cache: remove --no-cache")
-
-
-def engine_of(on: str, address: str | None, jobs: int | None) -> Engine:
-    """What ``--on``, ``--address`` and ``--jobs`` ask for."""
-    if on == "ray":
-        made: Engine = ray_engine.cluster(address, jobs)
-        return made
-    if address is not None:
-        raise UsageError("--address is that of a Ray cluster: add --on ray")
-
-    return partial(run_jobs, workers=jobs)
 
 
 def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from backwater.cli.commands.sweep import engine_of
 from backwater.cli.options import AtLeastOne, Json, Set
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import sweep_tables, tuning_file, tuning_report
+from backwater.experiments.engines import engine
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import cache_at
 from backwater.experiments.toml_document import Document
@@ -62,12 +62,12 @@ def tune(
     json_
         Print JSON: what was best, on which seeds, files.
     """
-    engine = engine_of(on, address, jobs)
+    run = engine(on, address, jobs)
     asked = tuning_file.of(Document.load(file, "tuning file"), set_ or (), trials)
     own = OwnFolder.of(Path("results") / file.stem, file)
     folder = out or own.place
     with cache_at(cache) as kept:
-        tuning = Tuning(asked, engine, kept)
+        tuning = Tuning(asked, run, kept)
         try:
             tuning.search(lambda trial, best: None if json_ else _tell(tuning, trial, best))
             if tuning.best is None:

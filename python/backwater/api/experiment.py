@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from backwater.api.inputs import Inputs
 from backwater.api.results import Results
@@ -148,34 +148,33 @@ class Experiment:
         return f"Experiment({self._scenario.origin!r}{': ' if changes else ''}{changes}, {len(self.runs())} runs)"
 
 
+class _How(TypedDict, total=False):
+    """What all calls of `run` take."""
+
+    overrides: Sequence[str]
+    scheme: str | None
+    jobs: int | str | None
+    threads: int | None
+    out: str | Path | None
+    progress: bool
+    cc: UserFunction | None
+    detector: UserFunction | None
+
+
 @overload
 def run(
     experiment: str | Path | Mapping[str, Any],
     *,
     seed: int | None = None,
     seeds: None = None,
-    overrides: Sequence[str] = (),
-    scheme: str | None = None,
-    jobs: int | str | None = None,
-    threads: int | None = None,
-    out: str | Path | None = None,
-    progress: bool = False,
-    cc: UserFunction | None = None,
-    detector: UserFunction | None = None,
+    **how: Unpack[_How],
 ) -> Results: ...
 @overload
 def run(
     experiment: str | Path | Mapping[str, Any] | Experiment,
     *,
     seeds: int | Iterable[int],
-    overrides: Sequence[str] = (),
-    scheme: str | None = None,
-    jobs: int | str | None = None,
-    threads: int | None = None,
-    out: str | Path | None = None,
-    progress: bool = False,
-    cc: UserFunction | None = None,
-    detector: UserFunction | None = None,
+    **how: Unpack[_How],
 ) -> Runs: ...
 @overload
 def run(
@@ -183,14 +182,7 @@ def run(
     *,
     seed: int | None = None,
     seeds: int | Iterable[int] | None = None,
-    overrides: Sequence[str] = (),
-    scheme: str | None = None,
-    jobs: int | str | None = None,
-    threads: int | None = None,
-    out: str | Path | None = None,
-    progress: bool = False,
-    cc: UserFunction | None = None,
-    detector: UserFunction | None = None,
+    **how: Unpack[_How],
 ) -> Results | Runs: ...
 def run(
     experiment: str | Path | Mapping[str, Any] | Experiment,

@@ -13,7 +13,17 @@ from backwater.papers.number_tables import NumberTable
 from papers.ec import authors
 from papers.ec.authors import COMMIT, Known
 from papers.ec.measured import POLICIES, SIZES, Point, Window, points
-from papers.ec.panels import LABELS, SIZE_COLOURS, SIZE_LABELS, Windows, known_line, line, seen, sizes_legend
+from papers.ec.panels import (
+    LABELS,
+    SIZE_COLOURS,
+    SIZE_LABELS,
+    Windows,
+    known_line,
+    legend_beside,
+    line,
+    seen,
+    size_handles,
+)
 
 #: What is compared: ours, and the reference's.
 _WHAT: Mapping[str, tuple[Callable[[Window], float], Callable[[Known], float | None]]] = {
@@ -65,7 +75,7 @@ class Swept:
                 axes.set_xticks(swept, [f"{one:g}" for one in swept])
                 axes.minorticks_off()
                 axes.set_xlim(swept[0] / (1.1 if self.log else 1), swept[-1] * (1.1 if self.log else 1))
-            sizes_legend(made, self.sizes)
+            legend_beside(made, size_handles(self.sizes))
 
     def tables(self, seeds: Seeds) -> list[NumberTable]:
         """One table for each thing compared: by policy, size and place ours, theirs, and how far apart."""

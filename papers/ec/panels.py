@@ -58,15 +58,19 @@ def known_line(
     )
 
 
-def sizes_legend(made: Figure, sizes: Iterable[int]) -> None:
-    """Sizes by colour, and what hollow means, below the panels."""
-    handles = [
+def size_handles(sizes: Iterable[int]) -> list[Line2D]:
+    """Sizes by colour, for a legend."""
+    return [
         Line2D([], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size])
         for size in sizes
     ]
-    hollow = {"color": plot.GREY, "marker": "o", "ms": 6.5, "mfc": "none", "ls": (0, (4, 2)), "lw": 0.8}
-    handles.append(Line2D([], [], label=f"authors' simulator ({COMMIT})", **hollow))  # type: ignore[arg-type]
-    made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+
+
+def legend_beside(made: Figure, handles: Sequence[Line2D]) -> None:
+    """A legend below the panels of what is ours, and what hollow means."""
+    label = f"authors' simulator ({COMMIT})"
+    hollow = Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=label)
+    made.legend(handles=[*handles, hollow], loc="outside lower center", ncols=len(handles) + 1)
 
 
 def seen(seeds: Windows, at: Point, value: Value) -> float | None:

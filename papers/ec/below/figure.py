@@ -14,7 +14,7 @@ from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told, waste
 from papers.ec.measured import POLICIES, least, most, points
-from papers.ec.panels import LABELS, colour, known_line, line, seen
+from papers.ec.panels import LABELS, colour, known_line, legend_beside, line, seen
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 SIZE = 2048
@@ -61,11 +61,7 @@ def draw(seeds: Seeds, file: Path) -> None:
             Line2D([], [], color=colour(one), marker=plot.marker(place), ms=4, label=LABELS[one])
             for place, one in enumerate(POLICIES)
         ]
-        hollow = f"authors' simulator ({authors.COMMIT})"
-        handles.append(
-            Line2D([], [], color=plot.GREY, marker="o", ms=6.5, mfc="none", ls=(0, (4, 2)), lw=0.8, label=hollow)
-        )
-        made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        legend_beside(made, handles)
 
 
 def tables(seeds: Seeds) -> Sequence[NumberTable]:

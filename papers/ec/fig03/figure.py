@@ -11,7 +11,6 @@ from backwater.analysis.put_trace import Trace
 from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
 from papers.ec.panels import LABELS
@@ -74,7 +73,8 @@ def draw(seeds: Seeds, file: Path) -> None:
                 _times(above, trace)
         grid[0, 0].set_ylabel("sequence number of the PUT")
         grid[1, 0].set_ylabel("receive queue\n[KB]")
-        _legend(made)
+        shown_signs = put_picture.signs([event for event in put_picture.LOOKS if event not in ("duplicate", "timeout")])
+        made.legend(handles=shown_signs, loc="outside lower center", ncols=5)
 
 
 def _times(axes: Axes, trace: Trace) -> None:
@@ -84,16 +84,6 @@ def _times(axes: Axes, trace: Trace) -> None:
             axes.axvline(time, color=plot.BLACK, ls="--", lw=0.9)
             axes.annotate(f"{what}: {time:.2f} µs", (time, 1), (-9, -4), xycoords=("data", "axes fraction"),
                           textcoords="offset points", rotation=90, va="top", fontsize=7)  # fmt: skip
-
-
-def _legend(made: Any) -> None:
-    handles = [
-        Line2D([], [], ls="none", marker=marker, color=colour, ms=size**0.5 + 1.5, label=label,
-               mew=1 if marker in "|x+" else 0)
-        for event, (label, marker, size, colour) in put_picture.LOOKS.items()
-        if event not in ("duplicate", "timeout")
-    ]  # fmt: skip
-    made.legend(handles=handles, loc="outside lower center", ncols=5)
 
 
 def tables(seeds: Seeds) -> Sequence[NumberTable]:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told
 from papers.ec.measured import SIZES, among, ceiling, least, most, points
-from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen
+from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen, size_handles
 
 #: Workloads and how they are called.
 SOURCES = {"greedy": "never rests", "unicast": "random gaps, load 1"}
@@ -45,12 +45,7 @@ def draw(seeds: Seeds, file: Path) -> None:
             axes.set(title=f"source: {label}", xlabel="endpoint's rate r, share of the link", xlim=(0.48, 1.04))
             axes.set_ylim(0.35, 1.02)
         made.axes[0].set_ylabel("goodput, share of the link")
-        legend = [
-            Line2D(
-                [], [], color=SIZE_COLOURS[size], marker=plot.marker(SIZES.index(size)), ms=4, label=SIZE_LABELS[size]
-            )
-            for size in SIZES
-        ]
+        legend = size_handles(SIZES)
         legend.append(Line2D([], [], color=plot.GREY, marker="_", ls="none", ms=9, label="ceiling of the NIC"))
         made.legend(handles=legend, loc="outside lower center", ncols=len(legend))
 

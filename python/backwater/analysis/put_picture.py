@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +112,18 @@ def queue(axes: Axes, trace: Trace, end_ps: int) -> None:
     axes.set_ylim(0, 1.15 * max([*values, (trace.depth or 0) / 1e3, 1.0]))
 
 
-def _legend(made: Any, trace: Trace, states: pl.DataFrame) -> None:
-    there = set(trace.events["event"].to_list())
-    handles: list[Any] = [
+def signs(events: Container[str]) -> list[Line2D]:
+    """The signs of these events, for a legend."""
+    return [
         Line2D([], [], ls="none", marker=marker, ms=size**0.5 + 1.5, color=colour, label=label,
                mew=1 if marker in "|x+" else 0)
         for event, (label, marker, size, colour) in LOOKS.items()
-        if event in there
+        if event in events
     ]  # fmt: skip
+
+
+def _legend(made: Any, trace: Trace, states: pl.DataFrame) -> None:
+    handles: list[Any] = [*signs(trace.events["event"].to_list())]
     if states.height:
         handles += [
             Patch(facecolor=STATE_COLOURS[word], edgecolor=plot.GREY, lw=0.5, label=_STATE_WORDS[word])

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.results import Results, measures
 from backwater.results.measures import has_others
 

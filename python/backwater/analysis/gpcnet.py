@@ -12,11 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from backwater.common import quantities
+from backwater.common.late import NDArray, np, pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.measures import end_ps, of_kind

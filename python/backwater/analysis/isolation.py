@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import throughput
 from backwater.common import quantities, terminal
+from backwater.common.late import np, pl
 from backwater.common.statistics import estimate, with_interval
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis import puts
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.results import Results
 from backwater.results.measures import end_ps
 

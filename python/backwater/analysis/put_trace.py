@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
 from backwater.analysis import puts
+from backwater.common.late import pl
 from backwater.common.quantities import parse_size
 from backwater.errors import UsageError
 from backwater.results import Results

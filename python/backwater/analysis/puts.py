@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
-
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.measures import end_ps, has_puts

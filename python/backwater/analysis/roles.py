@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
 from rich.table import Table
 
 from backwater.common import quantities, terminal
+from backwater.common.late import pl
 from backwater.results import Results
 
 

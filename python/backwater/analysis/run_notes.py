@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from backwater.analysis import collectives, gpcnet, put_notes, tables, throttle
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.results.flow_expressions import nearest_rank

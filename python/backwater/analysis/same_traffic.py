@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.scenario.schemes import Scheme

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from backwater.analysis import puts
+from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
 from backwater.results import Results, measures

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import polars as pl
 from rich.table import Table
 
 from backwater.analysis import slowdown
 from backwater.analysis.slowdown import Base
 from backwater.common import percentiles, quantities, statistics, terminal
+from backwater.common.late import pl
 from backwater.common.statistics import Estimate
 from backwater.errors import UsageError
 from backwater.results import Results

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import polars as pl
-
+from backwater.common.late import pl
 from backwater.common.percentiles import least
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
@@ -83,7 +82,7 @@ def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFram
     cuts = checked(edges)
     per_seed = [_bins(frame, cuts) for frame in frames]
     rows = [_over_seeds(bin_, [seed[bin_] for seed in per_seed if bin_ in seed], cuts) for bin_ in range(len(cuts) + 1)]
-    return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_SCHEMA)
+    return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_schema())
 
 
 def merged(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[int]:
@@ -120,16 +119,17 @@ def _counts(frame: pl.DataFrame, cuts: list[int]) -> list[int]:
     return [int(by_bin[number]["flows"]) if number in by_bin else 0 for number in range(len(cuts) + 1)]
 
 
-_SCHEMA = {
-    "low_bytes": pl.Int64,
-    "high_bytes": pl.Int64,
-    "seeds": pl.Int64,
-    "flows": pl.Int64,
-    "unfinished": pl.Int64,
-    "least_flows": pl.Int64,
-    "most_flows": pl.Int64,
-    **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in _ENDS},
-}
+def _schema() -> dict[str, Any]:
+    return {
+        "low_bytes": pl.Int64,
+        "high_bytes": pl.Int64,
+        "seeds": pl.Int64,
+        "flows": pl.Int64,
+        "unfinished": pl.Int64,
+        "least_flows": pl.Int64,
+        "most_flows": pl.Int64,
+        **{f"{name}{end}": pl.Float64 for name in STATISTICS for end in _ENDS},
+    }
 
 
 def ratios(first: Sequence[pl.DataFrame], other: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFrame:

@@ -7,12 +7,12 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.analysis import mark_scores
 from backwater.common import percentiles, quantities, terminal
+from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate, with_interval
 from backwater.results import Results, measures
 from backwater.results.catalogue import Measure, named
@@ -158,17 +158,18 @@ def _port_cells(row: Mapping[str, Any], states: Sequence[str]) -> list[str]:
     ]
 
 
-#: What makes a port worth a row of a table that cannot show all of them.
-_WORTH = {
-    "time OFF": pl.col("paused_ps"),
-    "peak queue": pl.col("peak_queue_bytes"),
-    "marks": pl.col("ce_marks") + pl.col("ue_marks"),
-    "congestion": pl.col("congestion_ps"),
-}
+def _worth() -> dict[str, pl.Expr]:
+    """What makes a port worth a row of a table that cannot show all of them."""
+    return {
+        "time OFF": pl.col("paused_ps"),
+        "peak queue": pl.col("peak_queue_bytes"),
+        "marks": pl.col("ce_marks") + pl.col("ue_marks"),
+        "congestion": pl.col("congestion_ps"),
+    }
 
 
 def busiest_ports(results: Results, limit: int) -> list[str]:
-    """The first ports by each of _WORTH and those that `probe.ports` names; then, up to `limit`, the next by each.
+    """The first ports by all of :func:`_worth` and those that `probe.ports` names; then, up to `limit`, the next.
 
     With several priorities a port has as many rows in the table, and so fewer ports have a place in it.
     """
@@ -176,7 +177,7 @@ def busiest_ports(results: Results, limit: int) -> list[str]:
     frame = _ports_in_use(results)
     ranks = [
         frame.filter(worth > 0).sort("at_host", worth, "peak_queue_bytes", descending=[False, True, True])["port"]
-        for worth in _WORTH.values()
+        for worth in _worth().values()
     ]
     first, *others = [[label for label in row if label is not None] for row in zip_longest(*ranks)] or [[]]
     needed = dict.fromkeys([*first, *map(results.port, _probed(results))])
@@ -197,7 +198,7 @@ def ports_title(results: Results, shown: int) -> str:
     total = _ports_in_use(results).height
     if shown == total:
         return f"Egress ports in use{each}"
-    *worth, last = [name for name in _WORTH if name != "congestion" or _detector(results) != "none"]
+    *worth, last = [name for name in _worth() if name != "congestion" or _detector(results) != "none"]
     probed = ", with those that probe.ports names" if _probed(results) else ""
     by = f"by {', '.join(worth)} and {last}"
     return f"{shown} of the {total} egress ports in use{each}: the first {by}, switches before hosts{probed}"

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.measures import end_ps, programs

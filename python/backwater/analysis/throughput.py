@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import polars as pl
-
+from backwater.common.late import np, pl
 from backwater.common.quantities import parse_time
 from backwater.results import Results
 from backwater.results.measures import Series, end_ps

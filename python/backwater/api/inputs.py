@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater import extras
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.extend.functions import UserFunction
 from backwater.extend.loading import register

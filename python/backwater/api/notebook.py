@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from backwater.analysis import run_notes
+from backwater.common.late import pl
 from backwater.results import Results, measures
 
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from backwater.analysis import pictures
 from backwater.analysis.blame import Blame
 from backwater.api import notebook
+from backwater.common.late import pl
 from backwater.results import Results as Folder
 from backwater.results import measures
 from backwater.view import View

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-import polars as pl
-
 from backwater.analysis import pictures
 from backwater.api import notebook
 from backwater.api.results import Results
+from backwater.common.late import pl
 from backwater.common.statistics import estimate
 from backwater.errors import UsageError
 

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
-
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.experiments import engines, sweep_file
 from backwater.experiments.executor import raise_first

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater._core import ScenarioError
 from backwater.analysis import gpcnet, gpcnet_profile, gpcnet_tables
 from backwater.analysis.gpcnet import Measured
 from backwater.common import atomic_files
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.experiments import comparison
 from backwater.experiments.executor import Job

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater._core import __version__
 from backwater.common.atomic_files import Staged, write_asked
+from backwater.common.late import pl
 from backwater.errors import UsageError, require_folder
 from backwater.experiments import content_key, sweep_tables
 from backwater.experiments.batch import Batch

@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater.common import codes, percentiles
+from backwater.common.late import pl
 from backwater.results import Results, catalogue, measures
 from backwater.results.catalogue import CATALOGUE
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
 from backwater.common import atomic_files, percentiles, terminal
+from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
 from backwater.experiments.executor import Job

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater._core import __version__
 from backwater.common.atomic_files import write_asked
+from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
 from backwater.experiments import content_key, sweep_tables

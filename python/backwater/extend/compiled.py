@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from backwater import extras
+from backwater.common.late import np
 from backwater.extend.abi import State
 from backwater.extend.errors import UserCodeError
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
 from pydantic import ConfigDict, Field
 
 from backwater._core import __version__
 from backwater.common import atomic_files
+from backwater.common.late import pl
 from backwater.experiments import content_key
 from backwater.papers.files import Part, read_json
 from backwater.papers.open_parameters import Parameter, Reading

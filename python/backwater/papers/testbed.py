@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from backwater.common.late import NDArray, np
 from backwater.errors import UsageError, reason
 
 #: Where `make testbed` writes and `backwater reproduce` looks.

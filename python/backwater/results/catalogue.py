@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import polars as pl
-
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.results.flow_expressions import Flows
 
 #: What a measure is of: of each traffic entry; of the run as a whole; or only some runs have it.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from backwater.common import percentiles
+from backwater.common.late import pl
 
 
 def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
@@ -21,12 +20,11 @@ def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
 class Flows:
     """The flows of a traffic entry, as measures ask for them; those of some entries have no ends of their own."""
 
-    count: pl.Expr = pl.len()
-    timed: pl.Expr = pl.col("fct_ps").count()
-    slowdown: pl.Expr = pl.col("slowdown").drop_nulls()
-    p99_slowdown: pl.Expr = nearest_rank(slowdown, 99)
-
     def __init__(self, supplied: Sequence[str], programs: Sequence[str], end_ps: int) -> None:
+        self.count: pl.Expr = pl.len()
+        self.timed: pl.Expr = pl.col("fct_ps").count()
+        self.slowdown: pl.Expr = pl.col("slowdown").drop_nulls()
+        self.p99_slowdown: pl.Expr = nearest_rank(self.slowdown, 99)
         name = pl.col("traffic").first().cast(pl.String)
         self._sized = ~name.is_in([*supplied, *programs])
         self.finite: pl.Expr = pl.when(self._sized).then(pl.col("size_bytes").count()).otherwise(0)

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-import polars as pl
-
 from backwater._core import __version__
 from backwater.common import atomic_files
+from backwater.common.late import pl
 from backwater.errors import ResultsChangedError, UsageError, reason, require_text
 
 #: The version of results folders that this code reads.

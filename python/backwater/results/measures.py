@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from backwater.common import quantities
+from backwater.common.late import NDArray, np, pl
 from backwater.results import Results
 from backwater.results.catalogue import Measure, named
 from backwater.results.flow_expressions import Flows

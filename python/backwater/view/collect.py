@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 import backwater
 from backwater.analysis.blame import NEEDED, Blame
 from backwater.analysis.blame.tables import cut, read
 from backwater.common import codes
+from backwater.common.late import np, pl
 from backwater.results import Results
 from backwater.results.folder import RECORDED_BY
 from backwater.view import flows, network, series, spans, truth

@@ -8,18 +8,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Numbers = NDArray[Any]
+from backwater.common.late import NDArray, np
 
 #: Version of the format; the page refuses any other with a message.
 FORMAT = 1
 MAGIC = b"BWV\0"
 #: Columns begin at multiples of this, so that the page can look at them in place.
 ALIGNED = 8
-#: Storage of whole numbers, the narrowest first.
-_WHOLE = (np.int8, np.int16, np.int32)
 
 
 @dataclass
@@ -30,7 +25,7 @@ class Columns:
     _parts: list[bytes] = field(default_factory=list)
     _size: int = 0
 
-    def add(self, name: str, values: Numbers, *, delta: bool = False) -> None:
+    def add(self, name: str, values: NDArray[Any], *, delta: bool = False) -> None:
         """Add a column; with `delta`, whole numbers are kept as differences to the one before, the first to 0."""
         if name in self.placed:
             raise ValueError(f"two columns are called {name}")
@@ -50,13 +45,13 @@ class Columns:
         return b"".join(self._parts)
 
 
-def _narrow(values: Numbers) -> Numbers:
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
     if np.issubdtype(values.dtype, np.floating):
         return values.astype(np.float64 if values.dtype == np.float64 else np.float32)
     if not values.size:
         return values.astype(np.int8)
     low, high = int(values.min()), int(values.max())
-    for kind in _WHOLE:
+    for kind in (np.int8, np.int16, np.int32):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
             return values.astype(kind)
     # A double holds whole numbers up to 2**53 exactly, as JavaScript does.

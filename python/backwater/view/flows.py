@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame import Blame
 from backwater.analysis.blame.tables import read
+from backwater.common.late import pl
 from backwater.results import Results
 from backwater.view import truth
 from backwater.view.encode import Columns

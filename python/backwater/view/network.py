@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from backwater.analysis.blame.tables import read
+from backwater.common.late import NDArray, np, pl
 from backwater.results import Results
 from backwater.view.encode import Columns
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame.tables import read
+from backwater.common.late import pl
 from backwater.results import Results
 from backwater.view.encode import Columns
 from backwater.view.network import Network, key_of

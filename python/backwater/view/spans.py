@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
-
+from backwater.common.late import pl
 from backwater.view.encode import Columns
 
 

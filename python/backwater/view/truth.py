@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from backwater.analysis.blame import Blame, losses
 from backwater.analysis.blame.report import left_out, shown_roots
 from backwater.analysis.blame.tables import latest
+from backwater.common.late import NDArray, np, pl
 from backwater.view.encode import Columns
 from backwater.view.network import Network
 from backwater.view.spans import merged

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import polars as pl
-
 from backwater.analysis.blame import chain, crowding, losses, overtime, scoring, tables
 from backwater.analysis.blame.gates import Gates, gates
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results, measures
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from backwater.analysis.blame.gates import DEEPEST, Gates, within
 from backwater.analysis.blame.tables import latest
+from backwater.common.late import pl
 
 #: Instead of a root: what held the port is not in the tables, or pauses went round in a circle.
 UNKNOWN, CIRCLE = -1, -2
-
-_ROOTED = {"off": pl.UInt32, "root": pl.Int64, "weight": pl.Float64, "depth": pl.Int64}
 
 
 def roots_of(gates: Gates) -> pl.DataFrame:
@@ -22,7 +19,7 @@ def roots_of(gates: Gates) -> pl.DataFrame:
     interval began passes its share on to what its own last hold was for; one that was not is a root.
     """
     at = gates.off.select("off", "queue", time="off_ps", weight=pl.lit(1.0), path=pl.concat_list("queue"))
-    done = [pl.DataFrame(schema=_ROOTED)]
+    done = [pl.DataFrame(schema={"off": pl.UInt32, "root": pl.Int64, "weight": pl.Float64, "depth": pl.Int64})]
     last = gates.holds.select("queue", "time_ps").unique()
     for depth in range(1, DEEPEST + 1):
         if not at.height:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame.gates import Gates, within
 from backwater.analysis.blame.tables import latest, queue_of, read
+from backwater.common.late import pl
 from backwater.results import Results
 
 

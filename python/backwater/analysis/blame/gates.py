@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from backwater.analysis.blame import release, starvation
 from backwater.analysis.blame.tables import latest, queue_of, read
+from backwater.common.late import pl
 from backwater.results import Results
 
 #: No congestion tree is deeper. Where pauses go round in a circle, sums over the tree end here.

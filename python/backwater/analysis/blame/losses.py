@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame.gates import Gates, covered
 from backwater.analysis.blame.tables import queue_of, read
+from backwater.common.late import pl
 from backwater.results import Results
 
 #: Of every flow the packets 0, 64, 128 ... are followed, and the last.

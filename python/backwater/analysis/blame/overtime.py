@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame.scoring import shares
+from backwater.common.late import pl
 
 #: Crowds are cut at multiples of so many picoseconds.
 PERIOD_PS = 100_000_000

@@ -6,10 +6,9 @@ not enough that the port has had the time to send on what was held back.
 
 from __future__ import annotations
 
-import polars as pl
-
 from backwater.analysis.blame import starvation
 from backwater.analysis.blame.tables import earliest, latest, queue_of, read
+from backwater.common.late import pl
 from backwater.results import Results
 from backwater.results.measures import under_credits
 

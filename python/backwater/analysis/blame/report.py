@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich.table import Table
 
 from backwater.analysis.blame import losses, threshold
 from backwater.analysis.blame.analysis import Blame
 from backwater.analysis.blame.scoring import Score
 from backwater.common import atomic_files, quantities, terminal
+from backwater.common.late import pl
 
 #: A root without a long queue of its own is shown if at least this share of all OFF time is for its sake.
 _WORTH = 0.01

@@ -9,30 +9,36 @@ it could still mark. A UE mark is right while the port is held.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
-
-import polars as pl
 
 from backwater.analysis.blame.gates import Gates, within
 from backwater.analysis.blame.tables import queue_of, read
+from backwater.common.late import pl
 from backwater.results import Results
 
-#: Of a frame of judged marks: the CE marks that are right, wrong and early.
-RIGHT = (pl.col("code") == "CE") & ~pl.col("is_held") & ~pl.col("is_early")
-WRONG = (pl.col("code") == "CE") & pl.col("is_held")
-EARLY = (pl.col("code") == "CE") & pl.col("is_early")
-_UE = pl.col("code") == "UE"
-#: What is summed up over crowds: packets, those that left with CE; and where there is a detector, at switches, those
-#: that came without CE, and of them those that left with it.
-SUMS = {
-    "packets": pl.col("packets"),
-    "ce_packets": pl.col("ce_packets"),
-    "own_packets": (pl.col("packets") - pl.col("ce_before_packets")).filter(~pl.col("is_drain")),
-    "own_ce_packets": (pl.col("ce_packets") - pl.col("ce_before_packets")).filter(~pl.col("is_drain")),
-}
-#: Of such sums: the share of packets that left with CE, and of those that came without it.
-RECALL = pl.col("ce_packets") / pl.col("packets")
-OWN_RECALL = pl.col("own_ce_packets") / pl.col("own_packets")
+
+@cache
+def _judged() -> tuple[pl.Expr, pl.Expr, pl.Expr, pl.Expr]:
+    """Of a frame of judged marks: the CE marks that are right, wrong and early, and the UE marks."""
+    ce = pl.col("code") == "CE"
+    right = ce & ~pl.col("is_held") & ~pl.col("is_early")
+    return right, ce & pl.col("is_held"), ce & pl.col("is_early"), pl.col("code") == "UE"
+
+
+@cache
+def _sums() -> dict[str, pl.Expr]:
+    """What is summed up over crowds: packets, those that left with CE.
+
+    And where there is a detector, at switches, those that came without CE, and of them those that left with it.
+    """
+    before = pl.col("ce_before_packets")
+    return {
+        "packets": pl.col("packets"),
+        "ce_packets": pl.col("ce_packets"),
+        "own_packets": (pl.col("packets") - before).filter(~pl.col("is_drain")),
+        "own_ce_packets": (pl.col("ce_packets") - before).filter(~pl.col("is_drain")),
+    }
 
 
 @dataclass(frozen=True)
@@ -95,10 +101,11 @@ def _judged_by_receiver(scenario: dict[str, Any]) -> list[str]:
 
 def score(marks: pl.DataFrame, crowding: pl.DataFrame, told: pl.DataFrame) -> Score:
     """The score of a run; `told` as from :func:`received`."""
-    right, wrong, early = (int(marks.select(kind.sum()).item()) for kind in (RIGHT, WRONG, EARLY))
-    ue = marks.filter(_UE)
+    *ce_marks, of_ue = _judged()
+    right, wrong, early = (int(marks.select(kind.sum()).item()) for kind in ce_marks)
+    ue = marks.filter(of_ue)
     root = crowding.filter(~pl.col("is_held"))
-    packets, found, own, own_found = (int(root.select(each.sum()).item()) for each in SUMS.values())
+    packets, found, own, own_found = (int(root.select(each.sum()).item()) for each in _sums().values())
     marked, culprit = told["is_marked"], told["flow"].is_in(root["flow"].unique().implode())
     both = int((marked & culprit).sum())
     return Score(
@@ -127,15 +134,17 @@ def shares(marks: pl.DataFrame, root: pl.DataFrame, by: list[str]) -> pl.DataFra
 
     Columns `ce_marks`, `early_marks`, `precision`, `ue_marks`, `ue_precision`, `root_packets`, `recall`, `own_recall`.
     """
+    right, wrong, early, ue = _judged()
     marked = marks.group_by(by).agg(
-        ce_marks=(RIGHT | WRONG | EARLY).sum(),
-        early_marks=EARLY.sum(),
-        precision=RIGHT.sum() / (RIGHT | WRONG).sum(),
-        ue_marks=_UE.sum(),
-        ue_precision=(_UE & pl.col("is_held")).sum() / _UE.sum(),
+        ce_marks=(right | wrong | early).sum(),
+        early_marks=early.sum(),
+        precision=right.sum() / (right | wrong).sum(),
+        ue_marks=ue.sum(),
+        ue_precision=(ue & pl.col("is_held")).sum() / ue.sum(),
     )
-    sums = root.group_by(by).agg(**{name: each.sum() for name, each in SUMS.items()})
-    found = sums.select(*by, root_packets="packets", recall=RECALL, own_recall=OWN_RECALL)
+    sums = root.group_by(by).agg(**{name: each.sum() for name, each in _sums().items()})
+    recall, own = pl.col("ce_packets") / pl.col("packets"), pl.col("own_ce_packets") / pl.col("own_packets")
+    found = sums.select(*by, root_packets="packets", recall=recall, own_recall=own)
     joined = marked.join(found, on=by, how="full", coalesce=True)
     counts = pl.col("ce_marks", "early_marks", "ue_marks", "root_packets").fill_null(0)
     known = pl.col("precision", "ue_precision", "own_recall").fill_nan(None)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from backwater.analysis.blame.tables import earliest, latest
 from backwater.common import quantities
+from backwater.common.late import pl
 from backwater.results.measures import under_credits
 
 

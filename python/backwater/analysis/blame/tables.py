@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.folder import RECORDED_BY

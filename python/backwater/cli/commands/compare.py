@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import polars as pl
-
 from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, slowdown
 from backwater.analysis.scheme_slowdown import Comparison
 from backwater.cli.commands import failed
@@ -17,6 +15,7 @@ from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Json, Seed, Set, Words
 from backwater.common import codes, quantities, terminal
 from backwater.common.atomic_files import write_asked
+from backwater.common.late import pl
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import comparison

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater._core import ScenarioError
 from backwater.analysis import pictures, run_notes, tables
 from backwater.cli.options import Json
 from backwater.common import terminal
+from backwater.common.late import pl
 from backwater.errors import Exit, UsageError
 from backwater.experiments.executor import Job, raise_first, run_jobs
 from backwater.experiments.progress import watching

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 from cyclopts import Parameter
 from rich.markup import escape
 from rich.table import Table
@@ -15,6 +14,7 @@ from backwater.analysis import pictures, put_trace
 from backwater.analysis import puts as measured
 from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,6 +12,7 @@ from backwater.analysis import pictures
 from backwater.analysis import throttle as measured
 from backwater.cli.options import Count, Json
 from backwater.common import quantities, terminal
+from backwater.common.late import pl
 from backwater.common.quantities import three_digits
 from backwater.errors import UsageError
 from backwater.experiments import gpcnet_runs

@@ -15,9 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-
 from backwater.common import atomic_files
+from backwater.common.late import pl
 from backwater.common.quantities import parse_size
 from backwater.errors import UsageError
 from backwater.io.importing.hpcc_files import BYTE_NS, ways

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from backwater import _core
 from backwater.common import atomic_files, quantities
+from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 

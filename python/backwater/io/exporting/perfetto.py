@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-import polars as pl
-
 from backwater.common import atomic_files
+from backwater.common.late import pl
 from backwater.results import Results
 
 #: More instants make the browser slow; which were left out is said in the trace and on the terminal.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import polars as pl
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from backwater.common.late import pl
 from backwater.common.quantities import three_digits
 from backwater.papers.claims import Judged, Measured, Verdict
 from backwater.papers.definitions import Held

@@ -7,30 +7,63 @@ use crate::transport::put::frame;
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
 pub(crate) const LAST: u32 = 1 << 31;
 
-/// What a frame is. The numbers are a part of the trajectory digest: a new kind leaves those of the others alone. Bit 7 stands for
-/// PUT streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    /// Data of a flow; `seq` is the packet's number, and [`LAST`] on the last packet of a supplied flow.
-    Data = 0,
+/// Makes the kinds of frames of one list: number in the trajectory digest, and word in tables.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal, $word:literal;)*) => {
+        /// What a frame is. The numbers are a part of the trajectory digest: a new kind leaves those of the others alone. From 3 on they
+        /// are frames of the link, which end at the next node; bit 7 stands for PUT streams.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind = $number,)*
+        }
+
+        impl Kind {
+            const ALL: &'static [Self] = &[$(Self::$kind,)*];
+            /// The words of all kinds in tables.
+            pub const WORDS: &'static [&'static str] = &[$($word,)*];
+        }
+    };
+}
+
+kinds! {
+    /// Data of a flow; `seq` is the packet's number, with the highest bit set on the last packet of a supplied flow.
+    Data = 0, "data";
     /// Acknowledgement; `seq` is the number of packets received in order.
-    Ack = 1,
-    /// Congestion notification packet; `echo` says which congestion.
-    Cnp = 2,
+    Ack = 1, "ack";
+    /// Congestion notification packet, or BECN; `echo` says which congestion.
+    Cnp = 2, "cnp";
     /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
-    Pfc = 3,
+    Pfc = 3, "pfc";
     /// Credit update of a class; `flow` holds FCTBS, `seq` FCCL.
-    Credit = 4,
+    Credit = 4, "credit";
     /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
-    Cim = 5,
-    /// A packet of a PUT stream; `seq` is packed ([`crate::transport::put::frame`]), `echo` says what it acknowledges beside: not capable
+    Cim = 5, "cim";
+    /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
-    Put = 0x80,
+    Put = 0x80, "put";
     /// Acknowledgement of a PUT stream; `seq` is the last number accepted in order, `echo` congestion if it is marked.
-    PutAck = 0x81,
+    PutAck = 0x81, "put-ack";
     /// The same, and everything after it is lost.
-    PutNack = 0x82,
+    PutNack = 0x82, "put-nack";
+}
+
+impl Kind {
+    /// Whether it is a frame of the link's flow control, which ends at the next node.
+    #[inline]
+    pub const fn is_flow_control(self) -> bool {
+        (self as u8).cast_signed() >= Self::Pfc as i8
+    }
+
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[usize::from(self.index())]
+    }
+
+    /// The place of its word among [`Kind::WORDS`].
+    pub fn index(self) -> u8 {
+        Self::ALL.iter().position(|kind| *kind == self).expect("all kinds are in the list") as u8
+    }
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
@@ -99,7 +132,7 @@ impl Packet {
     /// Whether it is a frame of the link's flow control, which ends at the next node.
     #[inline]
     pub(crate) const fn is_flow_control(&self) -> bool {
-        (self.kind as u8).cast_signed() >= Kind::Pfc as i8
+        self.kind.is_flow_control()
     }
 
     /// Whether it carries data of a flow.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use backwater_engine::{Limits, Stop};
 use backwater_units::Time;
 
-use crate::packet::{Kind as Frame, Packet};
+use crate::packet::Packet;
 use crate::simulation::Simulation;
 use crate::violation::Violation;
 
@@ -113,12 +113,12 @@ impl Simulation {
     }
 
     fn arrival(&self, node: u32, packet: &Packet) -> Arrival {
-        let flow = self.world.flows.get(packet.flow as usize).filter(|_| belongs_to_flow(packet.kind));
+        let flow = self.world.flows.get(packet.flow as usize).filter(|_| !packet.is_flow_control());
         Arrival {
             time: Time::from_ps(packet.time),
             node,
             port: packet.port,
-            kind: word(packet.kind),
+            kind: packet.kind.word(),
             flow: packet.flow,
             seq: if packet.is_data() { packet.number() } else { packet.seq },
             word: packet.seq,
@@ -128,23 +128,5 @@ impl Simulation {
             echo: packet.echo as u8,
             class: packet.class,
         }
-    }
-}
-
-fn belongs_to_flow(kind: Frame) -> bool {
-    !matches!(kind, Frame::Pfc | Frame::Credit | Frame::Cim)
-}
-
-fn word(kind: Frame) -> &'static str {
-    match kind {
-        Frame::Data => "data",
-        Frame::Ack => "ack",
-        Frame::Cnp => "cnp",
-        Frame::Pfc => "pfc",
-        Frame::Credit => "credit",
-        Frame::Cim => "cim",
-        Frame::Put => "put",
-        Frame::PutAck => "put-ack",
-        Frame::PutNack => "put-nack",
     }
 }

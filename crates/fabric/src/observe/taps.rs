@@ -6,8 +6,8 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::Ports;
-use crate::packet::{Kind, Packet};
-use crate::record::{FrameKind, FrameRecord};
+use crate::packet::Packet;
+use crate::record::FrameRecord;
 use crate::world::World;
 
 /// A wire whose frames are recorded, as the node sees it at which it ends.
@@ -54,7 +54,7 @@ impl Ports {
                 sent: Time::from_ps(packet.time - wire.until_known(packet.size, packet.is_flow_control())),
                 node: *node,
                 port: *port,
-                kind: packet.kind.into(),
+                kind: packet.kind,
                 priority: (packet.class != 0).then(|| cx.world.classes.priority(packet.class)),
                 size: packet.size,
                 code: packet.code as u8,
@@ -63,22 +63,6 @@ impl Ports {
                 seq: if packet.is_data() { packet.number() } else { packet.seq },
             });
             cx.post.recorded(1);
-        }
-    }
-}
-
-impl From<Kind> for FrameKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Data => Self::Data,
-            Kind::Ack => Self::Ack,
-            Kind::Cnp => Self::Cnp,
-            Kind::Pfc => Self::Pfc,
-            Kind::Credit => Self::Credit,
-            Kind::Cim => Self::Cim,
-            Kind::Put => Self::Put,
-            Kind::PutAck => Self::PutAck,
-            Kind::PutNack => Self::PutNack,
         }
     }
 }

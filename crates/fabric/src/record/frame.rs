@@ -1,29 +1,7 @@
 //! Frames on the wires of chosen ports.
 use backwater_units::Time;
 
-/// What a frame is. The numbers are those of the words in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum FrameKind {
-    /// Data of a flow.
-    Data = 0,
-    /// Acknowledgement.
-    Ack = 1,
-    /// Congestion notification packet, or BECN.
-    Cnp = 2,
-    /// PAUSE and RESUME.
-    Pfc = 3,
-    /// Credit update.
-    Credit = 4,
-    /// Congestion isolation message.
-    Cim = 5,
-    /// A packet of a PUT stream.
-    Put = 6,
-    /// Acknowledgement of a PUT stream.
-    PutAck = 7,
-    /// The same, and everything after it is lost.
-    PutNack = 8,
-}
+pub use crate::packet::Kind as FrameKind;
 
 /// A frame that an egress port sent and that reached the other end. Only for the ports whose frames are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +34,6 @@ pub struct FrameRecord {
 impl FrameRecord {
     /// Whether `flow` and `seq` are those of a flow.
     pub const fn is_of_a_flow(&self) -> bool {
-        !matches!(self.kind, FrameKind::Pfc | FrameKind::Credit | FrameKind::Cim)
+        !self.kind.is_flow_control()
     }
 }

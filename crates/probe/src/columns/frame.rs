@@ -6,10 +6,6 @@ use crate::columns::{Table, TableId};
 use backwater_fabric::record::{FrameKind, FrameRecord};
 use backwater_units::Time;
 
-/// Words of `FrameRecord::kind`, in the order of [`backwater_fabric::record::FrameKind`].
-pub const FRAME_WORDS: &[&str] =
-    &["data", "ack", "cnp", "pfc", "credit", "cim", "put", "put-ack", "put-nack"];
-
 fn of_pfc(record: &FrameRecord, shift: u32) -> Option<u64> {
     (record.kind == FrameKind::Pfc).then(|| u64::from(record.seq >> shift & 0xff))
 }
@@ -32,7 +28,7 @@ impl Table for FrameRecord {
         port(|r| (r.node, r.port)),
         node_index(|r| r.node),
         port_index(|r| r.port),
-        column("kind", "word", "What the frame is.", Take::Word(FRAME_WORDS, |r| r.kind as u8)),
+        column("kind", "word", "What the frame is.", Take::Word(FrameKind::WORDS, |r| r.kind.index())),
         column(
             "priority",
             "index",

@@ -15,7 +15,6 @@ mod throttle;
 mod totals;
 
 pub use collective::CollectiveRecord;
-pub use frame::FRAME_WORDS;
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
 pub use put::{HALT_WORDS, PUT_WORDS};
 pub(crate) use totals::{fct, slowdown, throughput_bps};

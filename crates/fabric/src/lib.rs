@@ -33,11 +33,7 @@ pub use backwater_control::detector::{MarkAt, MarkBasis};
 pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};
-pub use spec::{
-    AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec,
-    KeyKind, MarkSpec, NicScheduler, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
-    Queueing, Scope, SegmentSpec, Spec, Start, SwitchSpec, Switching, ThrottleSpec,
-};
+pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;
 pub use transport::put::frame::MOST_BUFFERED;
 pub use user::{UserFault, UserSpec};

@@ -2,7 +2,7 @@
 use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
 
 use crate::ctx::Ctx;
-use crate::link::gates::Scope;
+use crate::link::gates::{Scope, Wait};
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
 use crate::packet::Packet;
@@ -43,13 +43,21 @@ impl FabricNode {
         }
     }
 
-    /// What a node does not take in by a port and class, as its upstream gate is told, waits for: closed or open, (node, port, what of
-    /// it). A host waits for nobody else.
-    pub(crate) fn waits_for(&self, ingress: u16, class: u8, world: &World) -> Vec<(u32, u16, Scope)> {
+    /// What its closed gates wait for.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        match self {
+            Self::Host(host) => host.ports.waits().collect(),
+            Self::Switch(switch) => switch.fabric.waits(&switch.chassis),
+        }
+    }
+
+    /// What a node does not take in by a port, as its upstream gate is told, waits for: closed or open, (node, port, what of it). A
+    /// host waits for nobody else.
+    pub(crate) fn waits_for(&self, ingress: u16, scope: Scope, world: &World) -> Vec<(u32, u16, Scope)> {
         let Self::Switch(switch) = self else { return Vec::new() };
-        let holders = switch.fabric.waits_for(&switch.chassis, ingress, class, world);
+        let holders = switch.fabric.waits_for(&switch.chassis, ingress, scope, world);
         let node = switch.chassis.ports.node;
-        holders.iter().map(|holder| (node, holder.out, Scope::class(holder.class))).collect()
+        holders.iter().map(|holder| (node, holder.out, holder.scope)).collect()
     }
 
     /// Sizes of the first packets of the queues of a switch behind a gate; what waits at a gate of a host is not made yet.

@@ -226,7 +226,7 @@ impl World {
             deficit: deficit(&spec.switch.arbiter, &classes),
             combined: match &spec.switch.queueing {
                 Queueing::Combined(combined) => Some(Limits::new(combined, &classes)),
-                Queueing::Output | Queueing::VirtualOutput => None,
+                _ => None,
             },
             isolation: spec.switch.isolation.as_ref().map(|isolation| Rules::new(isolation, &classes)),
             peers: peers(spec),

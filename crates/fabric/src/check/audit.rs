@@ -2,8 +2,7 @@
 
 use crate::node::FabricNode;
 use crate::packet::Packet;
-use crate::switch::Switch;
-use crate::switch::chassis::SwitchFabric;
+use crate::switch::chassis::Fabric;
 use crate::world::World;
 
 /// The first account that does not add up at this node, in words.
@@ -28,10 +27,8 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
             return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
         }
         held += packets;
-        if let FabricNode::Switch(switch) = node
-            && let SwitchFabric::Cioq(cioq) = &switch.fabric
-        {
-            held += cioq.waiting_at_ingress(&switch.chassis, at).count();
+        if let FabricNode::Switch(switch) = node {
+            held += switch.fabric.waiting_at_ingress(&switch.chassis, at);
         }
     }
     if held + ports.pool.free_slots() != ports.pool.slots() {
@@ -39,62 +36,6 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
     }
     match node {
         FabricNode::Host(host) => host.endpoint.as_ref().map_or(Ok(()), |endpoint| endpoint.check(ports)),
-        FabricNode::Switch(switch) => match &switch.fabric {
-            SwitchFabric::Cioq(cioq) => cioq.check(&switch.chassis, world),
-            SwitchFabric::Output | SwitchFabric::Voq(_) => check_memory(switch, world),
-        },
+        FabricNode::Switch(switch) => switch.fabric.check(&switch.chassis, world),
     }
-}
-
-fn check_memory(switch: &Switch, world: &World) -> Result<(), String> {
-    let ports = &switch.chassis.ports;
-    let mut by_ingress = vec![0u64; switch.chassis.memory.accounts.len()];
-    let mut used = 0;
-    let mut units_held = vec![0u32; switch.chassis.memory.accounts.len()];
-    for at in 0..ports.queues.len() {
-        for packet in switch.waiting(at) {
-            // It holds its place in the lane that it came in by.
-            let ingress = ports.at(packet.port, switch.chassis.came_in(packet, world));
-            if switch.chassis.memory.credited & (1 << packet.class) == 0 {
-                used += u64::from(packet.size);
-            }
-            if (world.lossless | switch.chassis.memory.credited) & (1 << packet.class) != 0 {
-                by_ingress[ingress] += u64::from(packet.size);
-                units_held[ingress] += ports.credits.as_ref().map_or(0, |credits| credits.units(packet.size));
-            }
-        }
-    }
-    for (at, mut waiting) in units_held.into_iter().enumerate() {
-        let (port, class) = ((at / ports.classes) as u16, (at % ports.classes) as u8);
-        let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else { continue };
-        waiting += credits.on_their_way(at);
-        let (held, buffer) = credits.held(at);
-        if held != waiting || held > buffer {
-            return Err(format!(
-                "ingress port {port}, class {class} counts {held} of {buffer} units, {waiting} are there"
-            ));
-        }
-    }
-    let ports = &switch.chassis.ports;
-    let waiting: u64 = (0..ports.queues.len()).map(|at| switch.waiting(at).count() as u64).sum();
-    let sent: u64 = ports.queues.iter().map(|queue| queue.sent_packets).sum();
-    let dropped: u64 = ports.gates.iter().map(|gate| gate.dropped_packets).sum();
-    if ports.packet_hops() != sent + waiting + dropped {
-        return Err(format!(
-            "{} packets came in, {sent} were sent, {dropped} dropped and {waiting} wait",
-            ports.packet_hops()
-        ));
-    }
-    if used != switch.chassis.memory.used {
-        return Err(format!("the memory counts {} B and holds {used} B", switch.chassis.memory.used));
-    }
-    for (at, (account, bytes)) in switch.chassis.memory.accounts.iter().zip(by_ingress).enumerate() {
-        if account.held.total() != bytes {
-            return Err(format!(
-                "ingress account {at} counts {} B, {bytes} B are there",
-                account.held.total()
-            ));
-        }
-    }
-    Ok(())
 }

@@ -47,10 +47,11 @@ pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, befo
     let mut waits: BTreeMap<Gated, Vec<Gated>> = BTreeMap::new();
     for node in nodes {
         let own = node.ports();
-        for wait in own.waits().filter(|wait| wait.since <= before) {
-            let (below, class) = (nodes[wait.node as usize], wait.scope.class);
-            if !below.ports().has_room(wait.ingress, class, node.first_sizes(wait.port, class)) {
-                waits.insert((own.node, wait.port, wait.scope), below.waits_for(wait.ingress, class, world));
+        for wait in node.waits().into_iter().filter(|wait| wait.since <= before) {
+            let (below, scope) = (nodes[wait.node as usize], wait.scope);
+            let waiting = node.first_sizes(wait.port, scope.class);
+            if !below.ports().has_room(wait.ingress, scope.class, waiting) {
+                waits.insert((own.node, wait.port, scope), below.waits_for(wait.ingress, scope, world));
             }
         }
     }

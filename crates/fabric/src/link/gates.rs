@@ -24,16 +24,16 @@ pub(crate) enum Opens {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scope {
     pub(crate) class: u8,
-    /// One queue of the class, or [`Scope::ALL`].
-    pub(crate) queue: u16,
+    /// What the packets of one queue of the class have in common, or [`Scope::ALL`].
+    pub(crate) key: u32,
 }
 
 impl Scope {
-    /// All queues of a class.
-    pub(crate) const ALL: u16 = u16::MAX;
+    /// All packets of a class.
+    pub(crate) const ALL: u32 = u32::MAX;
 
     pub(crate) const fn class(class: u8) -> Self {
-        Self { class, queue: Self::ALL }
+        Self { class, key: Self::ALL }
     }
 }
 

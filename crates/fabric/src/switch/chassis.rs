@@ -1,7 +1,9 @@
-//! What every switch has, and what its fabric is asked.
+//! What every switch has, what its fabric is asked, and the list of fabrics.
 use backwater_engine::{Post, Stream};
+use backwater_topology::Network;
 
 use crate::ctx::Ctx;
+use crate::link::gates::{Scope, Wait};
 use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
@@ -9,6 +11,7 @@ use crate::observe::ground_truth::Truth;
 use crate::packet::Packet;
 use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
+use crate::switch::output::Output;
 use crate::switch::truth::Holder;
 use crate::switch::voq::Voq;
 use crate::user::UserQueues;
@@ -29,12 +32,51 @@ pub(crate) struct Chassis {
 }
 
 /// Where the packets of a switch wait, and which of them leaves next.
+///
+/// Three verbs a fabric must have; the others are for what only some have: timers, frames and gates of their own, places beside the
+/// egress queues.
 pub(crate) trait Fabric: Sized {
+    /// A packet for `out` that could not [pass](Chassis::may_pass) has come.
+    fn arrive<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    );
+
     /// Sends what the idle port `out` may send, if anything.
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>);
 
     /// The queues of an egress port and class.
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo];
+
+    /// New credits have come for a class of a port.
+    fn credit<P: Post<Packet>>(
+        &mut self,
+        _chassis: &mut Chassis,
+        _port: u16,
+        _class: u8,
+        _cx: &mut Ctx<'_, P>,
+    ) {
+    }
+
+    /// A PFC frame has come at a port.
+    fn pfc(&mut self, _port: u16, _now: u64) {}
+
+    /// A frame of the link has come that is neither PFC nor a credit update.
+    fn frame<P: Post<Packet>>(&mut self, _chassis: &mut Chassis, _frame: &Packet, _cx: &mut Ctx<'_, P>) {}
+
+    /// A timer of the fabric's own.
+    fn timer<P: Post<Packet>>(
+        &mut self,
+        _chassis: &mut Chassis,
+        purpose: Purpose,
+        _at: (u16, u32),
+        _cx: &mut Ctx<'_, P>,
+    ) {
+        unreachable!("nobody here sets a timer for {purpose:?}")
+    }
 
     /// The gate of an egress queue has closed.
     fn gate_closed(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8) {}
@@ -42,9 +84,15 @@ pub(crate) trait Fabric: Sized {
     /// The gate of an egress queue has opened.
     fn gate_opened(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64) {}
 
-    /// The egress queues that what came in by a port and class waits for, if nothing of it is leaving just now.
-    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
-        chassis.holders_at_rest(self, port, class, world)
+    /// What the closed gates wait for: those of classes, or of what within a class has one.
+    fn waits(&self, chassis: &Chassis) -> Vec<Wait> {
+        chassis.ports.waits().collect()
+    }
+
+    /// The egress queues that what came in by a port waits for, as far as a gate upstream holds it back, if nothing of it is
+    /// leaving just now.
+    fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {
+        chassis.holders_at_rest(self, port, scope.class, world)
     }
 
     /// A PAUSE for an ingress port is about to be sent, or fewer credits than line rate takes: records what holds its packets.
@@ -57,95 +105,113 @@ pub(crate) trait Fabric: Sized {
     ) {
         chassis.note_hold_at_egress(self, port, class, cx);
     }
+
+    /// Packets that wait elsewhere than before a gate: at the ingress port and class of this number.
+    fn waiting_at_ingress(&self, _chassis: &Chassis, _at: usize) -> usize {
+        0
+    }
+
+    /// The first account that is not what is there at the end of a run, in words.
+    fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        chassis.check_memory(self, world)
+    }
+
+    /// Bytes of its state.
+    fn state_bytes(&self) -> usize {
+        0
+    }
 }
 
-/// The kinds of switches.
+/// The kinds of switches. A new one is a variant, an arm of `of!`, and a line of [`SwitchFabric::new`].
 #[derive(Clone)]
 pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
-    Output,
+    Output(Output),
     /// Queues by ingress port, credits, or weighted turns.
     Voq(Box<Voq>),
     /// Queues at both sides of a crossbar.
     Cioq(Box<Cioq>),
 }
 
+/// Asks the fabric that it is.
+macro_rules! of {
+    ($fabric:expr, $it:ident => $ask:expr) => {
+        match $fabric {
+            SwitchFabric::Output($it) => $ask,
+            SwitchFabric::Voq($it) => $ask,
+            SwitchFabric::Cioq($it) => $ask,
+        }
+    };
+}
+
 impl SwitchFabric {
-    /// New credits have come for a class of a port.
-    pub(crate) fn credit<P: Post<Packet>>(
-        &mut self,
-        chassis: &mut Chassis,
-        port: u16,
-        class: u8,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        if let Self::Voq(voq) = self {
-            voq.fed(chassis, port, class, cx);
-        }
-    }
-
-    /// A timer of the fabric's own.
-    pub(crate) fn timer<P: Post<Packet>>(
-        &mut self,
-        chassis: &mut Chassis,
-        purpose: Purpose,
-        (port, argument): (u16, u32),
-        cx: &mut Ctx<'_, P>,
-    ) {
-        match (self, purpose) {
-            (Self::Cioq(cioq), Purpose::Crossed) => cioq.crossed(chassis, port, cx),
-            (Self::Cioq(cioq), Purpose::Residency) => cioq.look_at_entry(chassis, argument, cx),
-            _ => unreachable!("a switch has no queue pairs"),
-        }
-    }
-
-    pub(crate) fn state_bytes(&self) -> usize {
-        match self {
-            Self::Output => 0,
-            Self::Voq(voq) => voq.state_bytes(),
-            Self::Cioq(cioq) => cioq.state_bytes(),
-        }
+    /// The fabric of a switch: the first one that the settings ask for.
+    pub(crate) fn new(node: u32, network: &Network, ports: &Ports, world: &World) -> Self {
+        let (count, classes) = (ports.egress.len(), ports.classes);
+        let cioq = || Cioq::new(node, network, classes, world).map(Self::Cioq);
+        let voq = || Voq::new(count, classes, world).map(Self::Voq);
+        cioq().or_else(voq).unwrap_or(Self::Output(Output))
     }
 }
 
 impl Fabric for SwitchFabric {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is on the path of every packet that waits")]
+    fn arrive<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        of!(self, it => it.arrive(chassis, packet, out, cx));
+    }
+
     #[inline]
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
-        match self {
-            Self::Output => chassis.pull_in_order(self, out, cx),
-            Self::Voq(voq) => voq.pull(chassis, out, cx),
-            Self::Cioq(cioq) => cioq.pull(chassis, out, cx),
-        }
+        of!(self, it => it.pull(chassis, out, cx));
     }
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
-        match self {
-            Self::Output => std::slice::from_ref(&ports.queues[at].fifo),
-            Self::Voq(voq) => voq.fifos(ports, at),
-            Self::Cioq(cioq) => cioq.fifos(ports, at),
-        }
+        of!(self, it => it.fifos(ports, at))
+    }
+
+    fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        of!(self, it => it.credit(chassis, port, class, cx));
+    }
+
+    fn pfc(&mut self, port: u16, now: u64) {
+        of!(self, it => it.pfc(port, now));
+    }
+
+    fn frame<P: Post<Packet>>(&mut self, chassis: &mut Chassis, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        of!(self, it => it.frame(chassis, frame, cx));
+    }
+
+    fn timer<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        purpose: Purpose,
+        at: (u16, u32),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        of!(self, it => it.timer(chassis, purpose, at, cx));
     }
 
     fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
-        match self {
-            Self::Output => {}
-            Self::Voq(voq) => voq.gate_closed(chassis, out, class),
-            Self::Cioq(cioq) => cioq.gate_closed(chassis, out, class),
-        }
+        of!(self, it => it.gate_closed(chassis, out, class));
     }
 
     fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
-        if let Self::Cioq(cioq) = self {
-            cioq.gate_opened(chassis, out, class, now);
-        }
+        of!(self, it => it.gate_opened(chassis, out, class, now));
     }
 
-    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
-        match self {
-            Self::Output => chassis.holders_at_rest(self, port, class, world),
-            Self::Voq(voq) => voq.waits_for(chassis, port, class, world),
-            Self::Cioq(cioq) => cioq.waits_for(chassis, port, class, world),
-        }
+    fn waits(&self, chassis: &Chassis) -> Vec<Wait> {
+        of!(self, it => it.waits(chassis))
+    }
+
+    fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {
+        of!(self, it => it.waits_for(chassis, port, scope, world))
     }
 
     fn note_hold<P: Post<Packet>>(
@@ -155,9 +221,18 @@ impl Fabric for SwitchFabric {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        match self {
-            Self::Cioq(cioq) => cioq.note_hold(chassis, port, class, cx),
-            Self::Output | Self::Voq(_) => chassis.note_hold_at_egress(self, port, class, cx),
-        }
+        of!(self, it => it.note_hold(chassis, port, class, cx));
+    }
+
+    fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {
+        of!(self, it => it.waiting_at_ingress(chassis, at))
+    }
+
+    fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        of!(self, it => it.check(chassis, world))
+    }
+
+    fn state_bytes(&self) -> usize {
+        of!(self, it => it.state_bytes())
     }
 }

@@ -1,12 +1,14 @@
 //! A switch: routing, admission, flow control, detection, scheduling. Here is the plain way through it, with output queues in
 //! a shared packet memory under PFC; [`voq`] and [`cioq`] are the other two.
 mod admission;
+mod audit;
 pub(crate) mod batch;
 pub(crate) mod chassis;
 pub(crate) mod cioq;
 pub(crate) mod forwarding;
 pub(crate) mod lanes;
 pub(crate) mod marking;
+pub(crate) mod output;
 mod pausing;
 mod tail_drop;
 pub(crate) mod truth;
@@ -27,9 +29,7 @@ use crate::packet::{Kind, Packet};
 use crate::spec::Spec;
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
-use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
-use crate::switch::voq::Voq;
 use crate::user::UserQueues;
 use crate::world::World;
 
@@ -57,17 +57,13 @@ impl Node for Switch {
                 self.fabric.credit(&mut self.chassis, packet.port, packet.class, cx);
                 return;
             }
-            if packet.kind == Kind::Cim {
-                if let SwitchFabric::Cioq(cioq) = &mut self.fabric {
-                    cioq.take_cim(&mut self.chassis, packet, cx);
-                }
+            if packet.kind != Kind::Pfc {
+                self.fabric.frame(&mut self.chassis, packet, cx);
                 return;
             }
             let open = !self.chassis.ports.egress[packet.port as usize].paused;
             let opened = self.chassis.ports.obey(packet, cx);
-            if let SwitchFabric::Cioq(cioq) = &mut self.fabric {
-                cioq.outputs[usize::from(packet.port)].last_pfc = packet.time;
-            }
+            self.fabric.pfc(packet.port, packet.time);
             let closed = open & self.chassis.ports.egress[packet.port as usize].paused;
             if closed != 0 {
                 self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
@@ -165,16 +161,14 @@ impl Switch {
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
-        let voq = || Voq::new(count, ports.classes, world).map(SwitchFabric::Voq);
-        let cioq = Cioq::new(node, &spec.network, ports.classes, world).map(SwitchFabric::Cioq);
-        let fabric = cioq.or_else(voq).unwrap_or(SwitchFabric::Output);
+        let fabric = SwitchFabric::new(node, &spec.network, &ports, world);
         let chassis = Chassis {
             user: UserQueues::new(ports.queues.len(), &world.user),
             memory: Memory::new(
                 ports.classes,
                 world.lossless,
                 credited,
-                !matches!(fabric, SwitchFabric::Output),
+                !matches!(fabric, SwitchFabric::Output(_)),
                 thresholds,
                 count,
                 world.buffer,
@@ -200,7 +194,7 @@ impl Switch {
     /// Whether packets take the plain way.
     #[inline]
     const fn is_plain(&self) -> bool {
-        matches!(self.fabric, SwitchFabric::Output)
+        matches!(self.fabric, SwitchFabric::Output(_))
     }
 
     /// The queues of an egress port and class.
@@ -247,16 +241,7 @@ impl Switch {
             self.chassis.ports.transmit(out, packet, code, cx);
             return;
         }
-        match &mut self.fabric {
-            SwitchFabric::Output => {
-                if self.chassis.admit(packet, out, cx) {
-                    self.chassis.ports.enqueue(out, packet);
-                    self.chassis.stored(&mut self.fabric, packet, out, cx);
-                }
-            }
-            SwitchFabric::Voq(voq) => voq.arrive(&mut self.chassis, packet, out, cx),
-            SwitchFabric::Cioq(cioq) => cioq.arrive(&mut self.chassis, packet, out, cx),
-        }
+        self.fabric.arrive(&mut self.chassis, packet, out, cx);
     }
 }
 

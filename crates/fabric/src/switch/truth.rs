@@ -4,6 +4,7 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
+use crate::link::gates::Scope;
 use crate::observe::ground_truth::{Left, followed};
 use crate::packet::Packet;
 use crate::record::{HoldRecord, WaitRecord};
@@ -14,7 +15,8 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     pub(crate) out: u16,
-    pub(crate) class: u8,
+    /// What holds it back if it is.
+    pub(crate) scope: Scope,
     /// Of those packets.
     pub(crate) bytes: u64,
 }
@@ -153,7 +155,7 @@ impl Chassis {
             for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
                 let bytes = self.bytes_from(fabric, port, (out, queue), class, world);
                 if bytes > 0 {
-                    holders.push(Holder { out, class: queue, bytes });
+                    holders.push(Holder { out, scope: Scope::class(queue), bytes });
                 }
             }
         }
@@ -181,7 +183,7 @@ impl Chassis {
         holder: Holder,
         cx: &mut Ctx<'_, P>,
     ) {
-        let Holder { out, class: queue, bytes } = holder;
+        let Holder { out, scope: Scope { class: queue, .. }, bytes } = holder;
         let upstream = &self.ports.egress[port as usize];
         self.ports.records.holds.push(HoldRecord {
             time: Time::from_ps(cx.now),

@@ -8,7 +8,7 @@ use crate::world::World;
 
 impl Cioq {
     /// Packets in the ingress queues.
-    pub(crate) fn waiting_at_ingress<'a>(
+    pub(crate) fn in_line<'a>(
         &self,
         chassis: &'a Chassis,
         at: usize,
@@ -22,13 +22,13 @@ impl Cioq {
     }
 
     /// The first count that is not what is there, in words.
-    pub(crate) fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+    pub(crate) fn check_regions(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
         let count = chassis.ports.queues.len();
         let mut charged = vec![0; count];
         let mut taken = vec![0; chassis.ports.egress.len()];
         let mut used = 0;
         for at in 0..count {
-            charged[at] = self.waiting_at_ingress(chassis, at).map(|packet| u64::from(packet.size)).sum();
+            charged[at] = self.in_line(chassis, at).map(|packet| u64::from(packet.size)).sum();
             if at % chassis.ports.classes != 0 {
                 let waiting: u32 = chassis.waiting(self, at).map(|packet| u32::from(packet.size)).sum();
                 taken[at / chassis.ports.classes] += waiting;
@@ -67,7 +67,7 @@ impl Cioq {
         let mut there: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         for port in 0..chassis.ports.egress.len() as u16 {
             let at = chassis.ports.at(port, congested);
-            for packet in chassis.waiting(self, at).chain(self.waiting_at_ingress(chassis, at)) {
+            for packet in chassis.waiting(self, at).chain(self.in_line(chassis, at)) {
                 *there.entry(isolating.entry(packet, world)).or_default() += 1;
             }
         }

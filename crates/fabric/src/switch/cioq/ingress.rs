@@ -26,7 +26,7 @@ impl Chassis {
 
 impl Cioq {
     /// A packet has come in completely.
-    pub(crate) fn arrive<P: Post<Packet>>(
+    pub(crate) fn come_in<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
         packet: &Packet,

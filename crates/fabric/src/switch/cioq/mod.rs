@@ -35,7 +35,8 @@ use backwater_engine::Post;
 use backwater_topology::Network;
 
 use crate::ctx::Ctx;
-use crate::link::ports::Ports;
+use crate::link::gates::Scope;
+use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Combined as Settings, Crossings};
@@ -170,18 +171,20 @@ impl Cioq {
         let at = order.iter().position(|other| *other == port).expect("every port is among them");
         order[at..].rotate_left(1);
     }
-
-    pub(crate) fn state_bytes(&self) -> usize {
-        size_of_val(&*self.lines)
-            + size_of_val(&*self.inputs)
-            + size_of_val(&*self.outputs)
-            + size_of_val(&*self.order)
-            + size_of_val(&*self.deficits)
-            + self.isolation.as_ref().map_or(0, |flows| flows.state_bytes())
-    }
 }
 
 impl Fabric for Cioq {
+    #[inline]
+    fn arrive<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.come_in(chassis, packet, out, cx);
+    }
+
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         self.send_from_egress(chassis, out, cx);
     }
@@ -190,8 +193,30 @@ impl Fabric for Cioq {
         std::slice::from_ref(&ports.queues[at].fifo)
     }
 
-    fn waits_for(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
-        self.waits_across(chassis, port, class, world)
+    fn pfc(&mut self, port: u16, now: u64) {
+        self.outputs[usize::from(port)].last_pfc = now;
+    }
+
+    fn frame<P: Post<Packet>>(&mut self, chassis: &mut Chassis, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        self.take_cim(chassis, frame, cx);
+    }
+
+    fn timer<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        purpose: Purpose,
+        (port, argument): (u16, u32),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        if purpose == Purpose::Crossed {
+            self.crossed(chassis, port, cx);
+        } else {
+            self.look_at_entry(chassis, argument, cx);
+        }
+    }
+
+    fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {
+        self.waits_across(chassis, port, scope.class, world)
     }
 
     /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
@@ -218,5 +243,21 @@ impl Fabric for Cioq {
         cx: &mut Ctx<'_, P>,
     ) {
         self.note_hold_at_ingress(chassis, port, class, cx);
+    }
+    fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {
+        self.in_line(chassis, at).count()
+    }
+
+    fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
+        self.check_regions(chassis, world)
+    }
+
+    fn state_bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+            + size_of_val(&*self.inputs)
+            + size_of_val(&*self.outputs)
+            + size_of_val(&*self.order)
+            + size_of_val(&*self.deficits)
+            + self.isolation.as_ref().map_or(0, |flows| flows.state_bytes())
     }
 }

@@ -3,6 +3,7 @@ use backwater_engine::Post;
 
 use super::NOWHERE;
 use crate::ctx::Ctx;
+use crate::link::gates::Scope;
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Cioq;
@@ -30,7 +31,11 @@ impl Cioq {
             let crossing = input.busy && input.moving.class == queue;
             let blocker = if line.out == NOWHERE && crossing { input.out } else { line.out };
             if bytes > 0 && blocker != NOWHERE {
-                chassis.push_hold((port, class), Holder { out: blocker, class: queue, bytes }, cx);
+                chassis.push_hold(
+                    (port, class),
+                    Holder { out: blocker, scope: Scope::class(queue), bytes },
+                    cx,
+                );
             }
         }
     }
@@ -47,7 +52,7 @@ impl Cioq {
         let bytes = |class: u8| u64::from(chassis.memory.accounts[ports.at(port, class)].held.bytes);
         (1..world.classes.count)
             .filter(|other| (*other == class || !own) && out(*other) != NOWHERE)
-            .map(|class| Holder { out: out(class), class, bytes: bytes(class) })
+            .map(|class| Holder { out: out(class), scope: Scope::class(class), bytes: bytes(class) })
             .collect()
     }
 }

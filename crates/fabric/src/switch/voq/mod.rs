@@ -74,10 +74,6 @@ impl Voq {
             arrivals,
         }))
     }
-
-    pub(crate) fn state_bytes(&self) -> usize {
-        self.voqs.state_bytes() + size_of_val(&*self.arbiters)
-    }
 }
 
 impl Chassis {
@@ -107,38 +103,6 @@ impl Chassis {
 }
 
 impl Voq {
-    /// A packet that cannot pass like in a plain switch.
-    #[inline(always)]
-    #[allow(
-        clippy::inline_always,
-        reason = "measured: with a second caller, where packets are spread, it costs 13 instructions a hop"
-    )]
-    pub(crate) fn arrive<P: Post<Packet>>(
-        &mut self,
-        chassis: &mut Chassis,
-        packet: &Packet,
-        out: u16,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        let credited = chassis.memory.credited & (1 << packet.class) != 0;
-        if credited {
-            let earned = chassis.ports.earn_credit(packet);
-            if !earned.fits {
-                chassis.out_of_blocks(packet, cx);
-                return;
-            }
-            if earned.held_back {
-                chassis.memory.held_until[packet.class as usize] = packet.time;
-            }
-        }
-        if let Some(lanes) = &cx.world.lanes {
-            let class = chassis.leaves_in(packet, lanes, cx.world);
-            self.cross_to(chassis, packet, &Packet { class, ..*packet }, out, cx);
-        } else {
-            self.cross_to(chassis, packet, packet, out, cx);
-        }
-    }
-
     /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
@@ -292,21 +256,6 @@ impl Voq {
         }
     }
 
-    /// An update of the credits of `port` has been taken.
-    pub(crate) fn fed<P: Post<Packet>>(
-        &mut self,
-        chassis: &mut Chassis,
-        port: u16,
-        class: u8,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        let shut = chassis.ports.egress[port as usize].paused & (1 << class) != 0;
-        if shut && self.choose_lane(chassis, port, class).is_some() {
-            self.open(chassis, port, class, cx);
-            chassis.send_next(self, port, cx);
-        }
-    }
-
     /// A gate under credits opens.
     fn open<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         chassis.ports.open_gate(port, class, false, cx);
@@ -315,6 +264,37 @@ impl Voq {
 }
 
 impl Fabric for Voq {
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: with a second caller, where packets are spread, it costs 13 instructions a hop"
+    )]
+    fn arrive<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let credited = chassis.memory.credited & (1 << packet.class) != 0;
+        if credited {
+            let earned = chassis.ports.earn_credit(packet);
+            if !earned.fits {
+                chassis.out_of_blocks(packet, cx);
+                return;
+            }
+            if earned.held_back {
+                chassis.memory.held_until[packet.class as usize] = packet.time;
+            }
+        }
+        if let Some(lanes) = &cx.world.lanes {
+            let class = chassis.leaves_in(packet, lanes, cx.world);
+            self.cross_to(chassis, packet, &Packet { class, ..*packet }, out, cx);
+        } else {
+            self.cross_to(chassis, packet, packet, out, cx);
+        }
+    }
+
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         if cx.world.weights.is_some() {
             self.shut_starved(chassis, out, cx);
@@ -340,6 +320,15 @@ impl Fabric for Voq {
         self.voqs.fifos(at)
     }
 
+    /// An update of the credits of `port` has been taken.
+    fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        let shut = chassis.ports.egress[port as usize].paused & (1 << class) != 0;
+        if shut && self.choose_lane(chassis, port, class).is_some() {
+            self.open(chassis, port, class, cx);
+            chassis.send_next(self, port, cx);
+        }
+    }
+
     /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
     fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
         if !self.arrivals {
@@ -352,5 +341,9 @@ impl Fabric for Voq {
                 head.echo = CodePoint::NotCapable;
             }
         }
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.voqs.state_bytes() + size_of_val(&*self.arbiters)
     }
 }

@@ -12,7 +12,7 @@ impl Cioq {
         let mut towards = vec![0_u32; isolating.towards.len()];
         for port in 0..isolating.ports as u16 {
             let at = chassis.ports.at(port, isolating.rules.lanes.monitored);
-            for packet in self.waiting_at_ingress(chassis, at) {
+            for packet in self.in_line(chassis, at) {
                 if let Some(slot) = isolating.entry(packet, world) {
                     at_ingress[isolating.at(slot, port)] += 1;
                 }

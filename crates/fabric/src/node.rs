@@ -87,7 +87,7 @@ impl FabricNode {
             Self::Host(host) => {
                 let sums = u64::from(host.endpoint.is_some() && world.endpoints)
                     + u64::from(host.throttle.is_some() && world.throttle_sums)
-                    + host.puts.as_ref().map_or(0, |puts| puts.observed());
+                    + host.transports.puts.as_ref().map_or(0, |puts| puts.observed());
                 queues + host.watched.len() as u64 + sums
             }
             Self::Switch(_) => queues,

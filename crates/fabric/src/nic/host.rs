@@ -20,7 +20,7 @@ use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
 use crate::spec::{Balancing, Spec};
 use crate::switch::batch::Batch;
-use crate::transport::put::Puts;
+use crate::transport::Transports;
 use crate::transport::roce::connection::Connection;
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
@@ -48,8 +48,8 @@ pub(crate) struct Host {
     pub(crate) notified: Notified,
     /// What holds it back when it uses many credits.
     pub(crate) throttle: Option<Box<Throttle>>,
-    /// Its PUT streams.
-    pub(crate) puts: Option<Box<Puts>>,
+    /// What it has beside queue pairs.
+    pub(crate) transports: Transports,
     /// What starts flows that depend on others.
     pub(crate) steps: Option<Box<Steps>>,
     /// Its ranks.
@@ -111,8 +111,6 @@ impl Node for Host {
             }
             Kind::Data if self.detour => self.detour(packet, cx),
             Kind::Data => self.on_data(packet, cx),
-            Kind::Put => self.on_put(packet, cx),
-            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, cx),
             Kind::Ack => {
                 let slot = world.sender_slot[packet.flow as usize];
                 let sender = &mut self.senders[slot as usize];
@@ -140,6 +138,7 @@ impl Node for Host {
                 let sender = &self.senders[slot as usize];
                 self.pacers[sender.pacer as usize].notified(sender.kind, packet.echo, now, world);
             }
+            _ => self.on_frame(packet, cx),
         }
     }
 
@@ -179,11 +178,10 @@ impl Node for Host {
             Purpose::Poll => self.poll(timer.argument as u8, cx),
             Purpose::Drained => self.drained(cx),
             Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
-            Purpose::Effect => self.effect_due(timer.argument, cx),
-            Purpose::Stream => self.stream_due(timer.argument, cx),
             Purpose::Rank => self.rank_due(timer.argument, cx),
             Purpose::Gone => self.message_gone(timer.argument, cx),
             Purpose::Local => self.local_message(timer.argument, cx),
+            of_transport => self.on_timer(of_transport, timer.argument, cx),
         }
     }
 }
@@ -223,7 +221,7 @@ impl Host {
             watched,
             notified: Notified::default(),
             throttle,
-            puts: Puts::new(host as u32, line, world),
+            transports: Transports::new(host as u32, line, world),
             steps,
             ranks: Ranks::new(host, ends, world),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
@@ -271,11 +269,10 @@ impl Host {
     /// A sender has something to send from now on.
     pub(crate) fn begin(&mut self, pair: u32, now: u64, world: &World) {
         self.book_throttled(now);
-        let sender = &mut self.senders[pair as usize];
-        if self.puts.is_some() && world.is_put(sender.flow) {
-            self.begin_put(pair, now, world);
+        if self.begin_beside(pair, now, world) {
             return;
         }
+        let sender = &mut self.senders[pair as usize];
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer);
         sender.source_delay.start(now, self.ports.closed_for(NIC, class, now));
         let ready = match sender.connection {

@@ -11,3 +11,4 @@ pub(crate) mod receive_queue;
 pub(crate) mod reorder;
 mod scheduler;
 mod steps;
+mod transports;

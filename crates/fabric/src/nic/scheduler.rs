@@ -5,7 +5,7 @@
 //!   0     frames of the link: PFC, credit updates    never gated             first
 //!   1     frames that wait in a queue                [`Ports::ready`]        by class: in turn or in order
 //!   2     queue pairs                                [`PacingQueue::next`]    since when it is due, then in this order
-//!   2     PUT streams                                [`Puts::peek`]          since when it is due
+//!   2     transports beside them: PUT streams        [`Transports::peek`]    since when it is due
 //!
 //!   gate                                             asked                   closed by
 //!   PFC                                              with the class          a PAUSE frame
@@ -16,7 +16,7 @@
 //! the port, since when costs less to say than what. A size is looked up only for gates that want one: a host under PFC never asks.
 //!
 //! [`PacingQueue::next`]: crate::nic::pacing_queue::PacingQueue::next
-//! [`Puts::peek`]: crate::transport::put::Puts::peek
+//! [`Transports::peek`]: crate::transport::Transports::peek
 use backwater_control::CodePoint;
 use backwater_engine::Post;
 
@@ -26,8 +26,8 @@ use crate::link::gates::Opens;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
-use crate::transport::put::{Frame, What};
 use crate::transport::roce::queue_pair::After;
+use crate::transport::{Frame, What};
 use crate::world::World;
 
 /// The frame that leaves next.
@@ -48,8 +48,8 @@ enum Source {
     Queue,
     /// At a queue pair: the number of its sender.
     QueuePair(u32),
-    /// At the PUT streams, and its size.
-    Puts(What, u16),
+    /// At a transport beside the queue pairs, and its size.
+    Transport(What, u16),
     /// There, too, but which frame it will be shows when it is ready.
     Later,
 }
@@ -70,7 +70,7 @@ impl Host {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
                 self.ports.transmit(NIC, &packet, packet.code, cx);
-            } else if self.puts.is_some() {
+            } else if !self.transports.is_empty() {
                 self.send_offered(cx);
             } else {
                 self.send_due(cx);
@@ -127,23 +127,23 @@ impl Host {
             class,
             source: Source::QueuePair(pair),
         });
-        if self.puts.is_some() { self.peek_at_puts(pair, open, (free, now), world) } else { pair }
+        if self.transports.is_empty() { pair } else { self.peek_beside(pair, open, (free, now), world) }
     }
 
-    /// What the PUT streams have against the packet of a queue pair, which goes first if it is due for as long.
+    /// What the transports have against the packet of a queue pair, which goes first if it is due for as long.
     #[inline]
-    fn peek_at_puts(
+    fn peek_beside(
         &mut self,
         pair: Option<Offer>,
         open: u8,
         (free, now): (u64, u64),
         world: &World,
     ) -> Option<Offer> {
-        match self.puts.as_mut()?.peek(open, &self.senders, now, world) {
+        match self.transports.peek(open, &self.senders, now, world) {
             Ok(Frame { since, class, size, what })
                 if pair.is_none_or(|pair| pair.ready > free || since < pair.since) =>
             {
-                Some(Offer { ready: now, since, class, source: Source::Puts(what, size) })
+                Some(Offer { ready: now, since, class, source: Source::Transport(what, size) })
             }
             Err(at) if pair.is_none_or(|pair| at < pair.ready) => {
                 (at < u64::MAX).then_some(Offer { ready: at, since: at, class: 0, source: Source::Later })
@@ -157,7 +157,7 @@ impl Host {
         match offer.source {
             Source::Queue => Some(self.ports.first(NIC, offer.class).size),
             Source::QueuePair(pair) => Some(self.senders[pair as usize].next_packet(world).2),
-            Source::Puts(_, size) => Some(size),
+            Source::Transport(_, size) => Some(size),
             Source::Later => None,
         }
     }
@@ -175,7 +175,7 @@ impl Host {
                 }
             }
             Source::QueuePair(pair) => self.send_data(offer.class, offer.since, pair, cx),
-            Source::Puts(what, _) => self.send_put_frame(what, cx),
+            Source::Transport(what, _) => self.take_from_transport(what, cx),
             Source::Later => {}
         }
     }
@@ -340,18 +340,18 @@ impl Host {
         }
     }
 
-    /// When queue pairs and PUT streams have something for these classes. Which of those that will be due then goes first is not worth
+    /// When queue pairs and transports have something for these classes. Which of those that will be due then goes first is not worth
     /// asking for before.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "measured: a call of its own costs 3 instructions a hop")]
     fn next_due(&mut self, open: u8, now: u64, world: &World) -> Option<u64> {
         let due = self.pacing_queue.earliest(open);
-        if self.puts.is_some() { self.next_due_of_puts(due, open, now, world) } else { due }
+        if self.transports.is_empty() { due } else { self.next_due_beside(due, open, now, world) }
     }
 
     #[inline(never)]
-    fn next_due_of_puts(&mut self, due: Option<u64>, open: u8, now: u64, world: &World) -> Option<u64> {
-        let put = self.puts.as_mut()?.peek(open, &self.senders, now, world).map_or_else(|at| at, |_| now);
-        due.into_iter().chain((put < u64::MAX).then_some(put)).min()
+    fn next_due_beside(&mut self, due: Option<u64>, open: u8, now: u64, world: &World) -> Option<u64> {
+        let next = self.transports.peek(open, &self.senders, now, world).map_or_else(|at| at, |_| now);
+        due.into_iter().chain((next < u64::MAX).then_some(next)).min()
     }
 }

@@ -1,3 +1,62 @@
-//! What hosts say to each other: queue pairs of RoCE, and streams of PUTs.
+//! What hosts say to each other: queue pairs of RoCE, and the transports beside them, such as streams of PUTs.
+//!
+//! A transport beside them keeps what it needs of a host in a field of [`Transports`]. It says here what it has to send; `nic/transports.rs`
+//! hands it the flows that start, the frames that come, the timers that go off, and the turn to send. The kinds of its frames stand in the
+//! list of `packet.rs`, its timers in that of `link/ports.rs`.
 pub(crate) mod put;
 pub(crate) mod roce;
+
+use backwater_units::Rate;
+
+use crate::transport::put::Puts;
+use crate::transport::roce::queue_pair::Sender;
+use crate::world::World;
+
+/// The transports of a host beside its queue pairs.
+#[derive(Clone, Debug)]
+pub(crate) struct Transports {
+    /// Its PUT streams.
+    pub(crate) puts: Option<Box<Puts>>,
+}
+
+/// A frame that a transport has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// One of a PUT stream.
+    Put(put::What),
+}
+
+/// A frame that can leave now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Since when it has been due: what a queue pair has to be due before to go first.
+    pub(crate) since: u64,
+    pub(crate) class: u8,
+    pub(crate) size: u16,
+    pub(crate) what: What,
+}
+
+impl Transports {
+    /// Those of a host whose link has this rate.
+    pub(crate) fn new(host: u32, line: Rate, world: &World) -> Self {
+        Self { puts: Puts::new(host, line, world) }
+    }
+
+    /// Whether it has nothing but queue pairs.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.puts.is_none()
+    }
+
+    /// What they send now if these classes may; else when to ask again if nothing happens before.
+    #[inline]
+    pub(crate) fn peek(
+        &mut self,
+        open: u8,
+        senders: &[Sender],
+        now: u64,
+        world: &World,
+    ) -> Result<Frame, u64> {
+        self.puts.as_mut().map_or(Err(u64::MAX), |puts| puts.peek(open, senders, now, world))
+    }
+}

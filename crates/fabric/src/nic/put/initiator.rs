@@ -20,7 +20,7 @@ use crate::world::World;
 impl Host {
     /// A flow of a stream starts: its first packet is there when it has been staged.
     pub(crate) fn begin_put(&mut self, pair: u32, now: u64, world: &World) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let sender = &mut self.senders[pair as usize];
         let streams = streams(world);
         let stream = streams.of(sender.flow).expect("a PUT has a stream");
@@ -32,7 +32,7 @@ impl Host {
 
     /// The new packet of the stream whose turn it is leaves.
     pub(crate) fn send_put<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let streams = streams(cx.world);
         let outgoing = &mut puts.outgoing[slot as usize];
         let stream = streams.all[outgoing.number as usize];
@@ -71,7 +71,7 @@ impl Host {
 
     /// A packet of a stream that replays leaves once more.
     pub(crate) fn repeat_put<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let streams = streams(cx.world);
         let outgoing = &mut puts.outgoing[slot as usize];
         let spec = streams.kind(&streams.all[outgoing.number as usize]);
@@ -101,7 +101,7 @@ impl Host {
         cx: &mut Ctx<'_, P>,
     ) {
         let streams = streams(cx.world);
-        let number = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].number;
+        let number = self.transports.puts.as_ref().expect("it has streams").outgoing[slot as usize].number;
         let stream = &streams.all[number as usize];
         let (ack, echo) = match stream.opposite {
             Some(opposite) => self.ack_aboard(opposite, cx.now, cx.world),
@@ -123,7 +123,8 @@ impl Host {
             self.ports.spend_credit(NIC, &packet, None);
         }
         self.arm(slot, cx.now, cx.world);
-        let state = self.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy.state();
+        let state =
+            self.transports.puts.as_ref().expect("it has streams").outgoing[slot as usize].policy.state();
         let value = state.allowance.map_or(-1, u64::cast_signed);
         let bytes = u64::from(kept.size);
         self.note_put(Note { slot, flow: kept.flow, seq, event, bytes, value }, cx);
@@ -152,7 +153,7 @@ impl Host {
             }
             return;
         }
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let line = &mut puts.effects[usize::from(stream.kind)];
         line.push_back(effect);
         if line.len() == 1 {
@@ -169,7 +170,7 @@ impl Host {
     }
 
     fn next_effect(&mut self, kind: u32, now: u64) -> Option<Effect> {
-        let line = &mut self.puts.as_mut()?.effects[kind as usize];
+        let line = &mut self.transports.puts.as_mut()?.effects[kind as usize];
         let due = line.front()?.due;
         if due > now {
             self.ports.set_timer(due, NIC, Purpose::Effect, kind);
@@ -179,7 +180,7 @@ impl Host {
     }
 
     fn take_effect<P: Post<Packet>>(&mut self, effect: Effect, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let streams = streams(cx.world);
         let (slot, seq) = (effect.slot, effect.seq);
         let outgoing = &mut puts.outgoing[slot as usize];
@@ -212,7 +213,7 @@ impl Host {
     /// The oldest packets of a stream have been acknowledged.
     fn free<P: Post<Packet>>(&mut self, slot: u32, packets: u32, cx: &mut Ctx<'_, P>) {
         for _ in 0..packets {
-            let Some(puts) = &mut self.puts else { return };
+            let Some(puts) = &mut self.transports.puts else { return };
             let outgoing = &mut puts.outgoing[slot as usize];
             let kept = outgoing.window.pop_front().expect("as many as are outstanding");
             outgoing.bytes -= u64::from(kept.size);
@@ -231,7 +232,7 @@ impl Host {
 
     /// A stream may have got, or lost, the right to send.
     fn after_change(&mut self, slot: u32, now: u64, world: &World) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let outgoing = &mut puts.outgoing[slot as usize];
         if outgoing.reliability.replaying() && !outgoing.replaying {
             outgoing.replaying = true;
@@ -243,7 +244,7 @@ impl Host {
 
     /// Sets the timer of a stream, if it has to go off before the one that is set.
     fn arm(&mut self, slot: u32, now: u64, world: &World) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let outgoing = &mut puts.outgoing[slot as usize];
         let streams = streams(world);
         let at = outgoing.deadline(streams.kind(&streams.all[outgoing.number as usize])).max(now);
@@ -255,7 +256,7 @@ impl Host {
 
     /// A timer of a stream goes off: the one that counts, or one that came too late to be taken back.
     pub(crate) fn stream_due<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let outgoing = &mut puts.outgoing[slot as usize];
         if outgoing.timer != cx.now {
             return;

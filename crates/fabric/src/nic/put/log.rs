@@ -27,7 +27,7 @@ impl Host {
     /// Records what happened, if anybody wants to know.
     #[inline]
     pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         if let Some(sums) = &mut puts.sums {
             sums.note(note.slot as usize, note.event, note.bytes, &mut self.ports, cx);
         }
@@ -56,7 +56,7 @@ impl Host {
 
     /// Records the periods that are over at `now`, and the open one if the run `ends`.
     pub(crate) fn turn_stream_sums<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
-        if let Some(puts) = &mut self.puts
+        if let Some(puts) = &mut self.transports.puts
             && let Some(sums) = &mut puts.sums
         {
             sums.turn(&mut self.ports, cx);
@@ -69,7 +69,7 @@ impl Host {
     /// Records what the policy of an outgoing stream allows, after it may have changed from `before`.
     #[inline]
     pub(crate) fn note_policy<P: Post<Packet>>(&mut self, slot: u32, before: State, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         if puts.sums.is_none() && cx.world.puts_of.is_empty() {
             return;
         }

@@ -62,7 +62,7 @@ impl Host {
     fn judge_put(&mut self, packet: &Packet, world: &World) -> (Verdict, u32) {
         let (held, depth) = self.receive_queue();
         let room = self.endpoint.as_ref().is_none_or(|endpoint| endpoint.fits(packet));
-        let puts = self.puts.as_mut().expect("PUTs come to hosts that have streams");
+        let puts = self.transports.puts.as_mut().expect("PUTs come to hosts that have streams");
         let stream = streams(world).of(packet.flow).expect("a PUT has a stream");
         let spec = streams(world).kind(stream);
         let kept = puts.reserved_by_others(stream.kind);
@@ -88,7 +88,7 @@ impl Host {
     /// A PUT has been accepted and stands in the receive queue.
     fn accept(&mut self, packet: &Packet, seq: u32, world: &World) {
         let held = self.receive_queue().0;
-        let puts = self.puts.as_mut().expect("PUTs come to hosts that have streams");
+        let puts = self.transports.puts.as_mut().expect("PUTs come to hosts that have streams");
         let stream = streams(world).of(packet.flow).expect("a PUT has a stream");
         let spec = streams(world).kind(stream);
         let incoming = &mut puts.incoming[stream.in_slot as usize];
@@ -103,7 +103,7 @@ impl Host {
     /// A PUT has been processed `now`: it is not in the receive queue any more.
     pub(crate) fn put_processed<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let held = self.receive_queue().0;
-        let puts = self.puts.as_mut().expect("PUTs come to hosts that have streams");
+        let puts = self.transports.puts.as_mut().expect("PUTs come to hosts that have streams");
         let stream = streams(cx.world).of(packet.flow).expect("a PUT has a stream");
         let incoming = &puts.incoming[stream.in_slot as usize];
         let seq = frame::whole(frame::number(packet.seq), incoming.order.accepted());
@@ -139,7 +139,7 @@ impl Host {
 
     /// The ACK that a PUT carries for the stream which goes the other way.
     fn on_ack_aboard<P: Post<Packet>>(&mut self, number: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &self.puts else { return };
+        let Some(puts) = &self.transports.puts else { return };
         let slot = streams(cx.world).all[number as usize].out_slot;
         let newest = puts.outgoing[slot as usize].reliability.newest();
         let seq = frame::whole(frame::ack(packet.seq), newest);
@@ -149,7 +149,7 @@ impl Host {
     /// What a packet that leaves for the initiator of an incoming stream acknowledges: low bits and code.
     pub(crate) fn ack_aboard(&mut self, number: u32, now: u64, world: &World) -> (u32, CodePoint) {
         let held = self.receive_queue().0;
-        let Some(puts) = &mut self.puts else { return (0, CodePoint::NotCapable) };
+        let Some(puts) = &mut self.transports.puts else { return (0, CodePoint::NotCapable) };
         let stream = &streams(world).all[number as usize];
         let spec = streams(world).kind(stream);
         let congested = puts.desks[usize::from(stream.kind)].release.congested(&spec.target, held);
@@ -162,7 +162,7 @@ impl Host {
     /// The ACK or NACK that is owed for longest leaves.
     pub(crate) fn send_ack<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
         let (held, depth) = self.receive_queue();
-        let Some(puts) = &mut self.puts else { return };
+        let Some(puts) = &mut self.transports.puts else { return };
         let incoming = &mut puts.incoming[slot as usize];
         let stream = &streams(cx.world).all[incoming.number as usize];
         let spec = streams(cx.world).kind(stream);

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 use backwater_units::Rate;
 
-pub(crate) use offer::{Frame, What};
+pub(crate) use offer::What;
 
 use crate::record::StreamId;
 use crate::transport::put::effect::Effect;

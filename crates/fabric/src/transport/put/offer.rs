@@ -3,6 +3,7 @@
 use crate::transport::put::turns::Turns;
 use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
+use crate::transport::{Frame, What as Of};
 use crate::world::World;
 
 /// What a stream has to send.
@@ -14,16 +15,6 @@ pub(crate) enum What {
     Again(u32),
     /// A new packet of an outgoing stream.
     New(u32),
-}
-
-/// A frame that can leave now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    /// Since when it has been due: what a queue pair has to be due before to go first.
-    pub(crate) since: u64,
-    pub(crate) class: u8,
-    pub(crate) size: u16,
-    pub(crate) what: What,
 }
 
 impl Puts {
@@ -64,7 +55,7 @@ impl Puts {
             let spec = streams.kind(&streams.all[incoming.number as usize]);
             if incoming.owes(spec, now) {
                 let size = spec.ack_size.get() as u16;
-                let frame = Frame { since: u64::MAX, class, size, what: What::Ack(slot) };
+                let frame = Frame { since: u64::MAX, class, size, what: Of::Put(What::Ack(slot)) };
                 return Some((since.saturating_add(spec.triggers.after.as_ps()), frame));
             }
             // What it owed has left with data.
@@ -91,7 +82,8 @@ impl Puts {
             let (_, kept) = outgoing.may_repeat(streams.kind(stream))?;
             // After one of its packets a replay lets those go first that were due before it.
             let since = self.replayed_at;
-            let frame = Frame { since, class: stream.class, size: kept.size, what: What::Again(*slot) };
+            let frame =
+                Frame { since, class: stream.class, size: kept.size, what: Of::Put(What::Again(*slot)) };
             (open & (1 << stream.class) != 0).then_some(frame)
         })
     }
@@ -109,7 +101,7 @@ impl Puts {
             let outgoing = &self.outgoing[slot as usize];
             let spec = streams.kind(&streams.all[outgoing.number as usize]);
             if let Some(size) = outgoing.may_send(senders, spec, world) {
-                return Some(Frame { since, class, size, what: What::New(slot) });
+                return Some(Frame { since, class, size, what: Of::Put(What::New(slot)) });
             }
             self.turns.leave(class);
         }

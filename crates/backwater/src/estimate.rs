@@ -153,7 +153,7 @@ fn bytes_until(spec: &Spec, flow: &Flow, end: f64) -> f64 {
         Pacing::Supplied { rate, until, .. } => (bytes_per_ps(rate), end.min(until.as_ps() as f64)),
         // What ranks say to each other is known when they say it.
         Pacing::Messages => return 0.0,
-        Pacing::Controlled | Pacing::LineRate => (f64::INFINITY, end),
+        _ => (f64::INFINITY, end),
     };
     let start = if flow.start == Time::MAX { 0.0 } else { flow.start.as_ps() as f64 };
     let most = (end - start).max(0.0) * rate.min(line(spec, flow.src));

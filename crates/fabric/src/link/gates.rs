@@ -172,7 +172,7 @@ impl Ports {
         self.record_pause(port, class, false, expired, cx);
     }
 
-    fn record_pause<P: Post<Packet>>(
+    pub(crate) fn record_pause<P: Post<Packet>>(
         &mut self,
         port: u16,
         class: u8,

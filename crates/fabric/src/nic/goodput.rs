@@ -41,8 +41,8 @@ impl Host {
         let made = match entry.pacing {
             Pacing::Constant { .. } => Time::from_ps(due),
             Pacing::Supplied { .. } => Time::from_ps(self.senders[slot as usize].made()),
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages if entry.is_endless() => Time::MAX,
-            Pacing::Controlled | Pacing::LineRate | Pacing::Messages => self.start_of(slot, cx.world),
+            _ if entry.is_endless() => Time::MAX,
+            _ => self.start_of(slot, cx.world),
         };
         self.ports.records.injected.push(InjectedRecord {
             time: Time::from_ps(cx.now),

@@ -27,15 +27,15 @@ impl Pacer {
     pub(crate) fn new(index: u32, flow: &Flow, line: Rate, world: &World) -> Self {
         let pair = &world.pairs[usize::from(world.pair_of(flow))];
         match flow.pacing {
-            Pacing::Controlled | Pacing::Supplied { .. } | Pacing::Messages => match pair.custom {
-                Some(number) => Self::User(Box::new(UserPacing::new(number, index, line, &world.user))),
-                None => Self::Reaction(Reaction::new(&pair.reaction, line)),
-            },
-            Pacing::LineRate => Self::Reaction(Reaction::new(&ReactionConfig::LineRate(()), line)),
             Pacing::Constant { rate, jitter_ppm, catch_up } => {
                 let random = stream(world.seed, JITTER, u64::from(index));
                 Self::Constant { rate, jitter_ppm, catch_up, random }
             }
+            pacing if pacing.is_controlled() => match pair.custom {
+                Some(number) => Self::User(Box::new(UserPacing::new(number, index, line, &world.user))),
+                None => Self::Reaction(Reaction::new(&pair.reaction, line)),
+            },
+            _ => Self::Reaction(Reaction::new(&ReactionConfig::LineRate(()), line)),
         }
     }
 

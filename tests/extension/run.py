@@ -89,12 +89,12 @@ def main(names: list[str]) -> int:
     expected: dict[str, dict[str, Any]] = tomllib.loads((HERE / "expected.toml").read_text())
     PLACE.mkdir(parents=True, exist_ok=True)
     wrong = []
-    print(f"{'patch':<12}{'files':>6}{'goal':>6}{'lines':>7}{'goal':>6}  digest", flush=True)
+    print(f"{'patch':<16}{'files':>6}{'goal':>6}{'lines':>7}{'goal':>6}  digest", flush=True)
     for name in names or expected:
         wanted = expected[name]
         found = counts(HERE / f"{name}.patch")
         got = digest(name, wanted["keys"])
-        print(f"{name:<12}{found.files:>6}{wanted['files']:>6}{found.lines:>7}{wanted['lines']:>6}  {got}", flush=True)
+        print(f"{name:<16}{found.files:>6}{wanted['files']:>6}{found.lines:>7}{wanted['lines']:>6}  {got}", flush=True)
         if found.files > wanted["files"] or found.lines > wanted["lines"]:
             wrong.append(f"{name} touches more than its goal")
         if got != wanted["digest"]:

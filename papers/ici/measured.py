@@ -217,7 +217,7 @@ def marks_without_cause(run: Results) -> int:
 
     How long is just and long stands in the scenario.
     """
-    ici = run.meta["scenario"]["switch"]["isolation"]["ici"]
+    ici = run.meta["scenario"]["switch"]["isolation"]["ici-plus"]
     overflow, persist = parse_time(ici["overflow"]), parse_time(ici["persist"])
     ends = run.flows.select("flow", src=pl.col("src").cast(pl.String), dst=pl.col("dst").cast(pl.String))
     marked = run.marks.select("time_ps", "node_index", "flow").join(ends, on="flow").sort("time_ps")

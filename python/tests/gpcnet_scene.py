@@ -130,8 +130,7 @@ def write(folder: Path, *, kind: str = "gpcnet", seed: int = 1, tables: dict[str
     every = {"flows": flows(), "ports": _ports(), "timings": _timings(), "ranks": ranks()} | (tables or {})
     scenario = {
         "traffic": [ENTRY | {"kind": kind}],
-        "host": {"throttle": "pft"},
-        "pft": {"enter": 592, "escape": 672},
+        "host": {"throttle": {"kind": "pft", "pft": {"enter": 592, "escape": 672}}},
         "switch": {"flow-control": "credits", "credits": {"unit": "16B", "buffer": "64KiB"}},
         "probe": {"sample": "50us"},
         "run": {"seed": seed},

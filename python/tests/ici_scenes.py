@@ -38,7 +38,8 @@ def write(folder: Path, name: str) -> Results:
         tables |= _packets(random, marking=marking)
     tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if workload in ("w1", "w2") else {})
     ici = {"overflow": "20us", "persist": "2ms"}
-    isolation = {"kind": (scheme if scheme != "ci+dcqcn" else "ci") if isolating else "none", "ici": ici}
+    kind = {"ci+dcqcn": "ci", "ici+": "ici-plus"}.get(scheme, scheme) if isolating else "none"
+    isolation = {"kind": kind, "ici-plus": ici}
     scenario = {
         "traffic": [{"name": "background"}, tree],
         "switch": {"isolation": isolation},

@@ -116,7 +116,7 @@ def _packets() -> tuple[pl.DataFrame, pl.DataFrame]:
     return injected, arrived
 
 
-def write(folder: Path, *, kind: str = "ici+", cnps: bool = True) -> Path:
+def write(folder: Path, *, kind: str = "ici-plus", cnps: bool = True) -> Path:
     """Write it; without isolation the switch has no table, without `cnps` no BECN was sent."""
     isolates = kind != "none"
     injected, arrived = _packets()

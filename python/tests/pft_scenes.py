@@ -32,7 +32,8 @@ ENTRY = {
 
 def results(folder: Path, host: str = "pft", **tables: pl.DataFrame) -> Results:
     """A run with these tables; `host` is whether NICs throttle themselves."""
-    scenario = {"traffic": [ENTRY], "pft": {"clock-mhz": 700}, "host": {"throttle": host}}
+    pft = {"average": {"clock-mhz": 700}}
+    scenario = {"traffic": [ENTRY], "host": {"throttle": {"kind": host, "pft": pft}}}
     return Results(made_results.write(folder, tables, scenario, 600 * US))
 
 

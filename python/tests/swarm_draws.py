@@ -149,9 +149,9 @@ def _isolation(made: Draw, rng: Random) -> None:
         "delay": "25ns",
         "routing": "d-mod-k",
     }
-    kind = rng.choice(["none", "ci", "ici", "ici+"])
+    kind = rng.choice(["none", "ci", "ici", "ici-plus"])
     _switch(made)["isolation"] = {"kind": kind}
-    if kind == "ici+":
+    if kind == "ici-plus":
         _switch(made)["detector"] = {"kind": "none"}
     else:
         marks = rng.choice(["none", "red"])
@@ -294,8 +294,8 @@ def _lanes(made: Draw, rng: Random) -> bool | None:
 
 
 def _throttle(made: Draw, rng: Random) -> None:
-    made.scenario["host"] = {**made.scenario.get("host", {}), "throttle": "pft"}
-    made.scenario["pft"] = {"m": rng.choice([17, 20, 22])}
+    throttle = {"kind": "pft", "pft": {"m": rng.choice([17, 20, 22])}}
+    made.scenario["host"] = {**made.scenario.get("host", {}), "throttle": throttle}
 
 
 def _spread(made: Draw, rng: Random) -> bool | None:

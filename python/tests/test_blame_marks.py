@@ -135,7 +135,7 @@ size = "300KB"
 def test_ici_plus_is_scored_though_it_marks_without_a_detector(runs: Callable[..., Blame]) -> None:
     # Without slots it marks what fills the one queue, that of a port which nobody holds back.
     without = ["switch.detector.kind=none", "switch.isolation.slots=0"]
-    plus = runs("incast", INCAST, "switch.isolation.kind=ici+", *without).brief
+    plus = runs("incast", INCAST, "switch.isolation.kind=ici-plus", *without).brief
     assert plus is not None
     assert plus.ce_marks > plus.early_marks
     assert (plus.precision, plus.culprits) == (1.0, 8)

@@ -406,7 +406,7 @@ name = "none"
 set = []
 [[scheme]]
 name = "PFT"
-set = ["host.throttle=pft", "pft.enter=60", "pft.escape=70"]
+set = ["host.throttle.kind=pft", "host.throttle.pft.enter=60", "host.throttle.pft.escape=70"]
 [probe]
 blame = false
 sample = "10us"

@@ -210,11 +210,15 @@ def test_a_scheme_is_held_against_the_one_without_control_on_the_same_switches(t
         "PFT": (credits_, "none", "pft"),
         "PFC": (pfc, "none", "none"),
         "DCQCN": (pfc | {"detector": {"kind": "red"}}, "dcqcn", "none"),
-        "ICI+": (pfc | {"queueing": "combined", "isolation": {"kind": "ici+"}}, "dcqcn", "none"),
+        "ICI+": (pfc | {"queueing": "combined", "isolation": {"kind": "ici-plus"}}, "dcqcn", "none"),
     }
     runs = {name: [Results(gpcnet_scene.write(tmp_path / name))] for name in kinds}
     for name, (switch, cc, throttle) in kinds.items():
-        runs[name][0].meta["scenario"] |= {"switch": switch, "cc": {"kind": cc}, "host": {"throttle": throttle}}
+        runs[name][0].meta["scenario"] |= {
+            "switch": switch,
+            "cc": {"kind": cc},
+            "host": {"throttle": {"kind": throttle}},
+        }
     bases = gpcnet_runs.baselines(runs)
     assert bases == {"none": "none", "IB CC": "none", "PFT": "none", "PFC": "PFC", "DCQCN": "PFC"}
     _, absolute, _ = gpcnet_tables.ranking(gpcnet_runs.measure(runs), bases)

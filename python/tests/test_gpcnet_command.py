@@ -29,7 +29,7 @@ name = "none"
 set = []
 [[scheme]]
 name = "PFT"
-set = ["host.throttle=pft"]
+set = ["host.throttle.kind=pft"]
 [probe]
 blame = false
 """

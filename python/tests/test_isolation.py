@@ -71,7 +71,7 @@ def test_without_isolation_there_are_marks_but_no_entries(tmp_path: Path) -> Non
 def test_schemes_stand_below_each_other_and_what_one_cannot_tell_is_a_dash(tmp_path: Path) -> None:
     runs = {
         name: [Results(isolation_scene.write(tmp_path / name, kind=kind))]
-        for name, kind in (("none", "none"), ("ici+", "ici+"))
+        for name, kind in (("none", "none"), ("ici+", "ici-plus"))
     }
     made = isolation.table(runs)
     cells = {str(column.header): list(column.cells) for column in made.columns}

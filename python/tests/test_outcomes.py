@@ -279,7 +279,7 @@ def test_schemes_that_agree_are_named_below_the_tables(tmp_path: Path) -> None:
     taken = [{"allocations": 4, "peak_slots": 2}]
     runs = {
         "ici": [run(tmp_path / "ici", isolation="ici", switches=taken)],
-        "ici+": [run(tmp_path / "ici+", isolation="ici+", switches=taken)],
+        "ici+": [run(tmp_path / "ici+", isolation="ici-plus", switches=taken)],
         "ci": [run(tmp_path / "ci", isolation="ci", switches=[taken[0] | {"peak_slots": 9}])],
         "ecn": [run(tmp_path / "ecn", ports=marks)],
     }

@@ -33,10 +33,10 @@ TREE = {"name": "tree", "start": "100us", "until": "200us"}
 
 def run(folder: Path, tree: dict[str, Any] = TREE, **tables: pl.DataFrame) -> Results:
     """A run of 400 µs with these tables."""
-    ici = {"overflow": "20us", "persist": "50us"}
+    isolation = {"kind": "ici-plus", "ici-plus": {"overflow": "20us", "persist": "50us"}}
     scenario = {
         "traffic": [{"name": "background"}, tree],
-        "switch": {"isolation": {"kind": "ici+", "ici": ici}},
+        "switch": {"isolation": isolation},
         "probe": {"sample": "50us"},
     }
     return Results(made_results.write(folder, tables, scenario, 400 * US))

@@ -108,7 +108,7 @@ def test_probes_change_no_digest(tmp_path: Path) -> None:
 
 def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -> None:
     short = ["run.until=20us", "probe.isolation=true", "traffic.tree.start=0ns"]
-    throttled = ["host.throttle=pft", "probe.sample=10us", "probe.throttle-states=true"]
+    throttled = ["host.throttle.kind=pft", "probe.sample=10us", "probe.throttle-states=true"]
     runs = [
         backwater.run(ONE_POINT, out=tmp_path / "point", overrides=['probe.frames=["P2"]']),
         backwater.run(ONE_TREE, out=tmp_path / "tree", scheme="ici+", overrides=short),

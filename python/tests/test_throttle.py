@@ -103,11 +103,20 @@ def test_a_throttle_that_is_still_congested_at_the_end_was_so_until_then(results
     assert found == [(100 * US, 400 * US), (1000 * US, 2000 * US)]
 
 
+def _scenario(pft: dict[str, object], switch: dict[str, object]) -> dict[str, object]:
+    return {"host": {"throttle": {"kind": "pft", "pft": pft}}, "switch": switch}
+
+
+def test_thresholds_of_runs_of_earlier_versions_are_found_where_they_stood() -> None:
+    before: dict[str, object] = {"host": {"throttle": "pft"}, "pft": {"enter": 592, "escape": 672}}
+    assert throttle.thresholds(before) == {"enter": 592, "escape": 672}
+
+
 def test_thresholds_of_available_credits_are_shown_as_used_ones() -> None:
-    switch = {"credits": {"buffer": "64KiB", "unit": "16B"}}
-    pft = {"enter": 592, "escape": 672}
-    assert throttle.thresholds({"pft": pft, "switch": switch}) == pft
-    found = throttle.thresholds({"pft": pft | {"credits": "available"}, "switch": switch})
+    switch: dict[str, object] = {"credits": {"buffer": "64KiB", "unit": "16B"}}
+    pft: dict[str, object] = {"enter": 592, "escape": 672}
+    assert throttle.thresholds(_scenario(pft, switch)) == pft
+    found = throttle.thresholds(_scenario(pft | {"credits": "available"}, switch))
     assert found == {"enter": 4096 - 592, "escape": 4096 - 672}
 
 
@@ -119,7 +128,7 @@ def test_sums_of_throttles_stand_beside_other_schemes(results: Results) -> None:
     (line,) = [line for line in run_notes.of(results) if line.startswith("throttles")]
     assert line == "throttles: 2 NICs were congested for 1.02 ms together, and held packets back for 510 µs"
     # Where credits are only counted nothing is said of throttles.
-    results.meta["scenario"]["host"]["throttle"] = "none"
+    results.meta["scenario"]["host"]["throttle"]["kind"] = "none"
     assert not any(line.startswith("throttles") for line in run_notes.of(results))
 
 
@@ -127,7 +136,7 @@ def test_a_run_without_throttles_is_refused_with_what_to_do(tmp_path: Path) -> N
     run = Results(gpcnet_scene.write(tmp_path / "run"))
     with pytest.raises(UsageError, match=r"probe\.throttle=true"):
         throttle.by_nic(run)
-    run.meta["scenario"]["host"]["throttle"] = "none"
+    run.meta["scenario"]["host"]["throttle"]["kind"] = "none"
     with pytest.raises(UsageError, match=r"host\.throttle"):
         throttle.by_nic(run)
 

@@ -91,7 +91,7 @@ _CALLS: dict[str, list[str]] = {
 _MADE: dict[str, list[str]] = {
     "export pcapng": ['probe.frames=["s->h0"]'],
     "puts": ["profile=endpoint", "topology.rate=102.4Gbps", 'probe.puts=["web"]', "probe.streams=true"],
-    "throttle": ["profile=hpc", "host.throttle=pft", "probe.throttle=true", "probe.throttle-states=true"],
+    "throttle": ["profile=hpc", "host.throttle.kind=pft", "probe.throttle=true", "probe.throttle-states=true"],
 }
 _CONFIG = """TOPOLOGY_FILE topology.txt
 FLOW_FILE flow.txt

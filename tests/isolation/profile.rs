@@ -21,7 +21,7 @@ const SCENES: [(Scheme, &str); 6] = [
         Scheme::Ici,
         "[switch.isolation]\nkind = \"ici\"\n[switch.detector]\nkind = \"none\"\n[cc]\nkind = \"none\"\n",
     ),
-    (Scheme::IciPlus, "[switch.isolation]\nkind = \"ici+\"\n[switch.detector]\nkind = \"none\"\n"),
+    (Scheme::IciPlus, "[switch.isolation]\nkind = \"ici-plus\"\n[switch.detector]\nkind = \"none\"\n"),
 ];
 
 fn digest_of_scenario(settings: &str) -> u64 {

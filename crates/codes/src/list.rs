@@ -130,7 +130,7 @@ Deadlock: Invariant "deadlock" {
 Throttled: Invariant "throttled" {
     short: "NICs throttle themselves to nothing, and no credit comes back that would change it.",
     means: "PFT's function of the credits in use is so steep that the NIC never sends again.",
-    todo: "Lower pft.m or pft.k.",
+    todo: "Lower host.throttle.pft.m or host.throttle.pft.k.",
 }
 TooLong: Invariant "too-long" {
     short: "Simulated time is used up before the flows are done.",
@@ -281,12 +281,12 @@ BlameWithoutPauses: Caveat "blame-without-pauses" {
 ThrottleIdle: Caveat "throttle-idle" {
     short: "PFT never throttles: its function is 0 for all the credits that a port has.",
     means: "f(c) = ((c << m) >> n) + k.",
-    todo: "Raise pft.m, lower pft.n, or raise switch.credits.buffer.",
+    todo: "Raise host.throttle.pft.m, lower host.throttle.pft.n, or raise switch.credits.buffer.",
 }
 ThrottleStops: Caveat "throttle-stops" {
     short: "PFT's fixed interval is so long that a port that becomes congested stops.",
     means: "The PFT paper has m = 0 and n from 8 to 12.",
-    todo: "Lower pft.m or raise pft.n.",
+    todo: "Lower host.throttle.pft.m or raise host.throttle.pft.n.",
 }
 ThrottleAlways: Caveat "throttle-always" {
     short: "A host at line rate uses so many credits without congestion that PFT may throttle it.",

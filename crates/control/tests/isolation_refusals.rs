@@ -64,9 +64,15 @@ fn thresholds_that_a_queue_never_reaches_are_refused() {
     );
     let ramp = |kmin| Red::new(kib(kmin), kib(256), 1.0, Bytes::new(0)).unwrap();
     let congested = refused(&plus(|_, marking| marking.congested = ramp(112)));
-    assert!(congested.starts_with("ici.congested.kmin = 114.688KB: must be below cfq.cap"), "{congested}");
+    assert!(
+        congested.starts_with("ici-plus.congested.kmin = 114.688KB: must be below cfq.cap"),
+        "{congested}"
+    );
     let monitored = refused(&plus(|_, marking| marking.monitored = ramp(144)));
-    assert!(monitored.starts_with("ici.monitored.kmin = 147.456KB: must be below nfq.cap"), "{monitored}");
+    assert!(
+        monitored.starts_with("ici-plus.monitored.kmin = 147.456KB: must be below nfq.cap"),
+        "{monitored}"
+    );
 }
 
 #[test]
@@ -111,15 +117,22 @@ fn thresholds_and_times_of_nothing_are_refused() {
     assert!(
         refused(&plus(|ici, _| ici.history = Some(Span::ZERO))).starts_with("ici.history = 0ps: must be")
     );
-    assert!(refused(&plus(|_, m| m.overflow = Span::ZERO)).starts_with("ici.overflow = 0ps: must be longer"));
-    assert!(refused(&plus(|_, m| m.persist = Span::ZERO)).starts_with("ici.persist = 0ps: must be longer"));
+    assert!(
+        refused(&plus(|_, m| m.overflow = Span::ZERO)).starts_with("ici-plus.overflow = 0ps: must be longer")
+    );
+    assert!(
+        refused(&plus(|_, m| m.persist = Span::ZERO)).starts_with("ici-plus.persist = 0ps: must be longer")
+    );
 }
 
 #[test]
 fn ci_in_a_switch_of_more_than_128_ports_is_refused_and_ici_is_not() {
     let large = Surroundings { ports: 129, ..Surroundings::standard() };
     let said = check(&ci(|_| {}), &large).unwrap_err().to_string();
-    assert!(said.starts_with("kind = 129: must be ici or ici+ in a switch of more than 128 ports"), "{said}");
+    assert!(
+        said.starts_with("kind = 129: must be ici or ici-plus in a switch of more than 128 ports"),
+        "{said}"
+    );
     assert_eq!(check(&Isolation::Ici(IciConfig::plus()), &large), Ok(()));
     assert_eq!(check(&ci(|_| {}), &Surroundings { ports: 128, ..large }), Ok(()));
 }

@@ -88,12 +88,12 @@ fn hits_are_at_least_one_and_fewer_than_their_window_has_samples() {
     let with = |enter, escape| windows((592, 672), enter, escape, Polarity::Used);
     assert_eq!(with((2, 1), (3, 2)).validate(), Ok(()));
     let text = refused(&with((1_024, 1_024), (1_024, 768)));
-    let said = "enter-hits = 1024: must be from 1 to one less than its window, as the PFT paper demands T_e > T_e' and T_s > T_s'";
+    let said = "average.enter-hits = 1024: must be from 1 to one less than its window, as the PFT paper demands T_e > T_e' and T_s > T_s'";
     assert!(text.starts_with(said), "{text}");
-    assert!(refused(&with((1_024, 0), (1_024, 768))).starts_with("enter-hits = 0"));
-    assert!(refused(&with((0, 0), (1_024, 768))).starts_with("enter-hits = 0"));
-    assert!(refused(&with((2, 1), (768, 768))).starts_with("escape-hits = 768"));
-    assert!(refused(&with((2, 1), (5, 0))).starts_with("escape-hits = 0"));
+    assert!(refused(&with((1_024, 0), (1_024, 768))).starts_with("average.enter-hits = 0"));
+    assert!(refused(&with((0, 0), (1_024, 768))).starts_with("average.enter-hits = 0"));
+    assert!(refused(&with((2, 1), (768, 768))).starts_with("average.escape-hits = 768"));
+    assert!(refused(&with((2, 1), (5, 0))).starts_with("average.escape-hits = 0"));
 }
 
 #[test]

@@ -85,6 +85,11 @@ impl Check<'_> {
     }
 
     fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str, kinds: &[&str]) {
+        if let Some(new) = node.text().and_then(|word| hints::retired(&self.rules.words, name, word)) {
+            let message = format!("{name} = {} is not known", node.shown());
+            let fix = format!("write {new}");
+            return self.report(node, Code::UnknownWord, message, ("no longer a value", fix));
+        }
         let message = format!("{name} = {} is {}, expected {wanted}", node.shown(), node.kind());
         let help = match kinds {
             [] => format!("write {name} as {wanted}"),
@@ -264,11 +269,20 @@ impl Check<'_> {
         title: &str,
         keys: &[(&str, View<'_>)],
     ) {
+        let table = if title == self.rules.what { "" } else { title };
+        let path = hints::join(table, &entry.key);
+        if let Value::Table(inner) = &entry.node.value
+            && hints::moved_apart(&self.rules.words, &path)
+        {
+            for entry in inner {
+                self.unknown_key(entry, None, &path, &[]);
+            }
+            return;
+        }
         let mut message = format!("unknown key {:?} in {title}", entry.key);
         if let Some(kind) = kind {
             let _ = write!(message, " (kind {kind:?})");
         }
-        let table = if title == self.rules.what { "" } else { title };
         let (label, fix) = hints::instead_of(&self.rules.words, table, &entry.key, keys);
         let help = fix.unwrap_or_else(|| {
             let mut names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();

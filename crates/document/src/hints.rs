@@ -16,12 +16,32 @@ pub(crate) fn retired(words: &Words, name: &str, word: &str) -> Option<&'static 
     words.retired.iter().find(|(key, old, _)| *key == name && *old == word).map(|(.., new)| *new)
 }
 
-/// Where the key at the end of `path` stands now, if it has moved. Tables that stand in a traffic entry, too, have moved there alike.
+/// Where the key at the end of `path` stands now, if it, or the nearest table around it that has, has moved. Tables that stand in a
+/// traffic entry, too, have moved there alike.
 fn moved(words: &Words, path: &str) -> Option<String> {
-    words.moved.iter().find_map(|(old, new)| {
-        let around = path.strip_suffix(old)?;
-        (around.is_empty() || around.ends_with('.')).then(|| format!("{around}{new}"))
-    })
+    let parts: Vec<&str> = path.split('.').collect();
+    let now = |(old, new): &(&str, &str)| {
+        let old: Vec<&str> = old.split('.').collect();
+        let at = parts.windows(old.len()).position(|some| some == old)?;
+        if at > 0 && parts[0] != "traffic" {
+            return None;
+        }
+        let now = [&parts[..at], &[*new], &parts[at + old.len()..]].concat().join(".");
+        Some((old.len(), now))
+    };
+    words.moved.iter().filter_map(now).max_by_key(|(length, _)| *length).map(|(_, now)| now)
+}
+
+/// Whether keys of the table at the end of `path` stand in other places now than the table.
+pub(crate) fn moved_apart(words: &Words, path: &str) -> bool {
+    let inner = |(old, _): &(&str, &str)| old.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+    words.moved.iter().any(|row| row.0 == path) && words.moved.iter().any(inner)
+}
+
+/// What to say under the key at the end of `path`, and what to do, if it has moved.
+pub fn elsewhere(words: &Words, path: &str) -> Option<(String, String)> {
+    let now = moved(words, path)?;
+    Some((format!("now {now:?}"), format!("write {now} instead: it has moved, its values have not changed")))
 }
 
 /// What to say under a key that the table `name`, whose keys are `keys`, does not have, and what to do if that is known.
@@ -36,11 +56,8 @@ pub fn instead_of(
         return ("not a key any more".to_owned(), Some((*what).to_owned()));
     }
     let path = join(name, key);
-    if let Some(now) = moved(words, &path) {
-        return (
-            format!("now {now:?}"),
-            Some(format!("write {now} instead: it has moved, its values have not changed")),
-        );
+    if let Some((label, help)) = elsewhere(words, &path) {
+        return (label, Some(help));
     }
     let has = |view: &View<'_>| view.allows("object") && Rules::properties(view).contains(&key);
     let inner: Vec<String> =

@@ -14,7 +14,7 @@ mod rules;
 pub use backwater_units::config as quantity;
 pub use check::check;
 pub use diagnostic::{DocumentError, Problem, Source};
-pub use hints::{instead_of, join};
+pub use hints::{elsewhere, instead_of, join};
 pub use nearest::nearest;
 pub use node::{Entry, Node, Place, Step, Value};
 pub use rules::{Rules, View, Words};

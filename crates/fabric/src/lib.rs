@@ -30,6 +30,8 @@ mod violation;
 mod world;
 
 pub use backwater_control::detector::{MarkAt, MarkBasis};
+pub use backwater_control::isolation::KeyKind;
+pub use backwater_control::reaction::Scope;
 pub use backwater_engine::Kind;
 pub use log::Records;
 pub use simulation::{Control, End, Simulation, Totals};

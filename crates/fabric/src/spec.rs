@@ -4,7 +4,7 @@ use std::sync::Arc;
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, MarkAt, MarkBasis};
 use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold, Unit};
-use backwater_control::isolation::Isolation;
+use backwater_control::isolation::{Isolation, KeyKind};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_topology::{Network, Routes};
@@ -23,7 +23,7 @@ use crate::user::UserSpec;
 pub use balancing::Balancing;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use put::PutSpec;
-pub use throttle::{Scope, ThrottleSpec};
+pub use throttle::ThrottleSpec;
 
 /// A fabric, its traffic and what to observe.
 #[derive(Debug)]
@@ -292,19 +292,6 @@ pub struct IsolationSpec {
     pub frame: Bytes,
     /// NICs take part: packets of an entry leave in the congested priority until this long after the last CIM. `None`: they do not.
     pub host_hold: Option<Span>,
-}
-
-/// What the flows of one entry of the congested-flow table have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyKind {
-    /// Source and destination.
-    Pair,
-    /// The queue pair: the tuple of addresses and ports.
-    Flow,
-    /// The destination.
-    Destination,
-    /// The egress port that is the root of the congestion: all flows that pass it. Needs one path from a switch to a destination.
-    Root,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) with per-(ingress port, priority) accounting.

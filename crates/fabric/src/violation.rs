@@ -237,7 +237,7 @@ pub enum Violation {
     /// NICs throttle themselves to nothing, and no credit comes back that would change that.
     #[error(
         "{time}: nothing moves any more, {unfinished} flows are unfinished, and the throttle lets nothing leave: {}. It waits for \
-         credits that do not come back: look at what holds or loses them, or lower pft.m or pft.k, so that a NIC with many credits in \
+         credits that do not come back: look at what holds or loses them, or lower m or k of host.throttle.pft, so that a NIC with many credits in \
          use still sends",
         few(hosts, ", ")
     )]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Form;
+use backwater_control::isolation::KeyKind;
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
@@ -12,9 +13,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
-use crate::spec::{
-    Arbiter, Balancing, KeyKind, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching,
-};
+use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::lanes::{self, Lanes};

@@ -6,7 +6,12 @@ pub(crate) const WORDS: Words =
     Words { retired: &RETIRED, gone: &GONE, moved: &MOVED, synonyms: &SYNONYMS, keys: &KEYS };
 
 /// Words that scenarios of earlier versions used: key, word, what to write now.
-const RETIRED: [(&str, &str, &str); 1] = [("switch.pfc.form", "off", "switch.flow-control = \"none\"")];
+const RETIRED: [(&str, &str, &str); 4] = [
+    ("switch.pfc.form", "off", "switch.flow-control = \"none\""),
+    ("switch.isolation.kind", "ici+", "switch.isolation.kind = \"ici-plus\""),
+    ("host.throttle", "none", "host.throttle.kind = \"none\""),
+    ("host.throttle", "pft", "host.throttle.kind = \"pft\""),
+];
 
 /// Keys of earlier versions that nothing stands for now, and what to do.
 const GONE: [(&str, &str); 1] = [(
@@ -15,7 +20,7 @@ const GONE: [(&str, &str); 1] = [(
 )];
 
 /// Keys of earlier versions, and where they stand now: what one kind alone reads is in the table of that kind.
-const MOVED: [(&str, &str); 36] = [
+const MOVED: [(&str, &str); 67] = [
     ("switch.detector.at", "switch.detector.red.at"),
     ("switch.detector.basis", "switch.detector.red.basis"),
     ("switch.detector.trend", "switch.detector.tcd.trend"),
@@ -52,6 +57,37 @@ const MOVED: [(&str, &str); 36] = [
     ("cc.timely.segment", "cc.segment"),
     ("cc.timely.pacing", "cc.pacing"),
     ("cc.ib", "cc.ib-cc"),
+    ("switch.isolation.ici.overflow", "switch.isolation.ici-plus.overflow"),
+    ("switch.isolation.ici.persist", "switch.isolation.ici-plus.persist"),
+    ("switch.isolation.ici.mark-gap", "switch.isolation.ici-plus.mark-gap"),
+    ("switch.isolation.ici.congested", "switch.isolation.ici-plus.congested"),
+    ("switch.isolation.ici.monitored", "switch.isolation.ici-plus.monitored"),
+    ("put.packets", "put.opt.packets"),
+    ("put.bytes", "put.opt.bytes"),
+    ("put.nack", "put.experimental.nack"),
+    ("put.replay-moves", "put.experimental.replay-moves"),
+    ("put.dack.release", "put.dack.experimental.release"),
+    ("put.dack.iack", "put.dack.experimental.iack"),
+    ("put.dack.signal", "put.dack.experimental.signal"),
+    ("put.dack.reservation", "put.dack.experimental.reservation"),
+    ("put.dack.reserved-counts", "put.dack.experimental.reserved-counts"),
+    ("put.dack.after-nack", "put.dack.experimental.after-nack"),
+    ("put.dack.escape-needs-none", "put.dack.experimental.escape-needs-none"),
+    ("put.dack.grants", "put.dack.experimental.grants"),
+    ("put.dack.clear", "put.dack.experimental.clear"),
+    ("put.dack.halt-after-replay", "put.dack.experimental.halt-after-replay"),
+    ("put.dack.free", "put.dack.experimental.free"),
+    ("put.dack.fairness", "put.dack.experimental.fairness"),
+    ("put.dack.period", "put.dack.experimental.period"),
+    ("put.dack.hold", "put.dack.experimental.hold"),
+    ("put.dack.difference", "put.dack.experimental.difference"),
+    ("put.dack.strength", "put.dack.experimental.strength"),
+    ("pft", "host.throttle.pft"),
+    ("pft.clock-mhz", "host.throttle.pft.average.clock-mhz"),
+    ("pft.enter-window", "host.throttle.pft.average.enter-window"),
+    ("pft.enter-hits", "host.throttle.pft.average.enter-hits"),
+    ("pft.escape-window", "host.throttle.pft.average.escape-window"),
+    ("pft.escape-hits", "host.throttle.pft.average.escape-hits"),
 ];
 
 /// Words that the literature has for ours: how the key ends, word, ours.
@@ -65,9 +101,17 @@ const SYNONYMS: [(&str, &str, &str); 5] = [
 
 /// Keys that the literature has for ours: theirs, ours, what ours is.
 const LANE: &str = "the priority of a traffic entry is its virtual lane under credits";
-const KEYS: [(&str, &str, &str); 4] = [
+const UNTIL: &str = "until is when it ends";
+const MARKS: &str = "what marks packets is a detector: kind = \"red\" is ECN by the length of a queue";
+const KEYS: [(&str, &str, &str); 10] = [
     ("vl", "priority", LANE),
     ("sl", "priority", LANE),
     ("lane", "priority", LANE),
+    ("end", "until", UNTIL),
+    ("stop", "until", UNTIL),
+    ("duration", "until", UNTIL),
+    ("time", "until", UNTIL),
+    ("ecn", "detector", MARKS),
+    ("marking", "detector", MARKS),
     ("messages", "flows", "flows counts the messages of all sources together"),
 ];

@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::document::{Entry, Node, Place, Problem, Rules, Value, View, instead_of, join, nearest};
+use crate::document::{
+    Entry, Node, Place, Problem, Rules, Value, View, elsewhere, instead_of, join, nearest,
+};
 use crate::layers;
 
 /// Applies `text`, which stands in the source number `source` from byte `offset` on, to the tree.
@@ -124,7 +126,11 @@ impl Setter<'_> {
         let keys = self.rules.keys(view, node);
         let own = keys.iter().find(|(known, _)| known == key).map(|(_, view)| view.clone());
         let Some(key_view) = own.or_else(|| self.rules.any_key(view)) else {
-            let (label, fix) = instead_of(&crate::hints::WORDS, name, key, &keys);
+            let below = parts[1..].iter().fold(join(name, key), |path, (part, _)| join(&path, part));
+            let (label, fix) = match elsewhere(&crate::hints::WORDS, &below) {
+                Some((label, fix)) => (label, Some(fix)),
+                None => instead_of(&crate::hints::WORDS, name, key, &keys),
+            };
             let title = title(node, name);
             let help = fix.unwrap_or_else(|| listed(&title, keys.iter().map(|(key, _)| *key)));
             return Err(unknown(key, place, &title, label).help(help));

@@ -5,10 +5,10 @@ use backwater_control::detector::{Detector, max_ton as max_ton_of};
 use backwater_control::flow_control::{Band, Bands, Form};
 use backwater_control::isolation::{CiConfig, IciConfig, Isolation as Rules};
 use backwater_fabric::{Arbiter, Combined, Crossings, KeyKind, MarkAt, MarkBasis, MarkSpec, Queueing, Spec};
-use backwater_scenario::settings::Isolation;
+use backwater_scenario::settings::IsolationSettings;
 use backwater_units::{Bytes, Rate, Span};
 
-fn isolation(overrides: &[&str]) -> Isolation {
+fn isolation(overrides: &[&str]) -> IsolationSettings {
     paper(overrides).settings().switch.isolation.clone()
 }
 
@@ -51,7 +51,7 @@ fn a_port_is_paused_at_50_of_64_packets_and_resumed_at_45() {
 
 #[test]
 fn with_only_a_kind_written_every_default_is_the_papers_number_of_packets() {
-    for kind in ["ci", "ici", "ici+"] {
+    for kind in ["ci", "ici", "ici-plus"] {
         let own = isolation(&[&format!("switch.isolation.kind={kind}"), "switch.detector.kind=none"]);
         let class = |class: backwater_scenario::settings::QueueClass| {
             (class.stop.unwrap().0, class.go.unwrap().0, class.cap.unwrap().0, class.weight.unwrap())
@@ -64,8 +64,8 @@ fn with_only_a_kind_written_every_default_is_the_papers_number_of_packets() {
         let ramp = |ramp: backwater_scenario::settings::Ramp| {
             (ramp.kmin.unwrap().0, ramp.kmax.unwrap().0, ramp.pmax)
         };
-        assert_eq!(ramp(own.ici.congested), (packets(8), packets(24), 1.0));
-        assert_eq!(ramp(own.ici.monitored), (packets(10), packets(40), 0.2));
+        assert_eq!(ramp(own.ici_plus.congested), (packets(8), packets(24), 1.0));
+        assert_eq!(ramp(own.ici_plus.monitored), (packets(10), packets(40), 0.2));
     }
 }
 
@@ -99,7 +99,7 @@ fn the_rules_that_are_built_are_those_of_the_algorithms_own_constants() {
     };
     assert_eq!(rules("ci").rules, Rules::Ci(CiConfig::standard()));
     assert_eq!(rules("ici").rules, Rules::Ici(IciConfig::standard()));
-    let plus = rules("ici+");
+    let plus = rules("ici-plus");
     assert_eq!(plus.rules, Rules::Ici(IciConfig::plus()));
     assert_eq!((plus.slots, plus.monitored, plus.congested), (Some(32), 3, 2));
     assert_eq!(
@@ -127,15 +127,15 @@ fn defaults_scale_with_the_regions_and_times_stay() {
     let own = isolation(&[
         "switch.combined.ingress=128KiB",
         "switch.combined.egress=512KiB",
-        "switch.isolation.kind=ici+",
+        "switch.isolation.kind=ici-plus",
         "switch.detector.kind=none",
     ]);
     assert_eq!((own.nfq.stop.unwrap().0, own.cfq.stop.unwrap().0), (packets(11), Bytes::new(34 * 1024)));
     assert_eq!((own.nfq.cap.unwrap().0, own.cfq.cap.unwrap().0), (packets(72), packets(56)));
     assert_eq!((own.detect.unwrap().0, own.cim.level.unwrap().0), (packets(24), packets(4)));
-    assert_eq!(own.ici.congested.kmin.unwrap().0, packets(16));
+    assert_eq!(own.ici_plus.congested.kmin.unwrap().0, packets(16));
     assert_eq!(own.ici.quorum.unwrap().0, packets(2), "two packets, whatever the region");
-    assert_eq!((own.residency.0, own.ici.persist.0), (Span::from_us(10), Span::from_ms(2)));
+    assert_eq!((own.residency.0, own.ici_plus.persist.0), (Span::from_us(10), Span::from_ms(2)));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_table_of_any_size_is_allowed_and_one_that_holds_nothing_is_said() {
     };
     assert_eq!(slots("unlimited", "ci"), (None, String::new()));
     assert_eq!(slots("1", "ici"), (Some(1), String::new()));
-    assert!(slots("0", "ici+").1.contains("slots = 0 holds no flow"));
+    assert!(slots("0", "ici-plus").1.contains("slots = 0 holds no flow"));
     assert!(slots("1", "ci").1.contains("an entry takes two slots"));
 }
 
@@ -203,8 +203,8 @@ fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them
     );
     let ci = ["switch.isolation.kind=ci", "switch.isolation.ici.history=500us"];
     assert_eq!(caveats(&ci), "without effect with switch.isolation.kind = \"ci\": switch.isolation.{ici}");
-    let ici = caveats(&["switch.isolation.kind=ici", "switch.isolation.ici.persist=3ms"]);
-    assert_eq!(ici, "without effect with switch.isolation.kind = \"ici\": switch.isolation.ici.{persist}");
+    let ici = caveats(&["switch.isolation.kind=ici", "switch.isolation.ici-plus.persist=3ms"]);
+    assert_eq!(ici, "without effect with switch.isolation.kind = \"ici\": switch.isolation.{ici-plus}");
     let host = caveats(&[
         "switch.isolation.kind=ici",
         "switch.isolation.nic=false",
@@ -230,7 +230,7 @@ fn keys_of_another_kind_of_isolation_are_a_caveat_so_that_schemes_can_share_them
 #[test]
 fn ici_plus_beside_a_detector_or_without_a_listener_is_a_caveat() {
     let caveats = |overrides: &[&str]| {
-        let all: Vec<&str> = ["switch.isolation.kind=ici+"].iter().chain(overrides).copied().collect();
+        let all: Vec<&str> = ["switch.isolation.kind=ici-plus"].iter().chain(overrides).copied().collect();
         paper(&all).caveats().said()
     };
     assert!(caveats(&[]).contains("switch.detector.kind = \"red\" marks beside ICI+"));
@@ -252,7 +252,7 @@ fn every_detector_works_with_a_crossbar_with_and_without_isolation() {
             ],
         )
     };
-    for kind in ["none", "ci", "ici", "ici+"] {
+    for kind in ["none", "ci", "ici", "ici-plus"] {
         for detector in ["none", "red", "tcd", "np-ecn", "fecn"] {
             for profile in ["authors", "ideal", "hpcc-ns3"] {
                 let spec = scene(kind, detector, profile).build();
@@ -291,7 +291,7 @@ fn tcd_takes_its_longest_on_period_from_the_bands_of_the_ports() {
 fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
     let seed =
         std::fs::read_to_string(crate::common::root().join("fuzz/seeds/scenario/isolation.toml")).unwrap();
-    let plus = ["switch.isolation.kind=ici+", "switch.isolation.slots=unlimited"];
+    let plus = ["switch.isolation.kind=ici-plus", "switch.isolation.slots=unlimited"];
     for (text, overrides) in
         [(seed.as_str(), &[][..]), (PAPER, &[]), (PAPER, &plus), (PAPER, &["switch.detector.kind=tcd"])]
     {

@@ -5,7 +5,7 @@ use crate::common::{PAPER, paper, report, says, valid};
 /// What is wrong with the paper's network under ICI+ and these overrides.
 #[track_caller]
 fn wrong(overrides: &[&str]) -> String {
-    let overrides: Vec<&str> = ["switch.isolation.kind=ici+", "switch.detector.kind=none"]
+    let overrides: Vec<&str> = ["switch.isolation.kind=ici-plus", "switch.detector.kind=none"]
         .into_iter()
         .chain(overrides.iter().copied())
         .collect();
@@ -16,9 +16,9 @@ fn wrong(overrides: &[&str]) -> String {
 fn isolation_needs_switches_with_regions() {
     let text = PAPER.replace("profile = \"isolation\"", "profile = \"ideal\"");
     says(
-        &report(&text, &["switch.isolation.kind=ici+"]),
+        &report(&text, &["switch.isolation.kind=ici-plus"]),
         &[
-            "switch.isolation.kind = \"ici+\" needs switch.queueing = \"combined\"",
+            "switch.isolation.kind = \"ici-plus\" needs switch.queueing = \"combined\"",
             "not with these queues",
             "profile = \"isolation\"",
         ],
@@ -96,7 +96,7 @@ fn without_flow_control_there_is_nothing_to_leave_headroom_for() {
     valid(PAPER, &["topology.delay=5us", "switch.flow-control=none"]);
     says(
         &wrong(&["switch.flow-control=none"]),
-        &["\"ici+\" needs PFC", "write switch.flow-control = \"pfc\""],
+        &["\"ici-plus\" needs PFC", "write switch.flow-control = \"pfc\""],
     );
 }
 
@@ -181,14 +181,14 @@ fn levels_that_no_queue_can_reach_are_refused() {
 
 #[test]
 fn ramps_that_fall_are_refused() {
-    let ramp = |set: &str| wrong(&[&format!("switch.isolation.ici.{set}")]);
+    let ramp = |set: &str| wrong(&[&format!("switch.isolation.ici-plus.{set}")]);
     says(&ramp("congested.kmin=97KiB"), &["kmin = 99.328KB is not allowed", "at most kmax"]);
     says(
         &ramp("monitored.kmax=8KiB"),
         &["monitored.kmax = 8KiB is below kmin, which is 40KiB by default", "write a lower kmin"],
     );
     says(&ramp("monitored.pmax=1.5"), &["pmax", "0 to 1"]);
-    says(&ramp("share=1.5"), &["share", "0 to 1"]);
+    says(&wrong(&["switch.isolation.ici.share=1.5"]), &["share", "0 to 1"]);
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn ci_has_mirrors_for_128_ports() {
 
 #[test]
 fn ramps_that_begin_beyond_what_a_queue_may_have_are_refused() {
-    let report = wrong(&["switch.isolation.ici.monitored.kmin=150KiB"]);
-    says(&report, &["switch.isolation.ici.monitored.kmin = 153.6KB is not allowed", "below nfq.cap"]);
+    let report = wrong(&["switch.isolation.ici-plus.monitored.kmin=150KiB"]);
+    says(&report, &["switch.isolation.ici-plus.monitored.kmin = 153.6KB is not allowed", "below nfq.cap"]);
 }
 
 #[test]

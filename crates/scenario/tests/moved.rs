@@ -81,8 +81,82 @@ fn a_file_with_the_keys_of_a_reaction_point_of_an_earlier_version_is_told_the_ne
     says(&report(&own, &[]), &["cc.dcqcn.on-ue instead"]);
 }
 
+/// Of further tables, what a file of an earlier version had there, where its keys stand now, and their names there.
+const OTHERS: [(&str, &str, &[&str]); 5] = [
+    (
+        "[switch.isolation.ici]\noverflow = \"20us\"\npersist = \"2ms\"\nmark-gap = \"50us\"\ncongested = { pmax = 1.0 }\n\
+         monitored = { pmax = 0.2 }",
+        "switch.isolation.ici-plus",
+        &["overflow", "persist", "mark-gap", "congested", "monitored"],
+    ),
+    ("[put]\npackets = 256\nbytes = \"128KB\"", "put.opt", &["packets", "bytes"]),
+    ("[put]\nnack = \"at-once\"\nreplay-moves = \"at-end\"", "put.experimental", &["nack", "replay-moves"]),
+    (
+        "[put.dack]\nrelease = \"below\"\niack = \"accepted\"\nsignal = \"mark\"\nreservation = \"none\"\n\
+         reserved-counts = false\nafter-nack = \"iack\"\nescape-needs-none = false\ngrants = \"ack\"\nclear = true\n\
+         halt-after-replay = false\nfree = \"one\"\nfairness = \"verbs\"\nperiod = \"250us\"\nhold = \"25us\"\ndifference = 0.1\n\
+         strength = 0.1",
+        "put.dack.experimental",
+        &[
+            "release",
+            "iack",
+            "signal",
+            "reservation",
+            "reserved-counts",
+            "after-nack",
+            "escape-needs-none",
+            "grants",
+            "clear",
+            "halt-after-replay",
+            "free",
+            "fairness",
+            "period",
+            "hold",
+            "difference",
+            "strength",
+        ],
+    ),
+    (
+        "[pft]\nenter = 592\nclock-mhz = 700\nenter-window = 8\nenter-hits = 4\nescape-window = 8\nescape-hits = 4",
+        "host.throttle.pft",
+        &[
+            "enter",
+            "average.clock-mhz",
+            "average.enter-window",
+            "average.enter-hits",
+            "average.escape-window",
+            "average.escape-hits",
+        ],
+    ),
+];
+
+#[test]
+fn a_file_with_the_keys_of_isolation_of_puts_or_of_a_throttle_of_an_earlier_version_is_told_the_new_name_of_each()
+ {
+    for (keys, table, now) in OTHERS {
+        let error = report(&format!("{SMALL}\n{keys}\n"), &[]);
+        for key in now {
+            says(&error, &[&format!("now \"{table}.{key}\""), &format!("write {table}.{key} instead")]);
+        }
+    }
+    let own = SMALL.replace("name = ", "put = { packets = 9 }\nname = ");
+    says(&report(&own, &[]), &["put.opt.packets instead"]);
+}
+
+#[test]
+fn words_of_an_earlier_version_are_told_what_to_write() {
+    says(&report(SMALL, &["switch.isolation.kind=ici+"]), &["switch.isolation.kind = \"ici-plus\""]);
+    says(&report(SMALL, &["host.throttle=pft"]), &["write host.throttle.kind = \"pft\""]);
+    says(
+        &report(&format!("{SMALL}\n[host]\nthrottle = \"none\"\n"), &[]),
+        &["write host.throttle.kind = \"none\""],
+    );
+}
+
 #[test]
 fn so_are_overrides_and_schemes() {
+    says(&report(SMALL, &["pft.m=20"]), &["now \"host.throttle.pft.m\""]);
+    says(&report(SMALL, &["pft.enter-hits=20"]), &["now \"host.throttle.pft.average.enter-hits\""]);
     let now = "now \"switch.detector.tcd.epsilon\"";
     says(&report(SMALL, &["switch.detector.epsilon=0.05"]), &[now]);
     says(&report(SMALL, &["cc.on-ue=ignore"]), &["now \"cc.dcqcn.on-ue\""]);

@@ -75,24 +75,24 @@ fn the_baselines_have_limits_of_their_own_and_acknowledge_at_once() {
 #[test]
 fn the_readings_of_the_authors_simulator_and_of_the_paper_can_be_written() {
     let authors = incast(&[
-        "put.dack.release=below",
-        "put.dack.reservation=8992B",
-        "put.dack.reserved-counts=true",
-        "put.dack.escape-needs-none=true",
-        "put.dack.grants=ack",
-        "put.dack.clear=false",
-        "put.dack.free=until-ack",
+        "put.dack.experimental.release=below",
+        "put.dack.experimental.reservation=8992B",
+        "put.dack.experimental.reserved-counts=true",
+        "put.dack.experimental.escape-needs-none=true",
+        "put.dack.experimental.grants=ack",
+        "put.dack.experimental.clear=false",
+        "put.dack.experimental.free=until-ack",
     ]);
     assert_eq!(authors.puts[0].policy, PolicyConfig::Dack(DackConfig::authors()));
     assert_eq!(authors.puts[0].target, TargetConfig::authors());
     let paper = incast(&[
-        "put.dack.signal=frame",
-        "put.dack.reservation=none",
-        "put.dack.after-nack=dack",
-        "put.dack.fairness=verbs",
-        "put.dack.grants=ack",
+        "put.dack.experimental.signal=frame",
+        "put.dack.experimental.reservation=none",
+        "put.dack.experimental.after-nack=dack",
+        "put.dack.experimental.fairness=verbs",
+        "put.dack.experimental.grants=ack",
         "put.dack.escape=never",
-        "put.dack.halt-after-replay=true",
+        "put.dack.experimental.halt-after-replay=true",
     ]);
     assert_eq!(paper.puts[0].policy, PolicyConfig::Dack(DackConfig::paper()));
     assert_eq!(paper.puts[0].target, TargetConfig::paper());
@@ -133,7 +133,8 @@ fn puts_of_one_source_destination_and_priority_are_one_stream_whatever_their_ent
 
 #[test]
 fn an_entry_has_a_protocol_of_its_own_which_says_only_what_differs() {
-    let spec = valid(&format!("{INCAST}{TWO}"), &["traffic.more.put.policy=opt", "put.packets=100"]).build();
+    let spec =
+        valid(&format!("{INCAST}{TWO}"), &["traffic.more.put.policy=opt", "put.opt.packets=100"]).build();
     assert_eq!(spec.put_of, [Some(0), Some(1)]);
     assert_eq!(spec.puts[1].policy, PolicyConfig::Opt(OptConfig { packets: 100, bytes: 128_000 }));
     let pairs = valid(
@@ -187,15 +188,18 @@ fn a_fabric_with_flow_control_drops_nothing_and_refuses_to_be_told_so() {
 #[test]
 fn windows_that_let_no_packet_out_or_are_larger_than_what_is_kept_are_refused() {
     says(
-        &report(INCAST, &["put.bytes=2111B"]),
-        &["put.bytes = 2.111KB is not allowed", "at least one packet"],
+        &report(INCAST, &["put.opt.bytes=2111B"]),
+        &["put.opt.bytes = 2.111KB is not allowed", "at least one packet"],
     );
     says(
-        &report(INCAST, &["put.packets=300"]),
-        &["put.packets = 300 is more than a source can keep", "put.buffer = 256", "allowed: 1 to 256"],
+        &report(INCAST, &["put.opt.packets=300"]),
+        &["put.opt.packets = 300 is more than a source can keep", "put.buffer = 256", "allowed: 1 to 256"],
     );
     says(&report(INCAST, &["put.buffer=8193"]), &["put.buffer = 8193 is out of range", "1 to 8192"]);
-    says(&report(INCAST, &["traffic.in.put.packets=300"]), &["traffic.0.put.packets = 300 is more than"]);
+    says(
+        &report(INCAST, &["traffic.in.put.opt.packets=300"]),
+        &["traffic.0.put.opt.packets = 300 is more than"],
+    );
     says(
         &report(INCAST, &["put.policy=tcp"]),
         &["put.policy = \"tcp\" is not known", "did you mean \"aimd\"?"],
@@ -208,9 +212,9 @@ fn windows_that_let_no_packet_out_or_are_larger_than_what_is_kept_are_refused() 
 
 #[test]
 fn thresholds_and_room_beyond_the_receive_queue_are_refused() {
-    let said = report(INCAST, &["put.dack.threshold=81KB", "put.dack.reservation=100KB"]);
+    let said = report(INCAST, &["put.dack.threshold=81KB", "put.dack.experimental.reservation=100KB"]);
     says(&said, &["put.dack.threshold = 81KB is not below host.queue = 80.992KB", "allowed: below 80.992KB"]);
-    says(&said, &["put.dack.reservation = 100KB is more than host.queue = 80.992KB"]);
+    says(&said, &["put.dack.experimental.reservation = 100KB is more than host.queue = 80.992KB"]);
     says(
         &report(INCAST, &["host.queue=2KB"]),
         &["host.queue = 2KB holds no packet: one has 2.112KB on the wire"],
@@ -251,27 +255,30 @@ fn a_retry_timer_that_is_shorter_than_a_round_trip_is_a_caveat() {
 #[test]
 fn keys_that_nothing_reads_are_caveats() {
     for (overrides, said) in [
+        (&["put.policy=opt", "put.dack.count=3"][..], "without effect with put.policy = \"opt\": put.{dack}"),
+        (&["put.policy=aimd", "put.opt.packets=9"], "without effect with put.policy = \"aimd\": put.{opt}"),
+        (&["put.aimd.mss=1KB"], "without effect with put.policy = \"dack\": put.{aimd}"),
         (
-            &["put.policy=opt", "put.dack.count=3"][..],
-            "without effect with put.policy = \"opt\": put.dack.{count}",
+            &["put.dack.experimental.hold=1us"],
+            "with put.dack.experimental.fairness = \"ordered\": put.dack.experimental.{hold}",
         ),
-        (&["put.policy=aimd", "put.packets=9"], "without effect with put.policy = \"aimd\": put.{packets}"),
-        (&["put.aimd.mss=1KB"], "without effect with put.policy = \"dack\": put.aimd.{mss}"),
-        (&["put.dack.hold=1us"], "with put.dack.fairness = \"ordered\": put.dack.{hold}"),
         (
-            &["put.dack.fairness=none", "put.dack.period=1us"],
-            "with put.dack.fairness = \"none\": put.dack.{period}",
+            &["put.dack.experimental.fairness=none", "put.dack.experimental.period=1us"],
+            "with put.dack.experimental.fairness = \"none\": put.dack.experimental.{period}",
         ),
-        (&["put.dack.reservation=none", "put.dack.reserved-counts=true"], "put.dack.{reserved-counts}"),
+        (
+            &["put.dack.experimental.reservation=none", "put.dack.experimental.reserved-counts=true"],
+            "put.dack.experimental.{reserved-counts}",
+        ),
         (
             &["host.drain=unlimited", "put.dack.threshold=9KB"],
             "no receive queue is ever congested: put.dack.{threshold}",
         ),
         (
             &["traffic.in.put.policy=opt", "put.policy=aimd"],
-            "these entries, which all have their own: put.{policy}",
+            "these entries, of which none reads them: put.{policy}",
         ),
-        (&["traffic.in.put.policy=opt", "put.dack.count=2"], "with put.policy = \"opt\": put.dack.{count}"),
+        (&["traffic.in.put.policy=opt", "put.dack.count=2"], "with put.policy = \"opt\": put.{dack}"),
         (
             &["host.transport=roce", "switch.overflow=stop", "put.policy=opt"],
             "without effect with traffic without PUTs: put.{policy}",
@@ -326,7 +333,10 @@ fn a_scenario_with_all_defaults_written_out_is_the_same_scenario() {
 #[test]
 fn a_wrong_value_that_entries_take_over_is_told_once_and_words_beside_quantities_are_named() {
     let own = INCAST.replace("size = \"1MB\"", "size = \"1MB\"\nput = { policy = \"opt\" }");
-    let said = report(&own, &["put.dack.escape=soon", "host.drain=50%", "put.dack.reservation=packets"]);
+    let said = report(
+        &own,
+        &["put.dack.escape=soon", "host.drain=50%", "put.dack.experimental.reservation=packets"],
+    );
     says(
         &said,
         &["or write \"never\"", "or write \"unlimited\"", "or write \"none\" or \"packet\"", "3 problems"],

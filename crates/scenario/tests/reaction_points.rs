@@ -119,6 +119,9 @@ fn a_key_of_the_common_cc_counts_if_one_entry_inherits_it() {
     let own = "cc = { dcqcn = { alpha-initial = 1.0 } }";
     says(&caveats(own, &["cc.dcqcn.alpha-initial=1.2"]), &["none reads them: cc.dcqcn.{alpha-initial}"]);
     let timely = "cc = { kind = \"timely\" }";
-    says(&caveats(timely, &["cc.dcqcn.alpha-initial=1.2"]), &["none reads them: cc.{dcqcn}"]);
+    says(
+        &caveats(timely, &["cc.dcqcn.alpha-initial=1.2"]),
+        &["traffic.two.cc.kind = \"timely\": cc.{dcqcn}"],
+    );
     assert_eq!(caveats(timely, &["cc.timely.beta=1.6"]), "", "the entry inherits beta");
 }

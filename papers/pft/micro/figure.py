@@ -52,7 +52,7 @@ def used(run: Results, nodes: Sequence[str], begin_us: float, end_us: float) -> 
 
 def cuts(run: Results) -> list[float]:
     """When each sender was first Congested, or its rate below the link's, in µs since the incast began."""
-    if run.meta["scenario"]["host"]["throttle"] == "pft":
+    if run.meta["scenario"]["host"]["throttle"]["kind"] == "pft":
         node = pl.col("node").cast(pl.String)
         found = run.table("throttle_states").filter(node.is_in(SENDERS), pl.col("congested"))
         times = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from backwater.analysis import puts
 from backwater.common.late import pl
@@ -109,7 +108,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         [one for one in OF_PUTS if one.name in known],
         len(next(iter(runs.values()))),
         window,
-        [scheme for scheme, seeds in runs.items() if _isolation(seeds[0].meta["scenario"]) == "ici+"],
+        [scheme for scheme, seeds in runs.items() if measures.isolation(seeds[0].meta["scenario"]) == "ici-plus"],
     )
 
 
@@ -170,7 +169,7 @@ def _totals(run: Results, window: Window | None) -> Values:
         "paused_ps": ports["paused_ps"],
     }
     found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
-    if _isolation(run.meta["scenario"]) != "none" and run.has("switches"):
+    if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
         found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
@@ -179,8 +178,3 @@ def _totals(run: Results, window: Window | None) -> Values:
         found |= {"throttled_nics": sums["throttled_nics"], "throttled_ps": sums["congested_ps"]}
         found["throttle_held_ps"] = sums["held_ps"]
     return found | puts.numbers(run, window)
-
-
-def _isolation(scenario: Mapping[str, Any]) -> str:
-    """How switches isolate flows in a resolved scenario: none, ci, ici or ici+."""
-    return str(scenario.get("switch", {}).get("isolation", {}).get("kind", "none"))

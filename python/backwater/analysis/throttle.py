@@ -12,13 +12,13 @@ from typing import Any
 from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.errors import UsageError
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.results.measures import end_ps, programs
 
 
 def applies(results: Results) -> bool:
     """Whether NICs throttle themselves."""
-    return bool(results.meta["scenario"].get("host", {}).get("throttle", "none") != "none")
+    return measures.throttle(results.meta["scenario"])[0] != "none"
 
 
 def require(results: Results) -> None:
@@ -30,7 +30,7 @@ def require(results: Results) -> None:
         return
     sums = "--set probe.throttle=true --set probe.sample=10us"
     if not applies(results):
-        raise UsageError(f"{results.folder}: no NIC throttles itself; run with --set host.throttle=pft {sums}")
+        raise UsageError(f"{results.folder}: no NIC throttles itself; run with --set host.throttle.kind=pft {sums}")
     raise UsageError(f"{results.folder} has no sums of throttles: run with {sums}")
 
 
@@ -42,7 +42,7 @@ def unit_bytes(results: Results) -> int:
 
 def thresholds(scenario: Mapping[str, Any]) -> dict[str, int]:
     """The thresholds of the two states in credits that are used, by their names; also if they are of available ones."""
-    pft = scenario.get("pft", {})
+    _, pft = measures.throttle(scenario)
     known = {name: int(pft[name]) for name in ("enter", "escape") if name in pft}
     if pft.get("credits") != "available":
         return known

@@ -18,7 +18,7 @@ from backwater.errors import UsageError
 from backwater.experiments import comparison
 from backwater.experiments.executor import Job
 from backwater.experiments.store import Store
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.results.measures import of_kind
 from backwater.scenario import schemes, topologies
 from backwater.scenario.scenario import Scenario
@@ -181,6 +181,5 @@ def _switches(scenario: Mapping[str, Any]) -> str:
 
 
 def _without_control(scenario: Mapping[str, Any]) -> bool:
-    isolation = scenario.get("switch", {}).get("isolation", {}).get("kind", "none")
-    kinds = (scenario.get("cc", {}).get("kind", "none"), isolation, scenario.get("host", {}).get("throttle", "none"))
+    kinds = (scenario.get("cc", {}).get("kind", "none"), measures.isolation(scenario), measures.throttle(scenario)[0])
     return set(kinds) == {"none"}

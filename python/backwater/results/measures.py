@@ -49,6 +49,20 @@ def of_kind(scenario: Mapping[str, Any], kind: str) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") == kind]
 
 
+def isolation(scenario: Mapping[str, Any]) -> str:
+    """How switches isolate flows: none, ci, ici or ici-plus, which runs of earlier versions call ici+."""
+    kind = str((scenario.get("switch", {}).get("isolation") or {}).get("kind", "none"))
+    return "ici-plus" if kind == "ici+" else kind
+
+
+def throttle(scenario: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """What throttles NICs, none or pft, and the keys of PFT. In runs of earlier versions they stand elsewhere."""
+    throttle = scenario.get("host", {}).get("throttle", "none")
+    if isinstance(throttle, str):
+        return throttle, scenario.get("pft", {})
+    return str(throttle["kind"]), throttle.get("pft", {})
+
+
 def programs(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
     return of_kind(scenario, "program") + of_kind(scenario, "gpcnet")
@@ -155,9 +169,9 @@ def data_priorities(results: Results) -> list[int]:
     The busiest one if there are no flows.
     """
     found = results.flows.select(pl.col("priority").unique()).collect()["priority"].to_list()
-    isolation = results.meta["scenario"].get("switch", {}).get("isolation") or {}
-    if isolation.get("kind", "none") != "none" and "cfq-priority" in isolation:
-        found.append(isolation["cfq-priority"])
+    scenario = results.meta["scenario"]
+    if isolation(scenario) != "none" and "cfq-priority" in scenario["switch"]["isolation"]:
+        found.append(scenario["switch"]["isolation"]["cfq-priority"])
     return sorted({int(priority) for priority in found}) or [busiest_priority(results)]
 
 

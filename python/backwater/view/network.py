@@ -102,12 +102,13 @@ def facts(results: Results) -> dict[str, Any]:
     """What kind of run it was, in a few words for the page's head."""
     scenario = results.meta["scenario"]
     switch = scenario.get("switch", {})
+    isolation = switch.get("isolation", {}).get("kind")
     found = {
         "topology": scenario.get("topology", {}).get("kind"),
         "detector": switch.get("detector", {}).get("kind"),
         "cc": scenario.get("cc", {}).get("kind"),
         "flow_control": switch.get("flow-control"),
-        "isolation": switch.get("isolation", {}).get("kind"),
+        "isolation": "ici+" if isolation == "ici-plus" else isolation,  # as its paper writes it
         "seed": results.meta["seed"],
     }
     return {name: value for name, value in found.items() if value is not None}

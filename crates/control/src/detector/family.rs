@@ -14,9 +14,9 @@ use crate::{CodePoint, ConfigError};
 pub trait CongestionPoint: Sized {
     /// Whether [`Self::on_arrival`] can be true at all.
     const ARRIVALS: bool = false;
-    /// Whether it reads the ramp ([`RAMP`]) that several detectors share.
+    /// What it reads beside its own table: the ramp ([`RAMP`]), or nothing.
     #[cfg(feature = "config")]
-    const RAMP: bool = false;
+    const SHARED: &'static [&'static str] = &[];
     /// Whether it can mark UE.
     #[cfg(feature = "config")]
     const MARKS_UE: bool = false;
@@ -80,7 +80,7 @@ pub struct PortFacts {
 
 /// The keys of the ramp, which several detectors share.
 #[cfg(feature = "config")]
-pub const RAMP: [&str; 5] = ["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
+pub const RAMP: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
 
 /// The ramp at egress ports of one rate.
 #[cfg(feature = "config")]
@@ -211,32 +211,20 @@ macro_rules! family {
             }
         }
 
-        /// Which detector the egress ports of the switches run.
         #[cfg(feature = "config")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum DetectorKind {
+        crate::config::kinds! {
+            /// Which detector the egress ports of the switches run.
+            DetectorKind;
             /// No marks.
-            None,
-            $($(#[$doc])* #[serde(rename = $word)] $kind,)*
+            None = "none" reads crate::config::Reads::Only(&[]);
+            $($(#[$doc])* $kind = $word reads crate::config::Reads::Only(<$state as CongestionPoint>::SHARED);)*
         }
 
         #[cfg(feature = "config")]
         impl DetectorKind {
-            /// As people write it; the table of what it alone reads has the same name.
-            pub const fn word(self) -> &'static str {
-                match self {
-                    Self::None => "none",
-                    $(Self::$kind => $word,)*
-                }
-            }
-
             /// Whether it reads the ramp.
-            pub const fn has_ramp(self) -> bool {
-                match self {
-                    Self::None => false,
-                    $(Self::$kind => <$state as CongestionPoint>::RAMP,)*
-                }
+            pub fn has_ramp(self) -> bool {
+                crate::config::Kinds::reads(self, RAMP[0])
             }
 
             /// See [`CongestionPoint::MARKS_UE`].
@@ -261,35 +249,35 @@ macro_rules! family {
         #[cfg(feature = "config")]
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        #[schemars(rename = "Detector")]
+        #[schemars(rename = "Detector", transform = crate::config::readers::<DetectorKind>)]
         pub struct DetectorSettings {
             /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation, roce: red;
             /// endpoint: none (PUTs cannot be marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in
             /// isolation).
             pub kind: DetectorKind,
-            /// red, tcd, np-ecn: no mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
+            /// No mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
             /// paper); hpcc-ns3, roce: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1);
             /// isolation: 40 KiB, 10 packets (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmin")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmin: Quantity<Bytes>,
-            /// red, tcd, np-ecn: always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper
+            /// Always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper
             /// §5.1); hpcc-ns3, roce: 1600 KB (`run.py` at 100 Gbps); infiniband: 50 KB (TCD paper §3.1); isolation: 160 KiB, 40
             /// packets of the 64 of the egress (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmax")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmax: Quantity<Bytes>,
-            /// red, tcd, np-ecn: probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3, roce: 0.2
+            /// Probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3, roce: 0.2
             /// (`run.py`); infiniband: 1, without effect on a step; isolation: 0.2 (`run.py` of the HPCC simulator; the ICI paper
             /// does not say).
             #[serde(default = "family::defaults::pmax")]
             #[schemars(range(min = 0.0, max = 1.0))]
             pub pmax: f64,
-            /// red, tcd, np-ecn: other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
+            /// Other `kmin`, `kmax` and `pmax` for egress ports of exactly these rates (`KMIN_MAP`, `KMAX_MAP`,
             /// `PMAX_MAP` of the HPCC simulator; its `run.py` scales them with the rate).
             #[serde(default)]
             pub by_rate: alloc::vec::Vec<ByRate>,
-            /// red, tcd, np-ecn: bytes of a queue that are not counted. authors: 1030 B (the guaranteed part of a queue in the authors'
+            /// Bytes of a queue that are not counted. authors: 1030 B (the guaranteed part of a queue in the authors'
             /// release); else 0.
             #[serde(default = "family::defaults::guaranteed")]
             #[schemars(extend("x-maximum" = "1TB"))]

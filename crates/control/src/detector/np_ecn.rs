@@ -35,7 +35,7 @@ pub struct NpEcn {
 
 impl CongestionPoint for NpEcn {
     #[cfg(feature = "config")]
-    const RAMP: bool = true;
+    const SHARED: &'static [&'static str] = super::RAMP;
     /// 95 % (TCD paper §7).
     #[cfg(feature = "config")]
     const CONGESTED_SHARE: f64 = 0.95;

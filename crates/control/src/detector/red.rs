@@ -124,7 +124,7 @@ impl Red {
 
 impl CongestionPoint for Red {
     #[cfg(feature = "config")]
-    const RAMP: bool = true;
+    const SHARED: &'static [&'static str] = super::RAMP;
 
     #[inline]
     fn on_dequeue(

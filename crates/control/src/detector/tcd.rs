@@ -242,7 +242,7 @@ impl Tcd {
 
 impl CongestionPoint for Tcd {
     #[cfg(feature = "config")]
-    const RAMP: bool = true;
+    const SHARED: &'static [&'static str] = super::RAMP;
     #[cfg(feature = "config")]
     const MARKS_UE: bool = true;
 

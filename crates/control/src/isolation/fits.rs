@@ -53,7 +53,7 @@ impl Isolation {
             !self.mirrors() || switch.ports <= Slot::PORTS,
             "kind",
             f64::from(switch.ports),
-            "ici or ici+ in a switch of more than 128 ports",
+            "ici or ici-plus in a switch of more than 128 ports",
             "CI has a mirror per ingress port; use ici, or a topology with smaller switches",
         )
     }
@@ -96,14 +96,14 @@ impl Isolation {
         let Some(marking) = &ici.marking else { return Ok(()) };
         require(
             marking.monitored.kmin() < switch.nfq_cap,
-            "ici.monitored.kmin",
+            "ici-plus.monitored.kmin",
             marking.monitored.kmin(),
             "below nfq.cap",
             "lower it: the NFQ never gets longer, so ICI+ would mark none of its packets",
         )?;
         require(
             marking.congested.kmin() < switch.cfq_cap,
-            "ici.congested.kmin",
+            "ici-plus.congested.kmin",
             marking.congested.kmin(),
             "below cfq.cap",
             "lower it: the CFQ hardly gets longer, so ICI+ would mark none of its packets",

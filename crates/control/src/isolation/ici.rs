@@ -124,10 +124,14 @@ impl IciMarking {
 
     fn validate(&self) -> Result<(), ConfigError> {
         let zero = |span: Span, name, fix| require(span > Span::ZERO, name, span, "longer than 0ps", fix);
-        zero(self.overflow, "ici.overflow", "20us is the default; for no marks at all use kind = \"ici\"")?;
+        zero(
+            self.overflow,
+            "ici-plus.overflow",
+            "20us is the default; for no marks at all use kind = \"ici\"",
+        )?;
         zero(
             self.persist,
-            "ici.persist",
+            "ici-plus.persist",
             "2ms is the default; it must outlast bursts that isolation absorbs",
         )?;
         let named = |ramp: &Red, kmin, pmax| {
@@ -136,8 +140,8 @@ impl IciMarking {
                 ..error
             })
         };
-        named(&self.congested, "ici.congested.kmin", "ici.congested.pmax")?;
-        named(&self.monitored, "ici.monitored.kmin", "ici.monitored.pmax")
+        named(&self.congested, "ici-plus.congested.kmin", "ici-plus.congested.pmax")?;
+        named(&self.monitored, "ici-plus.monitored.kmin", "ici-plus.monitored.pmax")
     }
 }
 

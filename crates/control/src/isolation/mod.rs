@@ -25,6 +25,8 @@ mod cim;
 mod fits;
 mod history;
 mod ici;
+#[cfg(feature = "config")]
+pub mod settings;
 mod slot;
 
 pub use cft::{Allocation, Cft, Claim, Expiry};
@@ -32,10 +34,27 @@ pub use ci::CiConfig;
 pub use cim::{CimFacts, CimState, NotifyConfig};
 pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
+#[cfg(feature = "config")]
+pub use settings::{IsolationKind, IsolationSettings};
 pub use slot::{Origin, Slot};
 
 /// What a flow is told by: a number that the caller makes of its tuple, its destination or its root.
 pub type Key = u64;
+
+/// What the packets of one entry of the congested-flow table (CFT) have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
+pub enum KeyKind {
+    /// Source and destination.
+    Pair,
+    /// The queue pair: one message, or one connection.
+    Flow,
+    /// The destination.
+    Destination,
+    /// The egress port that is the root of the congestion: all flows that pass it. Needs one path to each destination.
+    Root,
+}
 
 /// What CI and ICI have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,21 +39,28 @@ use super::{AckFacts, Controller, Load, OptConfig, State};
 use crate::ConfigError;
 use crate::error::require;
 
-/// What an IACK that covers several packets is worth.
+/// What an ACK of several packets grants to a halted source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Grants {
-    /// As much as one for each of them.
+    /// As much as so many ACKs would.
+    #[cfg_attr(feature = "config", serde(rename = "packet"))]
     PerPacket,
-    /// As much as one for one.
+    /// As much as an ACK of one packet (the authors' public simulator, commit 6ef0eb3).
+    #[cfg_attr(feature = "config", serde(rename = "ack"))]
     PerAck,
 }
 
-/// What a stream may send with an empty allowance when nothing of it is outstanding, or after a timeout.
+/// What a halted source may send that has nothing on its way or got a NACK, and is allowed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum FreeOne {
     /// One packet.
+    #[cfg_attr(feature = "config", serde(rename = "one"))]
     Once,
-    /// Anything, until it sends a packet of its allowance.
+    /// Any number until its next ACK (the authors' public simulator, commit 6ef0eb3).
     UntilAck,
 }
 

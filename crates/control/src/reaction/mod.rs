@@ -20,7 +20,7 @@ mod hpcc;
 mod ib_cc;
 mod opt;
 mod pacer;
-mod pft;
+pub mod pft;
 #[cfg(feature = "config")]
 pub mod settings;
 mod swift;
@@ -37,7 +37,7 @@ pub use hpcc::{Hpcc, HpccConfig};
 pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
 pub use opt::{Opt, OptConfig};
 pub use pacer::Pacer;
-pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule, Transition, interval};
+pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, Scope, StateRule, Transition, interval};
 pub use swift::{Swift, SwiftConfig};
 pub use timely::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
 
@@ -49,6 +49,7 @@ pub use self::{
     dctcp::DctcpParams,
     hpcc::HpccParams,
     ib_cc::IbCcParams,
+    pft::settings::{PftParams, ThrottleKind, ThrottleSettings},
     swift::SwiftParams,
     timely::TimelyParams,
 };

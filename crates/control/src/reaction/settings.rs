@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CcSettings, ReactionConfig};
-use crate::config::{AutoOr, Quantity, Unit};
+use crate::config::{AutoOr, Kinds, Quantity, Unit};
 use crate::notify::{Mode, NotifyConfig};
 
 /// What people write of one reaction point.
@@ -192,32 +192,15 @@ impl CcSettings {
 /// Makes the table of a list of reaction points: `Kind(Parameters) = "word", table;`.
 macro_rules! settings {
     ($($(#[$doc:meta])* $kind:ident($params:ty) = $word:literal, $field:ident;)*) => {
-        /// The reaction point of flows under congestion control.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum CcKind {
+        crate::config::kinds! {
+            /// The reaction point of flows under congestion control.
+            CcKind;
             /// Always line rate.
-            None,
-            $($(#[$doc])* #[serde(rename = $word)] $kind,)*
+            None = "none" reads crate::config::Reads::Only(&[]);
+            $($(#[$doc])* $kind = $word reads crate::config::Reads::Only(<$params as Parameters>::SHARED);)*
         }
 
         impl CcKind {
-            /// As people write it; the table of what it alone reads has the same name.
-            pub const fn word(self) -> &'static str {
-                match self {
-                    Self::None => "none",
-                    $(Self::$kind => $word,)*
-                }
-            }
-
-            /// See [`Parameters::SHARED`].
-            pub const fn shared(self) -> &'static [&'static str] {
-                match self {
-                    Self::None => &[],
-                    $(Self::$kind => <$params as Parameters>::SHARED,)*
-                }
-            }
-
             /// See [`Parameters::WINDOW`].
             pub const fn has_window(self) -> bool {
                 match self {
@@ -255,36 +238,36 @@ macro_rules! settings {
         /// start at line rate.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        #[schemars(rename = "Cc")]
+        #[schemars(rename = "Cc", transform = crate::config::readers::<CcKind>)]
         pub struct CcSettings {
             /// The reaction point. authors, ideal, hpcc-ns3, isolation, roce: dcqcn; infiniband: ib-cc; endpoint: none (the rest
             /// as in ideal); hpc: none (the PFT paper has no other control; the rest as in isolation).
             pub kind: CcKind,
-            /// dcqcn, timely: least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
+            /// Least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
             /// (`run.py`); roce: 100 Mbps (a choice of ours: NICs go down to 1 Mbps, at which a packet of 4096 B takes 33 ms).
             #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
             pub min_rate: Quantity<Rate>,
-            /// dcqcn, custom: least time between CNPs of a flow. 50 µs (DCQCN paper; authors' release).
+            /// Least time between CNPs of a flow. 50 µs (DCQCN paper; authors' release).
             #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
             pub cnp_interval: Quantity<Span>,
-            /// dcqcn, custom: when the receiver sends CNPs. authors: grid; the other profiles: first-mark. ib-cc has one
+            /// When the receiver sends CNPs. authors: grid; the other profiles: first-mark. ib-cc has one
             /// for every marked packet.
             pub np: Np,
-            /// dcqcn, custom: a slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough.
+            /// A slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough.
             /// Default 0 (DCQCN paper), and 0.95 if the detector is np-ecn (NP-ECN, as the TCD paper describes it in §7).
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(range(min = 0.0, max = 1.0))]
             pub np_fraction: Option<f64>,
-            /// dcqcn, ib-cc, custom: size of a CNP on the wire. 64 B (least Ethernet frame).
+            /// Size of a CNP on the wire. 64 B (least Ethernet frame).
             #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
             pub cnp_size: Quantity<Bytes>,
-            /// timely, custom: payload of a segment, in whole packets; one round-trip time is measured for each. 16 KB (TIMELY paper: 16 to
+            /// Payload of a segment, in whole packets; one round-trip time is measured for each. 16 KB (TIMELY paper: 16 to
             /// 64 KB; ns3-rdma: 16 KB).
             #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
             pub segment: Quantity<Bytes>,
-            /// timely, custom: what is spaced. burst (TIMELY paper, ns3-rdma).
+            /// What is spaced. burst (TIMELY paper, ns3-rdma).
             pub pacing: Pacing,
-            /// dctcp, swift, hpcc: what windows count of a packet. hpcc-ns3: payload (that simulator, as TCP); the other profiles: wire
+            /// What windows count of a packet. hpcc-ns3: payload (that simulator, as TCP); the other profiles: wire
             /// (ours: the papers do not say).
             pub window_counts: WindowCounts,
             $(

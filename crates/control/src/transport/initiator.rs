@@ -19,12 +19,14 @@
 //! covers (the paper: "with the last accepted packet sequence number"), also where it is ignored otherwise. On a path that keeps
 //! packets in order the first makes no difference.
 
-/// When a NACK that comes during a replay moves it.
+/// What a NACK does that comes while its stream is sending again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum ReplayMoves {
-    /// With the next packet.
+    /// The next packet is the one after that of the NACK.
     AtOnce,
-    /// When the last packet of the replay has been resent: a second one follows.
+    /// What was to be sent again is sent to its end, then from that of the NACK on.
     AtEnd,
 }
 

@@ -3,6 +3,8 @@
 //! PUTs of one stream (source, destination, priority, kind) are numbered from 1 and accepted in that order only; what is lost is
 //! sent again with everything behind it (go-back-N). [`crate::reaction::Controller`] says when a packet may leave.
 mod initiator;
+#[cfg(feature = "config")]
+pub mod settings;
 mod target;
 
 pub use initiator::{Acked, Initiator, Nacked, Next, ReplayMoves, Sent};

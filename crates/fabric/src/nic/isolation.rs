@@ -2,7 +2,7 @@
 //!
 //! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
 //! the round. A NIC that nobody told anything has no event and asks nothing.
-use backwater_control::isolation::{Key, Origin};
+use backwater_control::isolation::{Key, KeyKind, Origin};
 use backwater_engine::Post;
 
 use crate::ctx::Ctx;
@@ -12,7 +12,6 @@ use crate::nic::host::Host;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
-use crate::spec::KeyKind;
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
 use crate::transport::roce::queue_pair::Sender;

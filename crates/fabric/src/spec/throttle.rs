@@ -1,5 +1,5 @@
 //! NICs that throttle themselves.
-use backwater_control::reaction::PftConfig;
+use backwater_control::reaction::{PftConfig, Scope};
 
 /// Proactive flow throttling at every host; only under credits, of which it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -8,15 +8,4 @@ pub struct ThrottleSpec {
     pub config: PftConfig,
     /// What has a throttle of its own.
     pub scope: Scope,
-}
-
-/// What has a throttle of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
-    /// The port of a NIC: c adds up the credits of its virtual lanes, and what the NIC sends waits alike. "One state machine", as the
-    /// PFT paper's section IV-D counts its hardware. ACKs and CNPs of a priority without credits wait as well, but leave no gap.
-    #[default]
-    Port,
-    /// Each virtual lane under credits, by its own c. What is not under credits is not throttled.
-    VirtualLane,
 }

@@ -3,9 +3,8 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::word_or::{NoLimit, WordOr};
-use super::{AutoOr, Names, Throttle};
-use crate::quantity::Quantity;
+use super::{AutoOr, Names, ThrottleSettings};
+use crate::quantity::{NoLimit, Quantity, WordOr};
 
 /// How the bytes of a traffic entry get to their destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,10 +103,8 @@ pub struct Host {
     /// What carries the traffic entries that do not say it themselves. endpoint: put (EC paper, section III-B); the other
     /// profiles: roce.
     pub transport: Transport,
-    /// What holds their packets back besides the reaction point of a flow and flow control. PFT holds everything that a host sends
-    /// but credit updates: with pft.per = port also ACKs and CNPs of a priority without flow control, although they use no credits and
-    /// leave no gap (reconstructed: the PFT paper does not say). All profiles: none (the PFT paper measures with PFT and without).
-    pub throttle: Throttle,
+    /// What holds their packets back besides the reaction point of a flow and flow control.
+    pub throttle: ThrottleSettings,
     /// How their NICs serve what they have to send.
     pub nic: Nic,
     /// The hosts that `drain`, `queue`, `pattern` and `pfc` are for; the others process what comes at once. All profiles: all.

@@ -7,31 +7,35 @@ mod combined;
 mod credits;
 mod defaults;
 mod host;
-mod isolation;
 mod kinds;
 mod line_rate;
 mod packet;
 mod pfc;
-mod pft;
 mod probe;
 mod program;
-mod put;
 mod run;
 mod scheme;
 mod switch;
 mod topology;
 mod traffic;
-mod word_or;
 mod workload;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::quantity::AutoOr;
+pub use crate::quantity::{AutoOr, WordOr};
 pub use arbitration::{VlArbitration, VlWeight};
-pub use backwater_control::config::Parameter;
+pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
+pub use backwater_control::isolation::settings::{
+    IciParams, IciPlusParams, NotifyOn, QueueClass, Ramp, Slots,
+};
+pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};
+pub use backwater_control::notify::put::Reservation;
+pub use backwater_control::reaction::pft::settings::{IntervalKind, PftParams, RuleKind};
 pub use backwater_control::reaction::{CcKind, CcSettings, OnUe, Variant, settings::WindowCounts};
+pub use backwater_control::reaction::{Polarity, Scope, ThrottleKind, ThrottleSettings};
+pub use backwater_control::transport::settings::{FairnessKind, PolicyKind, PutSettings};
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
@@ -40,25 +44,16 @@ pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
-pub use isolation::{
-    Cim, Ici, Isolation, IsolationKind, KeyKind, NotifyOn, QueueClass, Ramp, Slots, Unlimited,
-};
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Headroom, HeadroomRule, Pfc, ThresholdKind};
-pub use pft::{Counted, Pft, RateLaw, Scope, StateRule, Throttle};
 pub use probe::Probe;
 pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
-pub use put::{
-    AfterNack, Aimd, Dack, Fairness, FreeOne, Grants, Iack, NackWhen, Put, PutAck, PutPolicy, Release,
-    ReplayMoves, Reservation, Signal,
-};
 pub use run::Run;
 pub use scheme::Scheme;
 pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
-pub use word_or::{Never, NoLimit, Word, WordOr};
 pub use workload::Workload;
 
 /// Which published system the values that the file does not give are taken from.
@@ -86,7 +81,7 @@ pub enum Profile {
     /// fast as their links until `host.drain` says otherwise. Its links have 102.4 Gbps and a round trip takes 8 µs.
     Endpoint,
     /// A network of the kind that the PFT paper measures in: 100 Gbps, credits that come back at once in flits of 16 B, virtual output
-    /// queues, cut-through, one virtual lane, no congestion control. `host.throttle` = pft throttles its hosts.
+    /// queues, cut-through, one virtual lane, no congestion control. `host.throttle.kind` = pft throttles its hosts.
     Hpc,
 }
 
@@ -153,14 +148,12 @@ pub struct Settings {
     pub ack: Ack,
     /// Hosts: what they send with, how fast they receive.
     pub host: Host,
-    /// Proactive flow throttling.
-    pub pft: Pft,
     /// All switches alike.
     pub switch: Switch,
     /// The default reaction point (congestion control).
     pub cc: CcSettings,
     /// The default protocol of PUTs.
-    pub put: Put,
+    pub put: PutSettings,
     /// Who sends what to whom.
     pub traffic: Vec<Traffic>,
     /// What is recorded. It never changes the run.

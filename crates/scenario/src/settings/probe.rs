@@ -43,7 +43,7 @@ pub struct Probe {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<bool>,
     /// Whether what throttles of hosts do is summed up for every period of `sample`: credits used, time in which a host was congested
-    /// and in which it held a packet back. Default: whether `host.throttle` is pft and `sample` is given.
+    /// and in which it held a packet back. Default: whether `host.throttle.kind` is pft and `sample` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<bool>,
     /// Whether every change of state of a throttle is recorded. Default false.

@@ -3,7 +3,7 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Combined, Credits, DetectorSettings, Isolation, Pfc, VlArbitration};
+use super::{Combined, Credits, DetectorSettings, IsolationSettings, Pfc, VlArbitration};
 use crate::quantity::Quantity;
 
 /// Where packets wait in a switch.
@@ -155,7 +155,7 @@ pub struct Switch {
     /// Regions and speedup of queueing = combined.
     pub combined: Combined,
     /// Congestion isolation.
-    pub isolation: Isolation,
+    pub isolation: IsolationSettings,
     /// Congestion detection at the egress ports.
     pub detector: DetectorSettings,
 }

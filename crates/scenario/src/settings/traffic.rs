@@ -3,7 +3,7 @@ use backwater_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CcSettings, Put, Transport, Workload};
+use super::{CcSettings, PutSettings, Transport, Workload};
 use crate::quantity::Quantity;
 
 /// What spaces the packets of an entry's flows.
@@ -121,8 +121,8 @@ pub struct Traffic {
     pub transport: Option<Transport>,
     /// A protocol of the entry's own PUTs: what is not written here is that of `[put]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Put")]
-    pub put: Option<Put>,
+    #[schemars(with = "PutSettings")]
+    pub put: Option<PutSettings>,
     /// What the flows are.
     #[serde(flatten)]
     pub workload: Workload,

@@ -12,7 +12,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{CcKind, CcSettings, OnUe, Settings, Variant};
+use crate::settings::{CcKind, CcSettings, Kinds, OnUe, Settings, Variant};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -123,7 +123,7 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
     let settings = context.settings;
     let (reaction, wants) = (cc.resolve(&|| fabric.facts(settings)), cc.wants());
     if let Err(error) = reaction.validate(super::mtu(settings).get() as u32) {
-        let shared = cc.kind.shared().contains(&error.parameter);
+        let shared = cc.kind.reads(error.parameter);
         context.refuse(&if shared { place.to_vec() } else { below(place, cc.kind.word()) }, &error);
         return None;
     }
@@ -208,7 +208,7 @@ fn forgets(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &
 fn slowest(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], network: &Network) {
     let nics = network.hosts().iter().filter_map(|&host| network.ports(host).first());
     let slowest = nics.map(|port| port.rate).min();
-    let reads = cc.kind.shared().contains(&"min-rate");
+    let reads = cc.kind.reads("min-rate");
     if let Some(slowest) = slowest.filter(|&slowest| reads && slowest < cc.min_rate.0) {
         let name = name(place);
         let message =

@@ -8,7 +8,7 @@ use super::is_put;
 use crate::document::Step;
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt, MarkBasis,
-    OnOverflow, Queueing, Routing, Settings, Switching, ThresholdKind, Throttle, Traffic, Workload,
+    OnOverflow, Queueing, Routing, Settings, Switching, ThresholdKind, ThrottleKind, Traffic, Workload,
 };
 
 /// Two choices of a scenario.
@@ -157,13 +157,15 @@ const CLASHES: [Clash; 15] = [
         help: "write switch.queueing = \"output\" or \"voq\" (and switch.isolation.kind = \"none\")",
     },
     Clash {
-        at: &["host", "throttle"],
-        both: |it| it.host.throttle != Throttle::None && it.switch.flow_control != FlowControl::Credits,
+        at: &["host", "throttle", "kind"],
+        both: |it| {
+            it.host.throttle.kind != ThrottleKind::None && it.switch.flow_control != FlowControl::Credits
+        },
         message: |_| {
-            "host.throttle = \"pft\" goes by the credits of a host's link, and there are none".to_owned()
+            "host.throttle.kind = \"pft\" goes by the credits of a host's link, and there are none".to_owned()
         },
         label: "needs credits",
-        help: "set switch.flow-control = \"credits\", as profile = \"hpc\" has it, or host.throttle = \"none\"",
+        help: "set switch.flow-control = \"credits\", as profile = \"hpc\" has it, or host.throttle.kind = \"none\"",
     },
 ];
 
@@ -200,7 +202,7 @@ pub(super) fn balancing(settings: &Settings) -> String {
     is("switch.load-balancing", settings.switch.load_balancing)
 }
 
-/// A choice of a reaction point and one of the rest of the scenario; `kind` is `cc.kind`, or that of a traffic entry.
+/// A choice of a reaction point and one of the rest of the scenario; `kind` is `cc.kind = "…"`, or that of a traffic entry.
 struct ReactionClash {
     both: fn(&Settings, &CcSettings) -> bool,
     message: fn(&Settings, kind: &str) -> String,
@@ -220,9 +222,7 @@ const REACTION_CLASHES: [ReactionClash; 3] = [
     ReactionClash {
         both: |it, cc| cc.kind.wants_telemetry() && is_combined(it),
         message: |_, kind| {
-            format!(
-                "{kind} = \"hpcc\" needs telemetry, which switches with queueing = \"combined\" do not write"
-            )
+            format!("{kind} needs telemetry, which switches with queueing = \"combined\" do not write")
         },
         label: "needs telemetry",
         help: "set switch.queueing = \"output\" or \"voq\"",
@@ -231,9 +231,7 @@ const REACTION_CLASHES: [ReactionClash; 3] = [
         both: |it, cc| cc.kind.wants_telemetry() && balances(it),
         message: |it, kind| {
             let spread = balancing(it);
-            format!(
-                "{kind} = \"hpcc\" compares two packets link by link, and {spread} sends them over different links"
-            )
+            format!("{kind} compares two packets link by link, and {spread} sends them over different links")
         },
         label: "needs one way for each flow",
         help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\"",
@@ -289,7 +287,7 @@ const ENTRY_CLASHES: [EntryClash; 6] = [
             is_put(it, index) && entry.cc.as_ref().is_some_and(|cc| cc.kind.has_window())
         },
         message: |_, name| {
-            format!("traffic.{name} is of PUTs, whose window is put.packets: its cc has no part in it")
+            format!("traffic.{name} is of PUTs, whose window is [put]'s: its cc has no part in it")
         },
         label: "not with PUTs",
         help: "drop its cc, or set transport = \"roce\" for the entry",
@@ -352,6 +350,7 @@ pub(super) fn check(context: &mut Context<'_>) {
         Some((place, format!("traffic.{}.cc.kind", entry.name), entry.cc.as_ref()?))
     });
     for (place, kind, cc) in shared.into_iter().chain(own) {
+        let kind = is(&kind, cc.kind);
         for clash in REACTION_CLASHES.iter().filter(|clash| (clash.both)(settings, cc)) {
             context.report(&below(&place, "kind"), (clash.message)(settings, &kind), clash.label, clash.help);
         }

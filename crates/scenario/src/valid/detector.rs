@@ -9,7 +9,7 @@ use super::{Context, cc, combined, mtu, user};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::scenario::Scenario;
-use crate::settings::{DetectorKind, FlowControl, Returned, Settings, ThresholdKind};
+use crate::settings::{DetectorKind, FlowControl, Kinds, Returned, Settings, ThresholdKind};
 
 /// Congestion degree where credits come back at once and nothing else is given. The TCD paper is silent about such credits;
 /// this is what it recommends in general (§4.2).

@@ -4,17 +4,17 @@ mod hosts;
 mod puts;
 mod ranks;
 mod reactions;
+mod readers;
 mod switch;
-mod throttle;
 
 use backwater_codes::{Code, Remark};
 
+use self::readers::{Reader, unread};
 use super::{Context, is_put, put};
 use crate::document::{Node, Value};
 use crate::settings::CcKind;
-use backwater_control::detector::RAMP;
 
-/// Keys of one table that are idle under a condition, with the reason.
+/// Keys of one table, or all of them if none is listed, that are idle under a condition, with the reason.
 type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
 
 /// Notes a caveat for each group of such keys.
@@ -42,18 +42,20 @@ pub(super) fn report(context: &mut Context<'_>) {
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample".to_owned()),
     ];
     let mut caveats = Vec::new();
-    let cases = switch::cases(settings)
-        .into_iter()
-        .chain(hosts::cases(settings))
-        .chain(throttle::cases(settings))
-        .chain(others);
+    let cases = switch::cases(settings).into_iter().chain(hosts::cases(settings)).chain(others);
     for (idle, table, keys, why) in cases {
         let table = Written { name: table.join("."), node: context.wrote(table) };
         caveat(&mut caveats, &table, keys, idle, &why);
     }
-    let detector = settings.switch.detector.kind;
-    let ramp: &[&str] = if detector.has_ramp() { &RAMP } else { &[] };
-    unchosen(&mut caveats, context.wrote(&["switch", "detector"]), "switch.detector", detector.word(), ramp);
+    let readers = [
+        (&["switch", "isolation"][..], Reader::new(|path| switch::isolation(settings, path))),
+        (&["switch", "detector"], Reader::new(|path| switch::detector(settings, path))),
+        (&["host", "throttle"], Reader::new(|path| hosts::throttle(settings, path))),
+    ];
+    for (table, reader) in readers {
+        let written = Written { name: table.join("."), node: context.wrote(table) };
+        unread(&mut caveats, &written, &[reader], None);
+    }
     context.caveats.extend(caveats);
     let own = [reactions::report(context), puts::report(context), ranks::report(context)].concat();
     context.caveats.extend(own);
@@ -65,31 +67,17 @@ pub(super) fn is(key: &str, word: impl serde::Serialize) -> String {
     format!("{key} = {word}")
 }
 
-/// Of a table whose `kind` chooses: what was written beside that for other kinds, whose tables have their names, and what the chosen
-/// one does not read (`reads`) of what several share.
-fn unchosen(caveats: &mut Vec<Remark>, node: Option<&Node>, name: &str, kind: &str, reads: &[&str]) {
-    let Some(Value::Table(entries)) = node.map(|node| &node.value) else { return };
-    let idle = |key: &&str| *key != "kind" && *key != kind && !reads.contains(key);
-    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).filter(idle).collect();
-    caveat(
-        caveats,
-        &Written { name: name.to_owned(), node },
-        &keys,
-        true,
-        &format!("{name}.kind = {kind:?}"),
-    );
-}
-
 /// A table as the user wrote it, if at all.
 struct Written<'a> {
     name: String,
     node: Option<&'a Node>,
 }
 
-/// Notes those of `keys` that the user wrote, if they are idle.
+/// Notes those of `keys`, or of all if there are none, that the user wrote, if they are idle.
 fn caveat(caveats: &mut Vec<Remark>, table: &Written<'_>, keys: &[&str], idle: bool, why: &str) {
-    let said = |key: &&str| table.node.is_some_and(|node| node.get(key).is_some());
-    let written: Vec<&str> = keys.iter().copied().filter(|key| idle && said(key)).collect();
+    let Some(Value::Table(entries)) = table.node.map(|node| &node.value).filter(|_| idle) else { return };
+    let said = entries.iter().map(|entry| entry.key.as_str());
+    let written: Vec<&str> = said.filter(|key| keys.is_empty() || keys.contains(key)).collect();
     if !written.is_empty() {
         let message = format!("without effect with {why}: {}.{{{}}}", table.name, written.join(", "));
         caveats.push(Remark::new(Code::NoEffect, table.name.as_str(), message));

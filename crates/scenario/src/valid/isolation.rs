@@ -1,8 +1,8 @@
 //! Congestion isolation: defaults that follow from the regions, and what it needs of the switch and the traffic.
-mod config;
 mod thresholds;
 
 use backwater_codes::Code;
+use backwater_control::ConfigError;
 use backwater_control::isolation::{Isolation, Slot, Surroundings};
 use backwater_fabric::IsolationSpec;
 use backwater_topology::{Network, Routes};
@@ -66,8 +66,8 @@ pub(super) fn fill(settings: &mut Settings) {
     isolation.detect.get_or_insert(Quantity(part(egress, 12, 64)));
     isolation.cim.level.get_or_insert(Quantity(part(stop, 8, 50)));
     isolation.ici.quorum.get_or_insert(Quantity(mtu * 2));
-    ramp(&mut isolation.ici.congested, egress, 8, 24);
-    ramp(&mut isolation.ici.monitored, egress, 10, 40);
+    ramp(&mut isolation.ici_plus.congested, egress, 8, 24);
+    ramp(&mut isolation.ici_plus.monitored, egress, 10, 40);
 }
 
 fn class(
@@ -120,11 +120,61 @@ pub(super) fn isolation(
     company(context);
     hosts(context);
     one_root(context, network, routes);
-    let spec = config::spec(context, guard(settings, network))?;
+    let spec = spec(context, guard(settings, network))?;
     if fit {
         fits(context, &spec.rules, network);
     }
     Some(spec)
+}
+
+/// The rules and the queues that they are for; wrong rules are reported.
+fn spec(context: &mut Context<'_>, guard: Span) -> Option<IsolationSpec> {
+    let isolation = &context.settings.switch.isolation;
+    let rules = match isolation.resolve(guard) {
+        Ok(rules) => rules?,
+        Err((Some(key), error)) => {
+            refuse(context, key, &error);
+            return None;
+        }
+        Err((None, error)) => {
+            context.refuse(&at!["switch", "isolation"], &error);
+            return None;
+        }
+    };
+    let (monitored, congested) = priorities(context.settings);
+    Some(IsolationSpec {
+        rules,
+        slots: isolation.slots.limit(),
+        monitored,
+        congested,
+        key: isolation.key,
+        frame: isolation.cim.frame.0,
+        host_hold: isolation.nic.then_some(isolation.nic_hold.0),
+    })
+}
+
+/// A wrong ramp, at the key that the user wrote.
+fn refuse(context: &mut Context<'_>, key: &'static str, error: &ConfigError) {
+    let place = at!["switch", "isolation", "ici-plus", key];
+    let wrote = context.wrote(&["switch", "isolation", "ici-plus", key]);
+    if error.parameter == "kmin" && wrote.is_none_or(|table| table.get("kmin").is_none()) {
+        // The default is in the way of a kmax.
+        let plus = &context.settings.switch.isolation.ici_plus;
+        let ramp = if key == "congested" { plus.congested } else { plus.monitored };
+        let bytes = |given: Option<Quantity<Bytes>>| size(given.map_or(Bytes::ZERO, |given| given.0));
+        let (kmin, kmax) = (bytes(ramp.kmin), bytes(ramp.kmax));
+        let message = format!(
+            "switch.isolation.ici-plus.{key}.kmax = {kmax} is below kmin, which is {kmin} by default"
+        );
+        let label = format!("allowed: at least kmin = {kmin}");
+        return context.report(
+            &super::cc::below(&place, "kmax"),
+            message,
+            label,
+            "raise kmax, or write a lower kmin, too",
+        );
+    }
+    context.refuse(&place, error);
 }
 
 /// What the rules themselves say about the switch they are for, beyond the checks of `thresholds`.
@@ -136,7 +186,7 @@ fn fits(context: &mut Context<'_>, rules: &Isolation, network: &Network) {
             "switch.isolation.kind = \"ci\" keeps a mirror for each ingress port, and a switch has {ports}"
         );
         let help =
-            "write \"ici\" or \"ici+\", which need no mirrors, or take a topology with smaller switches";
+            "write \"ici\" or \"ici-plus\", which need no mirrors, or take a topology with smaller switches";
         let label = format!("allowed: switches of up to {} ports", Slot::PORTS);
         return context.report(&at!["switch", "isolation", "kind"], message, label, help);
     }
@@ -172,16 +222,6 @@ fn one_root(context: &mut Context<'_>, network: &Network, routes: &Routes) {
     );
     let help = "write topology.routing = \"d-mod-k\", or another key: pair, flow or destination";
     context.report(&at!["switch", "isolation", "key"], message, "which root?", help);
-}
-
-/// The name of a kind in scenario files.
-fn word(kind: IsolationKind) -> &'static str {
-    match kind {
-        IsolationKind::None => "none",
-        IsolationKind::Ci => "ci",
-        IsolationKind::Ici => "ici",
-        IsolationKind::IciPlus => "ici+",
-    }
 }
 
 /// The classes are held back apart, by PAUSE.

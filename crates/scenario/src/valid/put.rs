@@ -1,5 +1,4 @@
 //! PUTs: which traffic entries are made of them, and by which of several protocols.
-mod config;
 mod fits;
 pub(super) mod streams;
 
@@ -9,7 +8,7 @@ use backwater_traffic::Flow;
 
 use super::Context;
 use crate::document::{Step, at};
-use crate::settings::{Put, PutPolicy, ReplayMoves, Settings, Transport};
+use crate::settings::{PutSettings, Settings, Transport};
 
 /// Whether a traffic entry is made of PUTs.
 pub(super) fn is_put(settings: &Settings, entry: usize) -> bool {
@@ -33,14 +32,13 @@ pub(super) fn fill(settings: &mut Settings) {
     }
     let own = settings.traffic.iter_mut().filter_map(|entry| entry.put.as_mut());
     for put in own.chain([&mut settings.put]) {
-        let moves = if put.policy == PutPolicy::Dack { ReplayMoves::AtOnce } else { ReplayMoves::AtEnd };
-        put.replay_moves.get_or_insert(moves);
+        put.experimental.replay_moves = Some(put.moves());
     }
 }
 
 /// The kinds of PUTs, and which of them each traffic entry has.
 pub(super) struct Puts {
-    kinds: Vec<(Put, Vec<Step>)>,
+    kinds: Vec<(PutSettings, Vec<Step>)>,
     /// None: queue pairs.
     pub(super) of_entry: Vec<Option<u16>>,
 }
@@ -60,7 +58,7 @@ impl Puts {
         puts
     }
 
-    fn kind(&mut self, put: Put, place: Vec<Step>) -> u16 {
+    fn kind(&mut self, put: PutSettings, place: Vec<Step>) -> u16 {
         let known = self.kinds.iter().position(|(kind, _)| *kind == put).unwrap_or(self.kinds.len());
         if known == self.kinds.len() {
             self.kinds.push((put, place));
@@ -81,8 +79,25 @@ impl Puts {
             let own = |flow: &&Flow| self.of_entry[usize::from(flow.group)] == Some(number);
             fits::check(context, put, place);
             fits::retry(context, put, place, (network, routes), flows.iter().filter(own));
-            specs.push(config::spec(put));
+            specs.push(spec(put));
         }
         (context.problems.len() == before).then_some(specs)
+    }
+}
+
+/// A kind of PUTs as the fabric needs it.
+fn spec(put: &PutSettings) -> PutSpec {
+    PutSpec {
+        policy: put.controller(),
+        target: put.target(),
+        moves: put.moves(),
+        ack_size: put.ack.size.0,
+        triggers: put.triggers(),
+        processing: put.processing.0,
+        overhead: put.overhead.0,
+        staging: put.staging.0,
+        buffer: put.buffer,
+        retry: put.retry.0,
+        retries: put.retries,
     }
 }

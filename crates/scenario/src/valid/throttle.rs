@@ -1,17 +1,17 @@
 //! Proactive flow throttling (PFT) at the hosts: it needs credits to count, and thresholds that they can reach.
 use backwater_codes::Code;
 use backwater_control::flow_control::feasibility;
-use backwater_control::reaction::{self, PftConfig};
 use backwater_fabric::{CreditSpec, ThrottleSpec};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate};
 
+use super::cc::below;
 use super::credits::{returned, settled};
 use super::lanes::Lanes;
 use super::{Context, mtu};
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Counted, Pft, RateLaw, Scope, StateRule, Switching, Throttle};
+use crate::settings::{IntervalKind, PftParams, Polarity, RuleKind, Scope, Switching, ThrottleKind};
 
 /// Credits of a buffer, and what a host's link at line rate uses of them without congestion.
 struct Credits {
@@ -23,7 +23,8 @@ struct Credits {
     rate: Rate,
 }
 
-/// How all hosts are throttled, if they are; what is wrong with `[pft]` is reported. `credits` are those of the fabric, if they are right.
+/// How all hosts are throttled, if they are; what is wrong with `[host.throttle]` is reported. `credits` are those of the fabric, if they
+/// are right.
 pub(super) fn throttle(
     context: &mut Context<'_>,
     network: &Network,
@@ -31,7 +32,7 @@ pub(super) fn throttle(
     credits: Option<&CreditSpec>,
 ) -> Option<ThrottleSpec> {
     let settings = context.settings;
-    if settings.host.throttle == Throttle::None {
+    if settings.host.throttle.kind == ThrottleKind::None {
         return None;
     }
     let before = context.problems.len();
@@ -47,49 +48,13 @@ pub(super) fn throttle(
     idle(context, &limits);
     stops(context, &limits);
     line_rate(context, &limits);
-    let config = config(&settings.pft, &limits);
+    let pft = settings.host.throttle.pft;
+    let capacity = u32::try_from(limits.capacity).unwrap_or(u32::MAX);
+    let config = pft.resolve(capacity, limits.rate.serialize(limits.unit));
     if let Err(error) = config.validate() {
-        context.refuse(&at!["pft"], &error);
+        context.refuse(&at!["host", "throttle", "pft"], &error);
     }
-    let scope = match settings.pft.per {
-        Scope::Port => backwater_fabric::Scope::Port,
-        Scope::Vl => backwater_fabric::Scope::VirtualLane,
-    };
-    Some(ThrottleSpec { config, scope })
-}
-
-/// The state machine and the law of every port.
-fn config(pft: &Pft, limits: &Credits) -> PftConfig {
-    let Pft { enter, escape, enter_window, enter_hits, escape_window, escape_hits, .. } = *pft;
-    let bits = pft.random_bits;
-    PftConfig {
-        rule: match pft.rule {
-            StateRule::Fixed => reaction::StateRule::Fixed { enter, escape },
-            StateRule::Average => reaction::StateRule::Average {
-                enter,
-                escape,
-                enter_window,
-                enter_hits,
-                escape_window,
-                escape_hits,
-            },
-        },
-        law: match pft.interval {
-            RateLaw::Fixed => reaction::RateLaw::FixedInterval,
-            RateLaw::Random => reaction::RateLaw::RandomInterval { bits },
-            RateLaw::Mean => reaction::RateLaw::MeanInterval { bits },
-        },
-        m: pft.m,
-        n: pft.n,
-        k: pft.k,
-        polarity: match pft.credits {
-            Counted::Used => reaction::Polarity::Used,
-            Counted::Available => reaction::Polarity::Available,
-        },
-        capacity: u32::try_from(limits.capacity).unwrap_or(u32::MAX),
-        clock: u64::from(pft.clock_mhz) * 1_000_000,
-        line_flit: limits.rate.serialize(limits.unit),
-    }
+    Some(ThrottleSpec { config, scope: pft.per })
 }
 
 /// What the thresholds are compared with.
@@ -97,7 +62,7 @@ fn count(context: &Context<'_>, network: &Network, lanes: &Lanes, credits: &Cred
     let settings = context.settings;
     let unit = settled(&settings.switch.credits);
     let classes = u64::from((lanes.used & credits.priorities).count_ones().max(1));
-    let counted = if settings.pft.per == Scope::Vl { 1 } else { classes };
+    let counted = if settings.host.throttle.pft.per == Scope::VirtualLane { 1 } else { classes };
     let mtu = mtu(settings);
     let updates = settings.switch.credits.frame.0 * classes;
     let packets = nics(network).map(|port| {
@@ -119,20 +84,21 @@ fn nics(network: &Network) -> impl Iterator<Item = &Port> {
     network.hosts().iter().filter_map(|&host| network.ports(host).first())
 }
 
-fn path(key: &'static str) -> [Step; 2] {
-    at!["pft", key]
+/// A key of `[host.throttle.pft]`, with dots where it stands deeper.
+fn path(key: &'static str) -> Vec<Step> {
+    below(&at!["host", "throttle", "pft"], key)
 }
 
 /// Algorithm 1 needs thresholds in order.
 fn fixed(context: &mut Context<'_>, limits: Option<&Credits>) {
-    let pft = &context.settings.pft;
-    let (Pft { enter, escape, .. }, available) = (*pft, pft.credits == Counted::Available);
-    if pft.rule != StateRule::Fixed || enter == escape || available == (enter < escape) {
+    let pft = &context.settings.host.throttle.pft;
+    let (PftParams { enter, escape, .. }, available) = (*pft, pft.credits == Polarity::Available);
+    if pft.rule != RuleKind::Fixed || enter == escape || available == (enter < escape) {
         return;
     }
     let (message, label, fix) = if available {
         let message = format!(
-            "pft.enter = {enter} is above pft.escape = {escape}: with credits = \"available\" a port becomes congested when fewer than enter \
+            "host.throttle.pft.enter = {enter} is above escape = {escape}: with credits = \"available\" a port becomes congested when fewer than enter \
              are left and normal when more than escape are, and rule = \"fixed\" (PFT paper, Algorithm 1) needs a hysteresis, enter <= escape"
         );
         (
@@ -142,7 +108,7 @@ fn fixed(context: &mut Context<'_>, limits: Option<&Credits>) {
         )
     } else {
         let message = format!(
-            "pft.enter = {enter} is below pft.escape = {escape}: with rule = \"fixed\" a port becomes congested when it has used more \
+            "host.throttle.pft.enter = {enter} is below escape = {escape}: with rule = \"fixed\" a port becomes congested when it has used more \
              than enter credits and normal when it has used fewer than escape (PFT paper, Algorithm 1, which asks for t_e >= t_s); \
              between the two it would be both"
         );
@@ -157,61 +123,74 @@ fn fixed(context: &mut Context<'_>, limits: Option<&Credits>) {
 
 /// A window must be longer than what ends it.
 fn windows(context: &mut Context<'_>) {
-    let pft = context.settings.pft;
-    if pft.rule != StateRule::Average {
+    let pft = context.settings.host.throttle.pft;
+    if pft.rule != RuleKind::Average {
         return;
     }
+    let windows = pft.average;
     let both = [
-        ("enter-hits", "enter-window", pft.enter_hits, pft.enter_window, "T_e > T_e'"),
-        ("escape-hits", "escape-window", pft.escape_hits, pft.escape_window, "T_s > T_s'"),
+        (
+            "average.enter-hits",
+            "average.enter-window",
+            windows.enter_hits,
+            windows.enter_window,
+            "T_e > T_e'",
+        ),
+        (
+            "average.escape-hits",
+            "average.escape-window",
+            windows.escape_hits,
+            windows.escape_window,
+            "T_s > T_s'",
+        ),
     ];
     for (key, of, hits, window, rule) in both {
         if hits < window {
             continue;
         }
         let message = format!(
-            "pft.{key} = {hits} is not less than pft.{of} = {window}: no window has so many cycles to spare (PFT paper, Algorithm 2: \
+            "host.throttle.pft.{key} = {hits} is not less than {of} = {window}: no window has so many cycles to spare (PFT paper, Algorithm 2: \
              {rule})"
         );
         let label =
             if window > 1 { format!("allowed: 1 to {}", window - 1) } else { format!("{of} is too short") };
-        context.report(&path(key), message, label, format!("lower pft.{key}, or raise pft.{of}"));
+        context.report(&path(key), message, label, format!("lower {key}, or raise {of}"));
     }
 }
 
 /// f(c), as the hardware would compute it in numbers of any length.
-fn f(pft: &Pft, c: u64) -> i128 {
+fn f(pft: &PftParams, c: u64) -> i128 {
     ((i128::from(c) << pft.m) >> pft.n) + i128::from(pft.k)
 }
 
 /// A law that sends nothing whatever has been used cannot be meant.
 fn never_sends(context: &mut Context<'_>) {
-    let pft = context.settings.pft;
-    if pft.interval == RateLaw::Fixed || f(&pft, 0) < 1 << pft.random_bits {
+    let pft = context.settings.host.throttle.pft;
+    if pft.interval == IntervalKind::Fixed || f(&pft, 0) < 1 << pft.random_bits {
         return;
     }
     let range = 1u64 << pft.random_bits;
     let message = format!(
-        "pft.k = {} is not below 2^pft.random-bits = {range}: while a port is congested no random number is as large as f(c) >= k, and \
+        "host.throttle.pft.k = {} is not below 2^random-bits = {range}: while a port is congested no random number is as large as f(c) >= k, and \
          it never sends",
         pft.k
     );
     let label = format!("allowed: up to {}", range - 1);
-    context.report(&path("k"), message, label, "lower pft.k (the PFT paper has 0), or raise pft.random-bits");
+    context.report(&path("k"), message, label, "lower k (the PFT paper has 0), or raise random-bits");
 }
 
 /// Thresholds that credits can cross.
 fn reach(context: &mut Context<'_>, limits: &Credits) {
-    let (pft, capacity) = (context.settings.pft, limits.capacity);
+    let (pft, capacity) = (context.settings.host.throttle.pft, limits.capacity);
     let (enter, escape) = (u64::from(pft.enter), u64::from(pft.escape));
     let buffer = format!("{capacity} credits of {}", Quantity(limits.unit));
     let mut report = |key: &'static str, value, what: &str, label: String| {
-        let message = format!("pft.{key} = {value}: {what}, and a port has {buffer}");
-        let help = format!("choose another pft.{key}, or a larger switch.credits.buffer");
+        let message = format!("host.throttle.pft.{key} = {value}: {what}, and a port has {buffer}");
+        let help = format!("choose another {key}, or a larger switch.credits.buffer");
         context.report(&path(key), message, label, help);
     };
     match pft.credits {
-        Counted::Used => {
+        Polarity::Used => {
             if enter >= capacity {
                 let label = format!("allowed: 0 to {}", capacity.saturating_sub(1));
                 report(
@@ -233,7 +212,7 @@ fn reach(context: &mut Context<'_>, limits: &Credits) {
                 report("escape", escape, "no port would stay congested: it always uses less", label);
             }
         }
-        Counted::Available => {
+        Polarity::Available => {
             let label = format!("allowed: 1 to {capacity}");
             if enter == 0 {
                 report(
@@ -260,11 +239,11 @@ fn reach(context: &mut Context<'_>, limits: &Credits) {
 
 /// A law that never holds anything back.
 fn idle(context: &mut Context<'_>, limits: &Credits) {
-    let pft = context.settings.pft;
+    let pft = context.settings.host.throttle.pft;
     if f(&pft, limits.capacity) <= 0 {
-        context.caveat(Code::ThrottleIdle, "host.throttle", format!(
-            "host.throttle = \"pft\" has no effect: f(c) = ((c << {}) >> {}) + {} is not above 0 for any of the {} credits that a port \
-             has; raise pft.m, lower pft.n or raise switch.credits.buffer",
+        context.caveat(Code::ThrottleIdle, "host.throttle.kind", format!(
+            "host.throttle.kind = \"pft\" has no effect: f(c) = ((c << {}) >> {}) + {} is not above 0 for any of the {} credits that a port \
+             has; raise m, lower n or raise switch.credits.buffer",
             pft.m, pft.n, pft.k, limits.capacity
         ));
     }
@@ -275,15 +254,15 @@ const STOP: i128 = 1000;
 
 /// An interval so long that a port which becomes congested hardly sends.
 fn stops(context: &mut Context<'_>, limits: &Credits) {
-    let pft = context.settings.pft;
+    let pft = context.settings.host.throttle.pft;
     let c = match pft.credits {
-        Counted::Used => u64::from(pft.enter),
-        Counted::Available => limits.capacity.saturating_sub(u64::from(pft.enter)),
+        Polarity::Used => u64::from(pft.enter),
+        Polarity::Available => limits.capacity.saturating_sub(u64::from(pft.enter)),
     };
     let idle = f(&pft, c);
-    if pft.interval == RateLaw::Fixed && idle >= STOP {
-        context.caveat(Code::ThrottleStops, "pft", format!(
-            "pft.interval = \"fixed\" with pft.m = {}, pft.n = {}, pft.k = {}: f({c}) = {idle} idle cycles for each flit, so that a port \
+    if pft.interval == IntervalKind::Fixed && idle >= STOP {
+        context.caveat(Code::ThrottleStops, "host.throttle.pft", format!(
+            "host.throttle.pft.interval = \"fixed\" with m = {}, n = {}, k = {}: f({c}) = {idle} idle cycles for each flit, so that a port \
              that has just become congested stops; the PFT paper has m = 0 and n from 8 to 12 here",
             pft.m, pft.n, pft.k
         ));
@@ -292,17 +271,22 @@ fn stops(context: &mut Context<'_>, limits: &Credits) {
 
 /// A threshold that a link at line rate crosses on its own.
 fn line_rate(context: &mut Context<'_>, limits: &Credits) {
-    let pft = context.settings.pft;
+    let pft = context.settings.host.throttle.pft;
     let used = limits.in_flight.min(limits.capacity);
     let (crossed, shown) = match pft.credits {
-        Counted::Used => (used > u64::from(pft.enter), format!("above pft.enter = {}", pft.enter)),
-        Counted::Available => {
+        Polarity::Used => {
+            (used > u64::from(pft.enter), format!("above host.throttle.pft.enter = {}", pft.enter))
+        }
+        Polarity::Available => {
             let left = limits.capacity - used;
-            (left < u64::from(pft.enter), format!("which leaves {left}, below pft.enter = {}", pft.enter))
+            (
+                left < u64::from(pft.enter),
+                format!("which leaves {left}, below host.throttle.pft.enter = {}", pft.enter),
+            )
         }
     };
     if crossed {
-        context.caveat(Code::ThrottleAlways, "pft.enter", format!(
+        context.caveat(Code::ThrottleAlways, "host.throttle.pft.enter", format!(
             "without any congestion a host at line rate may use {used} credits until they come back, {shown}: PFT may take that \
              for congestion"
         ));

@@ -8,7 +8,7 @@ use backwater_traffic::{OWN_CONNECTION, Pacing};
 use super::Context;
 use super::cc::{Fabric, below, name};
 use crate::document::{Step, at};
-use crate::settings::{CcSettings, DetectorKind};
+use crate::settings::{CcSettings, DetectorKind, Kinds};
 
 mod caveats;
 

@@ -140,7 +140,7 @@ class Blame:
     def brief(self) -> scoring.Score | None:
         """The score, if a detector, or ICI+, was there and something to detect."""
         switch = self.results.meta["scenario"].get("switch", {})
-        marks = switch.get("isolation", {}).get("kind") == "ici+"
+        marks = measures.isolation(self.results.meta["scenario"]) == "ici-plus"
         if switch.get("detector", {}).get("kind") == "none" and not marks:
             return None
         found = self.score

@@ -26,30 +26,36 @@ pub use acks::{Acks, Frame};
 pub use fairness::{Fairness, Sample};
 pub use release::Release;
 
-/// Whether a queue of exactly the threshold holds ACKs back.
+/// How long a queue of exactly `threshold` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum ReleaseRule {
-    /// It does not: as congestion begins above it.
+    /// Not too long: at or below the threshold PUTs are acknowledged.
     AtMost,
-    /// It does.
+    /// Too long: only below it they are (the authors' public simulator, commit 6ef0eb3).
     Below,
 }
 
-/// When a target that is not congested acknowledges. The EC paper, section II-D, says both.
+/// When a target that is not congested acknowledges a PUT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum IackOn {
-    /// When a PUT is accepted ("as soon as they are accepted").
+    /// When it has joined the queue.
     Accepted,
-    /// When it has been processed ("a packet finishes processing").
+    /// When it has been processed.
     Processed,
 }
 
-/// How a congested target says so with an IACK.
+/// How a congested target says so beside an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Signal {
-    /// The IACK carries a mark.
+    /// By a mark in it.
     Mark,
-    /// A DACK goes before it in a frame of its own.
+    /// By a frame of its own before it: a DACK.
     Frame,
 }
 
@@ -64,12 +70,14 @@ pub enum Reservation {
     Bytes(u64),
 }
 
-/// What becomes of the ACKs that are still owed for packets that a NACK has reported.
+/// What becomes of the ACKs that a target owes for packets before the one that a NACK has reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum AfterNack {
     /// They are sent one by one, as ever.
     Iack,
-    /// Each is a DACK; the next IACK is that of the packet that was lost.
+    /// Each is a DACK, with the number of the NACK.
     Dack,
 }
 

@@ -81,13 +81,29 @@ pub enum RateLaw {
     },
 }
 
-/// What the register holds that is compared with the thresholds.
+/// Which credits `enter` and `escape` are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Polarity {
-    /// Credits in use, as the paper says: much is congestion.
+    /// Those that are used: sent, and not come back. Congested above `enter`, no longer below `escape`.
     Used,
-    /// Credits that are left: little is congestion. Congested below `enter`, Normal above `escape`.
+    /// Those that are left. Congested below `enter`, no longer above `escape`.
     Available,
+}
+
+/// What has a state of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
+pub enum Scope {
+    /// The port: the credits of all virtual lanes are added up, and what the NIC sends waits alike. ACKs and CNPs of a priority without
+    /// credits wait as well, but leave no gap.
+    #[default]
+    Port,
+    /// Each virtual lane under credits, by its own c. What is not under credits is not throttled.
+    #[cfg_attr(feature = "config", serde(rename = "vl"))]
+    VirtualLane,
 }
 
 /// Parameters of PFT, shared by all NICs that use them.
@@ -139,13 +155,13 @@ impl PftConfig {
         }
     }
 
-    /// Refuses parameters outside the ranges in which the algorithm is defined, in the words of a scenario's `[pft]`.
+    /// Refuses parameters outside the ranges in which the algorithm is defined, in the words of a scenario's `[host.throttle.pft]`.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.validate_link()?;
         self.validate_thresholds()?;
         if let StateRule::Average { enter_window, enter_hits, escape_window, escape_hits, .. } = self.rule {
-            hits_of("enter-hits", enter_hits, enter_window)?;
-            hits_of("escape-hits", escape_hits, escape_window)?;
+            hits_of("average.enter-hits", enter_hits, enter_window)?;
+            hits_of("average.escape-hits", escape_hits, escape_window)?;
         }
         self.validate_law()
     }

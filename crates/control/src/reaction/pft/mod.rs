@@ -65,9 +65,11 @@ mod config;
 mod draw;
 mod gap;
 mod law;
+#[cfg(feature = "config")]
+pub mod settings;
 mod state;
 
-pub use config::{PftConfig, Polarity, RateLaw, StateRule};
+pub use config::{PftConfig, Polarity, RateLaw, Scope, StateRule};
 pub use law::interval;
 
 use config::Windows;

@@ -14,7 +14,7 @@
 mod nic;
 mod sums;
 
-use backwater_control::reaction::{Gate, Pft, PftConfig};
+use backwater_control::reaction::{Gate, Pft, PftConfig, Scope};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_units::Time;
 
@@ -24,7 +24,7 @@ use crate::link::ports::NIC;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::ThrottleStateRecord;
-use crate::spec::{Scope, ThrottleSpec};
+use crate::spec::ThrottleSpec;
 use crate::world::World;
 use sums::Sums;
 

@@ -1,6 +1,6 @@
 //! Keys of `[host]`, and of what is recorded about hosts and PUTs, that have no effect beside others.
 use super::{Case, is};
-use crate::settings::{FlowControl, Pattern, Settings};
+use crate::settings::{FlowControl, IntervalKind, Kinds, Pattern, Settings, ThrottleKind};
 use crate::valid::{host, put};
 
 const HOST: &[&str] = &["host"];
@@ -16,7 +16,14 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let credits = slow && flow_control == FlowControl::Credits && guarded;
     let unlimited = "host.drain = \"unlimited\"".to_owned();
     let puts = put::any(settings);
+    let throttle = settings.host.throttle.kind;
     vec![
+        (
+            throttle == ThrottleKind::None,
+            &["probe"],
+            &["throttle", "throttle-states"],
+            is("host.throttle.kind", throttle),
+        ),
         (!slow, HOST, &["of", "queue", "pfc"], unlimited.clone()),
         (!slow, &["probe"], &["endpoints"], unlimited),
         (trace, HOST, &["drain"], is("host.pattern.kind", "trace")),
@@ -30,4 +37,19 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         ),
         (!puts, &["probe"], &["streams", "puts"], "traffic without PUTs".to_owned()),
     ]
+}
+
+/// Why no host reads what stands at a path in `[host.throttle]`, if none does.
+pub(super) fn throttle(settings: &Settings, path: &[&str]) -> Option<String> {
+    let throttle = &settings.host.throttle;
+    let pft = &throttle.pft;
+    match path {
+        ["kind"] => None,
+        [key] => (!throttle.kind.reads(key)).then(|| is("host.throttle.kind", throttle.kind)),
+        ["pft", "random-bits"] => {
+            (pft.interval == IntervalKind::Fixed).then(|| is("host.throttle.pft.interval", pft.interval))
+        }
+        ["pft", key] => (!pft.rule.reads(key)).then(|| is("host.throttle.pft.rule", pft.rule)),
+        _ => None,
+    }
 }

@@ -2,10 +2,10 @@
 use backwater_codes::Code;
 use backwater_units::Bytes;
 
-use super::{mtu, size, word};
+use super::{mtu, size};
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Isolation, IsolationKind, NotifyOn, QueueClass, Slots};
+use crate::settings::{IsolationKind, IsolationSettings, Kinds, NotifyOn, QueueClass, Slots};
 use crate::valid::Context;
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -108,7 +108,7 @@ fn both(context: &mut Context<'_>, whole: &Whole) {
 }
 
 /// The upstream neighbour hears of a flow before it is paused because of it.
-fn told(context: &mut Context<'_>, isolation: &Isolation) {
+fn told(context: &mut Context<'_>, isolation: &IsolationSettings) {
     let (level, stop) = (bytes(isolation.cim.level), bytes(isolation.cfq.stop));
     if isolation.cim.on != NotifyOn::Level || level < stop {
         return;
@@ -124,7 +124,7 @@ fn told(context: &mut Context<'_>, isolation: &Isolation) {
 }
 
 /// Queues can become as long as what is looked for.
-fn found(context: &mut Context<'_>, isolation: &Isolation) {
+fn found(context: &mut Context<'_>, isolation: &IsolationSettings) {
     let cap = (bytes(isolation.nfq.cap), "cap", "an NFQ can have at an egress port", true);
     let stop = (bytes(isolation.nfq.stop), "stop", "an NFQ has at an ingress port that is not paused", false);
     let ici = isolation.kind != IsolationKind::Ci;
@@ -162,7 +162,7 @@ fn found(context: &mut Context<'_>, isolation: &Isolation) {
 }
 
 /// Tables that hold nothing are allowed, and said.
-fn slots(context: &mut Context<'_>, isolation: &Isolation) {
+fn slots(context: &mut Context<'_>, isolation: &IsolationSettings) {
     let Slots::Limit(slots) = isolation.slots else { return };
     let (least, takes) = match isolation.kind {
         IsolationKind::Ci => (2, "takes two slots, one for its egress and one for its ingress port"),
@@ -172,7 +172,7 @@ fn slots(context: &mut Context<'_>, isolation: &Isolation) {
         context.caveat(Code::NoSlots, "switch.isolation.slots", format!(
             "switch.isolation.slots = {slots} holds no flow: with kind = {:?} an entry {takes}; none is isolated, every attempt is \
              refused",
-            word(isolation.kind)
+            isolation.kind.word()
         ));
     }
 }

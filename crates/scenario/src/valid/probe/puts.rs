@@ -1,13 +1,13 @@
 //! What is recorded of PUT streams, of the receive queues of hosts and of their throttles.
 use super::entry;
 use crate::document::at;
-use crate::settings::{Settings, Throttle};
+use crate::settings::{Settings, ThrottleKind};
 use crate::valid::{Context, host, is_put, put};
 
 /// Writes out the defaults that depend on the traffic and the hosts.
 pub(in crate::valid) fn fill(settings: &mut Settings) {
     let (puts, slow) = (put::any(settings), host::is_slow(settings));
-    let throttled = settings.host.throttle == Throttle::Pft;
+    let throttled = settings.host.throttle.kind == ThrottleKind::Pft;
     let probe = &mut settings.probe;
     let sampled = probe.sample.is_some();
     probe.streams.get_or_insert(sampled && puts);

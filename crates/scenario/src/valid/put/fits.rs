@@ -6,44 +6,38 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span};
 
-use super::config;
 use crate::document::Step;
 use crate::quantity::Quantity;
-use crate::settings::{FlowControl, Put, PutPolicy, Reservation, Settings};
+use crate::settings::{FlowControl, PolicyKind, PutSettings, Reservation, Settings};
 use crate::valid::cc::{below, name};
 use crate::valid::{Context, host, mtu};
 
 /// What must hold for the protocol that stands at `place`.
-pub(super) fn check(context: &mut Context<'_>, put: &Put, place: &[Step]) {
+pub(super) fn check(context: &mut Context<'_>, put: &PutSettings, place: &[Step]) {
     let largest = mtu(context.settings).get() as u32;
-    if let Err(error) = config::policy(put).validate(largest) {
-        let table = match (put.policy, error.parameter) {
-            (_, "packets" | "bytes") | (PutPolicy::Opt, _) => place.to_vec(),
-            (PutPolicy::Aimd, _) => below(place, "aimd"),
-            (PutPolicy::Dack, _) => below(place, "dack"),
-        };
-        context.refuse(&table, &error);
+    if let Err(error) = put.controller().validate(largest) {
+        context.refuse(&below(place, put.table_of(error.parameter)), &error);
     }
     buffered(context, put, place);
-    if put.policy == PutPolicy::Dack {
+    if put.policy == PolicyKind::Dack {
         target(context, put, place);
     }
 }
 
 /// What is on its way is kept.
-fn buffered(context: &mut Context<'_>, put: &Put, place: &[Step]) {
-    if put.policy != PutPolicy::Aimd && put.packets > put.buffer {
+fn buffered(context: &mut Context<'_>, put: &PutSettings, place: &[Step]) {
+    if put.policy != PolicyKind::Aimd && put.opt.packets > put.buffer {
         let (name, buffer) = (name(place), put.buffer);
         let message = format!(
-            "{name}.packets = {} is more than a source can keep for a stream, {name}.buffer = {buffer}",
-            put.packets
+            "{name}.opt.packets = {} is more than a source can keep for a stream, {name}.buffer = {buffer}",
+            put.opt.packets
         );
         let label = format!("allowed: 1 to {buffer}");
         context.report(
-            &below(place, "packets"),
+            &below(place, "opt.packets"),
             message,
             label,
-            format!("lower {name}.packets, or raise {name}.buffer"),
+            format!("lower {name}.opt.packets, or raise {name}.buffer"),
         );
     }
 }
@@ -56,7 +50,7 @@ fn queue(settings: &Settings) -> Option<Quantity<Bytes>> {
 }
 
 /// Thresholds within the receive queue.
-fn target(context: &mut Context<'_>, put: &Put, place: &[Step]) {
+fn target(context: &mut Context<'_>, put: &PutSettings, place: &[Step]) {
     let Some(queue) = queue(context.settings) else { return };
     let (name, dack) = (format!("{}.dack", name(place)), &put.dack);
     let credits = context.settings.switch.flow_control == FlowControl::Credits;
@@ -69,20 +63,27 @@ fn target(context: &mut Context<'_>, put: &Put, place: &[Step]) {
         let help = format!("lower {name}.threshold, or raise {of}; the EC paper has 9 KB of 81 KB");
         context.report(&below(place, "dack.threshold"), message, format!("allowed: below {queue}"), help);
     }
-    if let Reservation::Bytes(room) = dack.reservation
-        && room > queue
+    if let Reservation::Bytes(room) = dack.experimental.reservation
+        && Bytes::new(room) > queue.0
     {
-        let message =
-            format!("{name}.reservation = {room} is more than {of} = {queue}: nobody else would be let in");
+        let room = Quantity(Bytes::new(room));
+        let message = format!(
+            "{name}.experimental.reservation = {room} is more than {of} = {queue}: nobody else would be let in"
+        );
         let help = "write \"packet\", or a size; the authors of the EC paper have 8992B of 81 KB";
-        context.report(&below(place, "dack.reservation"), message, format!("allowed: at most {queue}"), help);
+        context.report(
+            &below(place, "dack.experimental.reservation"),
+            message,
+            format!("allowed: at most {queue}"),
+            help,
+        );
     }
 }
 
 /// A packet that is on its way or in a queue should not be taken for lost.
 pub(super) fn retry<'a>(
     context: &mut Context<'_>,
-    put: &Put,
+    put: &PutSettings,
     place: &[Step],
     fabric: (&Network, &Routes),
     flows: impl Iterator<Item = &'a Flow>,
@@ -91,7 +92,7 @@ pub(super) fn retry<'a>(
     let ends: BTreeSet<(u32, u32)> = flows.map(|flow| (flow.src, flow.dst)).collect();
     let trips = ends.into_iter().map(|ends| round_trip(settings, put, fabric, ends));
     let Some(trip) = trips.max() else { return };
-    let paced = put.policy == PutPolicy::Dack;
+    let paced = put.policy == PolicyKind::Dack;
     let queued = host::longest_wait(settings, put.dack.threshold.0).filter(|_| paced).unwrap_or(Span::ZERO);
     let (name, retry) = (name(place), put.retry);
     if trip + queued >= retry.0 {
@@ -110,7 +111,7 @@ pub(super) fn retry<'a>(
 /// What a PUT of full size and its ACK take in an empty network.
 fn round_trip(
     settings: &Settings,
-    put: &Put,
+    put: &PutSettings,
     (network, routes): (&Network, &Routes),
     (src, dst): (u32, u32),
 ) -> Span {

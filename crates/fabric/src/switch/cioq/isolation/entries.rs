@@ -1,5 +1,5 @@
 //! Entries of the table: made where congestion is seen or told, ended when they are not needed any more.
-use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, Origin, Slot};
+use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, KeyKind, Origin, Slot};
 use backwater_engine::Post;
 use backwater_units::Time;
 
@@ -10,7 +10,6 @@ use crate::link::ports::Purpose;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
-use crate::spec::KeyKind;
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::{Cioq, IngressQueue};
 use crate::world::World;

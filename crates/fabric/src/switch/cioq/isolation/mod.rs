@@ -26,11 +26,11 @@ pub(crate) mod entries;
 mod messages;
 mod queues;
 
-use backwater_control::isolation::{Cft, CimState, Isolation, Key, Slot};
+use backwater_control::isolation::{Cft, CimState, Isolation, Key, KeyKind, Slot};
 use backwater_topology::Network;
 
 use crate::packet::Packet;
-use crate::spec::{IsolationSpec, KeyKind};
+use crate::spec::IsolationSpec;
 use crate::world::{Classes, World};
 
 /// The classes that isolation knows.

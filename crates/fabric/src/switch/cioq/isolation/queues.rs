@@ -1,6 +1,6 @@
 //! Which queue a packet goes to, and moves to, at both sides of the crossbar.
 use backwater_control::CodePoint;
-use backwater_control::isolation::{MarkFacts, Origin, RootFacts};
+use backwater_control::isolation::{KeyKind, MarkFacts, Origin, RootFacts};
 use backwater_engine::Post;
 use backwater_units::Time;
 use rand_core::Rng;
@@ -9,7 +9,6 @@ use super::entries::root_of;
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::IsolationEvent;
-use crate::spec::KeyKind;
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::isolation::CongestedFlows;
 use crate::switch::cioq::{Cioq, IngressQueue, Output};

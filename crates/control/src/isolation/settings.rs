@@ -1,40 +1,26 @@
-//! `[switch.isolation]`
-use std::borrow::Cow;
+//! The table in which people choose congestion isolation.
+use alloc::borrow::Cow;
 
 use backwater_units::{Bytes, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::AutoOr;
-use crate::quantity::Quantity;
+use super::{CiConfig, Common, IciConfig, IciMarking, Isolation, KeyKind, NotifyConfig};
+use crate::ConfigError;
+use crate::config::{AutoOr, Quantity, Reads, kinds};
+use crate::detector::Red;
 
-/// Which switches keep congesting flows apart, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IsolationKind {
+kinds! {
+    /// Which switches keep congesting flows apart, and how.
+    IsolationKind;
     /// None does.
-    None,
+    None = "none" reads Reads::Only(&[]);
     /// Congestion isolation as of IEEE 802.1Qcz: whatever finds a long queue is congesting.
-    Ci,
+    Ci = "ci" reads Reads::All(&[]);
     /// Improved congestion isolation (ICI paper): only flows that fill the queue of a port nobody holds back are.
-    Ici,
+    Ici = "ici" reads Reads::All(&[]);
     /// ICI that also marks, where isolation does not suffice (ICI paper: ICI+).
-    #[serde(rename = "ici+")]
-    IciPlus,
-}
-
-/// What the packets of one entry of the congested-flow table (CFT) have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeyKind {
-    /// Source and destination.
-    Pair,
-    /// The queue pair: one message, or one connection.
-    Flow,
-    /// The destination.
-    Destination,
-    /// The egress port that is the root of the congestion: all flows that pass it. Needs one path to each destination.
-    Root,
+    IciPlus = "ici-plus" reads Reads::All(&["ici"]);
 }
 
 /// How many slots a CFT has.
@@ -150,10 +136,10 @@ pub struct Ramp {
     pub pmax: f64,
 }
 
-/// What ICI and ICI+ have beyond CI. The ICI paper names no value; all are reconstructed.
+/// What ICI and ICI+ have beyond CI: what a root is. The ICI paper names no value; all are reconstructed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Ici {
+pub struct IciParams {
     /// A port that flow control has held back within this time is no root. auto: the time in which the slowest host link sends
     /// 2 · `detect`, 7.86432 µs at 100 Gbps (reconstructed: the queue that the pause made has left by then).
     pub guard: AutoOr<Span>,
@@ -170,20 +156,26 @@ pub struct Ici {
     /// names the loss of history as a problem, and no cure).
     #[schemars(extend("x-maximum" = "1s"))]
     pub history: Quantity<Span>,
-    /// ici+: how long after the CFT refused a flow marking goes on. All profiles: 20 µs (reconstructed: a few round trips).
+}
+
+/// What ICI+ has beyond ICI: when it marks. The ICI paper names no value; all are reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct IciPlusParams {
+    /// How long after the CFT refused a flow marking goes on. All profiles: 20 µs (reconstructed: a few round trips).
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
     pub overflow: Quantity<Span>,
-    /// ici+: age from which a flow that this switch isolated itself is marked even without overflow. All profiles: 2 ms (reconstructed:
+    /// Age from which a flow that this switch isolated itself is marked even without overflow. All profiles: 2 ms (reconstructed:
     /// above the 1 ms of the paper's trees, which it says are not marked, and below its long flow, which is).
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
     pub persist: Quantity<Span>,
-    /// ici+: least time between two marks of one isolated flow. All profiles: 50 µs (the receiver's least time between CNPs, DCQCN,
+    /// Least time between two marks of one isolated flow. All profiles: 50 µs (the receiver's least time between CNPs, DCQCN,
     /// SIGCOMM 2015; more marks would tell it nothing).
     #[schemars(extend("x-maximum" = "1s"))]
     pub mark_gap: Quantity<Span>,
-    /// ici+: marking of isolated flows, on the CFQ of the egress port.
+    /// Marking of isolated flows, on the CFQ of the egress port.
     pub congested: Ramp,
-    /// ici+: marking of congesting flows that the CFT refused, on the NFQ of the egress port.
+    /// Marking of congesting flows that the CFT refused, on the NFQ of the egress port.
     pub monitored: Ramp,
 }
 
@@ -191,8 +183,9 @@ pub struct Ici {
 /// that all others, in the normal-flow queue (NFQ), do not wait behind them. Needs queueing = combined.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Isolation {
-    /// Which isolation. All profiles: none.
+#[schemars(rename = "Isolation")]
+pub struct IsolationSettings {
+    /// Which isolation; the table of that name has what it alone reads. All profiles: none.
     pub kind: IsolationKind,
     /// The priority whose flows are watched and isolated: the NFQ. Default the priority of the traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,7 +197,7 @@ pub struct Isolation {
     #[schemars(range(max = 7))]
     pub cfq_priority: Option<u8>,
     /// Slots of the CFT of a switch, or "unlimited". ci takes one for an entry and one for each ingress port that it comes through, ici
-    /// and ici+ one for an entry. All profiles: 32 (reconstructed: the ICI paper does not say; one of its trees of 16 senders
+    /// and ici-plus one for an entry. All profiles: 32 (reconstructed: the ICI paper does not say; one of its trees of 16 senders
     /// fits and four do not, as it reports).
     pub slots: Slots,
     /// What an entry stands for. All profiles: pair (ICI paper: flows; with one host at each end a pair of hosts is one).
@@ -235,6 +228,79 @@ pub struct Isolation {
     /// The queue class of congested flows.
     #[serde(default)]
     pub cfq: QueueClass,
-    /// What ICI and ICI+ have beyond CI.
-    pub ici: Ici,
+    /// kind = ici and ici-plus: what a root is.
+    pub ici: IciParams,
+    /// kind = ici-plus: when it marks.
+    pub ici_plus: IciPlusParams,
+}
+
+fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
+    given.map_or(Bytes::ZERO, |given| given.0)
+}
+
+impl Slots {
+    /// How many; `None`: as many as are asked for.
+    pub const fn limit(self) -> Option<u32> {
+        match self {
+            Self::Limit(slots) => Some(slots),
+            Self::Unlimited(_) => None,
+        }
+    }
+}
+
+impl Ramp {
+    fn resolve(&self, key: &'static str) -> Result<Red, (Option<&'static str>, ConfigError)> {
+        Red::new(bytes(self.kmin), bytes(self.kmax), self.pmax, Bytes::ZERO)
+            .map_err(|error| (Some(key), error))
+    }
+}
+
+impl IsolationSettings {
+    /// The rules; `None` without isolation. `guard` is what [`IciParams::guard`] stands for; sizes that are not given count as 0.
+    ///
+    /// # Errors
+    /// What the rules refuse, with the ramp of [`IciPlusParams`] that it is about, if it is about one.
+    pub fn resolve(&self, guard: Span) -> Result<Option<Isolation>, (Option<&'static str>, ConfigError)> {
+        let (common, ici) = (self.common(), &self.ici);
+        let ici = IciConfig {
+            common,
+            guard,
+            quorum: bytes(ici.quorum),
+            share_ppm: libm::round(ici.share * 1e6) as u32,
+            history: Some(ici.history.0).filter(|&history| history > Span::ZERO),
+            marking: None,
+        };
+        let rules = match self.kind {
+            IsolationKind::None => return Ok(None),
+            IsolationKind::Ci => Isolation::Ci(CiConfig { common }),
+            IsolationKind::Ici => Isolation::Ici(ici),
+            IsolationKind::IciPlus => {
+                let plus = &self.ici_plus;
+                let marking = IciMarking {
+                    overflow: plus.overflow.0,
+                    persist: plus.persist.0,
+                    gap: plus.mark_gap.0,
+                    congested: plus.congested.resolve("congested")?,
+                    monitored: plus.monitored.resolve("monitored")?,
+                };
+                Isolation::Ici(IciConfig { marking: Some(marking), ..ici })
+            }
+        };
+        rules.validate().map(|()| Some(rules)).map_err(|error| (None, error))
+    }
+
+    fn common(&self) -> Common {
+        let cim = &self.cim;
+        Common {
+            detect: bytes(self.detect),
+            residency: self.residency.0,
+            notify: NotifyConfig {
+                level: bytes(cim.level),
+                on_allocation: cim.on == NotifyOn::Allocation,
+                gap: cim.gap.0,
+                most: Some(cim.most).filter(|&most| most > 0),
+            },
+            early: Some(self.early.0).filter(|&early| early > Bytes::ZERO),
+        }
+    }
 }

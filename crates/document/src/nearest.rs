@@ -4,8 +4,13 @@
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     let far = (word.chars().count() / 3).max(1);
-    let near = known.into_iter().map(|name| (distance_to(&word, &plain(name)), name));
-    near.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    let near = known.into_iter().map(|name| (name, plain(name)));
+    let near = near.map(|(name, plain)| {
+        (distance_to(&word, &plain), far + usize::from(begin_alike(&word, &plain)), name)
+    });
+    near.filter(|(distance, far, _)| distance <= far)
+        .min_by_key(|(distance, ..)| *distance)
+        .map(|(.., name)| name)
 }
 
 /// Shorter beginnings of a word fit too many others to be taken for it.
@@ -17,6 +22,12 @@ fn distance_to(word: &str, known: &str) -> usize {
     let start: String = known.chars().take(length).collect();
     let whole = distance(word, known);
     if length < SHORTEST_START { whole } else { whole.min(distance(word, &start)) }
+}
+
+/// Whether words of about the same length agree where they begin, as those do that are written by ear: `alfa` means `alpha`.
+fn begin_alike(word: &str, known: &str) -> bool {
+    let (length, other) = (word.chars().count(), known.chars().count());
+    length >= SHORTEST_START && length.abs_diff(other) <= 1 && word.chars().take(2).eq(known.chars().take(2))
 }
 
 fn plain(word: &str) -> String {
@@ -54,6 +65,7 @@ mod tests {
         assert_eq!(nearest("xof", known), Some("xoff"));
         assert_eq!(nearest("alhpa", known), Some("alpha"));
         assert_eq!(nearest("control_priorty", known), Some("control-priority"));
+        assert_eq!(nearest("alfa", known), Some("alpha"), "written by ear");
         assert_eq!(nearest("colour", known), None);
         assert_eq!(nearest("hppc", ["authors", "hpcc-ns3"]), Some("hpcc-ns3"));
         assert_eq!(nearest("max", ["max-ton"]), None, "too short to tell");

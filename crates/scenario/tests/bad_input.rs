@@ -188,6 +188,21 @@ fn a_buffer_without_headroom_is_refused_with_the_arithmetic() {
 }
 
 #[test]
+fn what_is_wrong_at_every_switch_alike_is_told_once_of_the_worst() {
+    // A fat tree of k = 4 has 20 switches of 4 ports each; SMALL's arithmetic holds for each of them.
+    let tree = SMALL.replace("kind = \"star\"\nhosts = 4", "kind = \"fat-tree\"\nk = 4");
+    let error = report(&tree, &["switch.buffer=1426KB"]);
+    says(&error, &["it may have to hold 1.427MB", "19 more like it: ", ", …", "1 problem;"]);
+}
+
+#[test]
+fn words_that_are_written_by_ear_or_come_from_elsewhere_are_understood() {
+    says(&report(SMALL, &["switch.pfc.alfa=0.5"]), &["did you mean \"alpha\"?"]);
+    says(&report(SMALL, &["run.end=1ms"]), &["did you mean \"until\"?", "until is when it ends"]);
+    says(&report(SMALL, &["switch.ecn=true"]), &["did you mean \"detector\"?", "kind = \"red\" is ECN"]);
+}
+
+#[test]
 fn a_dynamic_buffer_without_shared_memory_is_refused_with_the_arithmetic() {
     // the HPCC simulator wraps around here: 64 ports at 100 Gbps and 1 us, 2 MiB (37.5 KB headroom + 4 KiB reserve each)
     let error = report(SMALL, &["profile=hpcc-ns3", "topology.hosts=64", "switch.buffer=2MiB"]);

@@ -68,6 +68,21 @@ pub struct ValidScenario {
     each_stands_for: Vec<f64>,
 }
 
+/// What is wrong at one of several switches or ports that may all be wrong alike.
+struct Found {
+    path: Vec<Step>,
+    /// The switch or port.
+    name: String,
+    /// How much is missing there.
+    by: u128,
+    message: String,
+    label: String,
+    help: String,
+}
+
+/// So many of those that are wrong alike are named.
+const NAMED: usize = 3;
+
 /// What the checks share: the scenario, and what they found.
 struct Context<'a> {
     scenario: &'a Scenario,
@@ -120,6 +135,24 @@ impl Context<'_> {
         } else {
             problem.key(keys.join("."))
         });
+    }
+
+    /// Reports of what is wrong at several switches or ports alike the worst, and names some of the others.
+    fn report_worst(&mut self, mut found: Vec<Found>) {
+        while let Some(worst) = found.iter().rev().max_by_key(|one| one.by) {
+            let Found { path, name, message, label, help, .. } = worst;
+            let others = found.iter().filter(|one| one.path == *path && one.name != *name);
+            let others: Vec<&str> = others.map(|one| one.name.as_str()).collect();
+            let named = others.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+            let help = match others.len() {
+                0 => help.clone(),
+                count @ 1..=NAMED => format!("{help}. This is the worst; {count} more like it: {named}"),
+                count => format!("{help}. This is the worst; {count} more like it: {named}, …"),
+            };
+            let (path, message, label) = (path.clone(), message.clone(), label.clone());
+            self.report(&path, message, label, help);
+            found.retain(|one| one.path != path);
+        }
     }
 
     /// Says what to know before results are used; `place` is the key that it is about.

@@ -6,7 +6,7 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::{Lanes, guarded};
-use super::{Context, combined, mtu};
+use super::{Context, Found, combined, mtu};
 use crate::document::at;
 use crate::settings::{self, FlowControl, Headroom, HeadroomRule, ThresholdKind};
 
@@ -28,15 +28,17 @@ pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -
     let classes = u64::from((lanes.used & lossless).count_ones());
     let nic =
         network.hosts().iter().filter_map(|&host| network.ports(host).first()).map(|port| port.rate).min();
+    let mut found = Vec::new();
     let thresholds = (0..network.nodes().len() as u32)
         .map(|node| {
             if network.is_switch(node) {
-                switch(context, network, node, (classes, nic.unwrap_or(Rate::ZERO)))
+                switch(context, &mut found, (network, node), (classes, nic.unwrap_or(Rate::ZERO)))
             } else {
                 Vec::new()
             }
         })
         .collect();
+    context.report_worst(found);
     Some(PfcSpec { form, thresholds, frame: pfc.frame.0, priorities: lossless })
 }
 
@@ -78,8 +80,8 @@ fn shift(alpha: f64) -> Option<u8> {
 /// The thresholds of one switch; a buffer that cannot hold them is reported.
 fn switch(
     context: &mut Context<'_>,
-    network: &Network,
-    node: u32,
+    found: &mut Vec<Found>,
+    (network, node): (&Network, u32),
     (classes, nic): (u64, Rate),
 ) -> Vec<Threshold> {
     let pfc = &context.settings.switch.pfc;
@@ -94,7 +96,7 @@ fn switch(
             vec![whole; ports.len()]
         }
         ThresholdKind::Static => {
-            fits_static(context, network, node, classes);
+            found.extend(fits_static(context, network, node, classes));
             let port = |bytes: Option<crate::quantity::Quantity<Bytes>>| {
                 bytes.map_or(u64::MAX, |bytes| bytes.0.get())
             };
@@ -108,7 +110,8 @@ fn switch(
             vec![threshold; ports.len()]
         }
         ThresholdKind::Dynamic => {
-            let pool = fits_dynamic(context, network, node, classes);
+            let pool = fits_dynamic(context, found, (network, node), classes);
+            found.extend(short(context, network, node, classes));
             let threshold = |port: &Port| Threshold::Dynamic {
                 shift: port_shift(shift(pfc.alpha).unwrap_or(0), port.rate, nic),
                 pool,
@@ -158,16 +161,14 @@ fn needed(context: &Context<'_>, port: &Port) -> Bytes {
 }
 
 /// Every ingress port and used priority may hold Xoff and what arrives after PAUSE.
-fn fits_static(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) {
+fn fits_static(context: &Context<'_>, network: &Network, node: u32, classes: u64) -> Option<Found> {
     let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
     let ports = network.ports(node);
     let count = ports.len() as u64 * classes;
     let head =
         ports.iter().map(|port| u128::from(needed(context, port).get())).sum::<u128>() * u128::from(classes);
     let need = u128::from(count) * u128::from(pfc.xoff.0.get()) + head;
-    if need <= u128::from(buffer.get()) {
-        return;
-    }
+    let by = need.checked_sub(u128::from(buffer.get())).filter(|&by| by > 0)?;
     let name = network.name(node);
     let (need, head) = (shown(need), shown(head));
     let message =
@@ -178,11 +179,17 @@ fn fits_static(context: &mut Context<'_>, network: &Network, node: u32, classes:
          switch.buffer, or lower switch.pfc.xoff",
         pfc.xoff
     );
-    context.report(&at!["switch", "buffer"], message, format!("at least {need}"), help);
+    let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {need}"));
+    Some(Found { path, name: name.to_owned(), by, message, label, help })
 }
 
 /// The memory left to share after headroom and reserves.
-fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) -> u64 {
+fn fits_dynamic(
+    context: &Context<'_>,
+    found: &mut Vec<Found>,
+    (network, node): (&Network, u32),
+    classes: u64,
+) -> u64 {
     let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
     let ports = network.ports(node);
     let head: u128 = ports.iter().map(|port| u128::from(reserved(context, port, classes).get())).sum();
@@ -200,19 +207,19 @@ fn fits_dynamic(context: &mut Context<'_>, network: &Network, node: u32, classes
             shown(head),
             shown(reserve)
         );
-        context.report(&at!["switch", "buffer"], message, format!("at least {need}"), help);
+        let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {need}"));
+        found.push(Found { path, name: name.to_owned(), by: head + reserve, message, label, help });
     }
-    short(context, network, node, classes);
     pool as u64
 }
 
 /// Headroom that is shorter than what is booked there.
-fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) {
+fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) -> Option<Found> {
     let pfc = &context.settings.switch.pfc;
     let ports = network.ports(node).iter().enumerate();
     let has = |port| reserved(context, port, classes);
     let short = ports.map(|(index, port)| (index, has(port), booked(context, port) * classes));
-    let Some((index, has, needs)) = short.into_iter().find(|(_, has, needs)| has < needs) else { return };
+    let (index, has, needs) = short.into_iter().find(|(_, has, needs)| has < needs)?;
     let port = network.port_name(node, index as u16);
     let message =
         format!("the headroom of port {port}, {has}, is less than the {needs} that it may have to hold");
@@ -223,7 +230,9 @@ fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) 
                 "the packet that crosses the threshold is counted, and 2 · delay · rate + 2 packets + 1 PFC frame arrive after \
                  it{of}; raise switch.pfc.headroom"
             );
-            context.report(&at!["switch", "pfc", "headroom"], message, format!("at least {needs}"), help);
+            let (path, label) = (at!["switch", "pfc", "headroom"].to_vec(), format!("at least {needs}"));
+            let by = u128::from((needs - has).get());
+            Some(Found { path, name: port.clone(), by, message, label, help })
         }
         Headroom::Rule(_) => {
             let caveat = format!(
@@ -233,6 +242,7 @@ fn short(context: &mut Context<'_>, network: &Network, node: u32, classes: u64) 
             if context.caveats.iter().all(|known| known.code != Code::ShortHeadroom) {
                 context.caveat(Code::ShortHeadroom, "switch.pfc.headroom", caveat);
             }
+            None
         }
     }
 }

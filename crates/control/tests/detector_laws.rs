@@ -39,22 +39,45 @@ fn port_event() -> impl Strategy<Value = PortEvent> {
     ]
 }
 
+/// Each detector of the family's list as it is by default; the degree of congestion of TCD has none.
+#[cfg(feature = "config")]
+fn by_default() -> Vec<Detector> {
+    use backwater_control::config::Kinds as _;
+    use backwater_control::detector::{DetectorKind, DetectorSettings, PortFacts};
+    use serde::Deserialize as _;
+    use serde::de::value::{Error, MapDeserializer};
+
+    let (rate, delay) = (Rate::from_gbps(40), Span::from_us(1));
+    let port = PortFacts { rate, delay, mtu: Bytes::new(1_000), gap: Bytes::new(2_000), credits: None };
+    let made = |word: &'static str| {
+        let written = MapDeserializer::<_, Error>::new([("kind", word)].into_iter());
+        let mut settings = DetectorSettings::deserialize(written).expect("all else has a default");
+        settings.tcd.epsilon = Some(0.05);
+        settings.resolve(&port).expect("defaults are in their ranges")
+    };
+    DetectorKind::ALL.iter().map(|(word, _)| made(word)).collect()
+}
+
 fn detector() -> impl Strategy<Value = Detector> {
     let mtu = Bytes::new(1_000);
-    let tcd = move |trend| Detector::Tcd(Tcd::flowchart(trend, Span::from_ps(100_400_000), mtu));
-    prop_oneof![
-        Just(Detector::None),
-        Just(Detector::Red(Red::standard())),
-        Just(Detector::Red(Red::hpcc(Rate::from_gbps(100)))),
-        Just(Detector::NpEcn(NpEcn { red: Red::standard() })),
-        Just(Detector::Fecn(Fecn::standard())),
-        Just(Detector::Fecn(Fecn { marking_rate: 3, packet_size: Bytes::new(1_000), ..Fecn::standard() })),
-        Just(Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), mtu))),
-        Just(Detector::Tcd(Tcd::authors())),
-        Just(tcd(Trend::Rise)),
-        Just(tcd(Trend::NoFall)),
-        Just(tcd(Trend::RiseBp)),
-    ]
+    let tcd = |trend| Detector::Tcd(Tcd::flowchart(trend, Span::from_ps(100_400_000), mtu));
+    #[allow(unused_mut, reason = "it grows where people choose")]
+    let mut all = vec![
+        Detector::None,
+        Detector::Red(Red::standard()),
+        Detector::Red(Red::hpcc(Rate::from_gbps(100))),
+        Detector::NpEcn(NpEcn { red: Red::standard() }),
+        Detector::Fecn(Fecn::standard()),
+        Detector::Fecn(Fecn { marking_rate: 3, packet_size: Bytes::new(1_000), ..Fecn::standard() }),
+        Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), mtu)),
+        Detector::Tcd(Tcd::authors()),
+        tcd(Trend::Rise),
+        tcd(Trend::NoFall),
+        tcd(Trend::RiseBp),
+    ];
+    #[cfg(feature = "config")]
+    all.extend(by_default());
+    prop::sample::select(all)
 }
 
 proptest! {

@@ -54,6 +54,7 @@ SCHEME_COLOURS = {
     "ci+dcqcn": WINE,
     "ici": GREEN,
     "ici+": VERMILLION,
+    "ici-plus": VERMILLION,
     "ECN+ici": BLUE,
     "NP-ECN+ici": SKY,
     "TCD+ici": PURPLE,
@@ -102,6 +103,7 @@ _DASHES: dict[str, tuple[int, tuple[float, ...]]] = {
     "ci+dcqcn": (0, (5, 1.5)),
     "ici": (0, (3, 1.5)),
     "ici+": (0, (1.2, 1.2)),
+    "ici-plus": (0, (1.2, 1.2)),
 }
 _MARKERS = "os^Dv<>PXh*"
 

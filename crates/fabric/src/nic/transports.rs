@@ -21,15 +21,19 @@ impl Host {
     /// A frame of one of them has come.
     #[inline]
     pub(crate) fn on_frame<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        if packet.kind == Kind::Put { self.on_put(packet, cx) } else { self.on_put_ack(packet, cx) }
+        match packet.kind {
+            Kind::Put => self.on_put(packet, cx),
+            Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, cx),
+            other => unreachable!("no host takes a frame of kind {}", other.word()),
+        }
     }
 
     /// A timer of one of them goes off.
     pub(crate) fn on_timer<P: Post<Packet>>(&mut self, purpose: Purpose, argument: u32, cx: &mut Ctx<'_, P>) {
-        if purpose == Purpose::Effect {
-            self.effect_due(argument, cx);
-        } else {
-            self.stream_due(argument, cx);
+        match purpose {
+            Purpose::Effect => self.effect_due(argument, cx),
+            Purpose::Stream => self.stream_due(argument, cx),
+            other => unreachable!("no host sets a timer for {other:?}"),
         }
     }
 

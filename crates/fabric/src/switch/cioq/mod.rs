@@ -208,10 +208,10 @@ impl Fabric for Cioq {
         (port, argument): (u16, u32),
         cx: &mut Ctx<'_, P>,
     ) {
-        if purpose == Purpose::Crossed {
-            self.crossed(chassis, port, cx);
-        } else {
-            self.look_at_entry(chassis, argument, cx);
+        match purpose {
+            Purpose::Crossed => self.crossed(chassis, port, cx),
+            Purpose::Residency => self.look_at_entry(chassis, argument, cx),
+            other => unreachable!("no crossbar sets a timer for {other:?}"),
         }
     }
 

@@ -56,5 +56,5 @@ def test_schemes_that_are_compared_with_each_other_look_different() -> None:
 
 
 def test_a_kind_of_isolation_looks_like_the_scheme_that_its_paper_calls_so() -> None:
-    assert plot.scheme_colours(["ici-plus", "ici"]) == dict.fromkeys(["ici-plus"], plot.VERMILLION) | {"ici": plot.GREEN}
+    assert plot.scheme_colours(["ici-plus", "ici"]) == {"ici-plus": plot.VERMILLION, "ici": plot.GREEN}
     assert plot.dashes("ici-plus") == plot.dashes("ici+")

@@ -3,8 +3,8 @@ use backwater_control::CodePoint;
 use backwater_control::flow_control::{Admission, Ingress, Threshold};
 use backwater_control::notify::{Action, Mode, Notify, NotifyConfig};
 use backwater_control::reaction::{
-    CctShape, Controller, DcqcnConfig, DcqcnHpccConfig, IbCc, IbCcConfig, IbCcOnUe, Load, OnUe, Reaction,
-    ReactionConfig, Timely, TimelyConfig, TimelyOnUe,
+    CctShape, Controller, DcqcnConfig, DcqcnHpccConfig, Feedback, IbCc, IbCcConfig, IbCcOnUe, IntHop, Load,
+    OnUe, Reaction, ReactionConfig, Timely, TimelyConfig, TimelyOnUe,
 };
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -32,6 +32,8 @@ enum What {
     Cnp(CodePoint),
     Ack(CodePoint),
     Completion(Span, CodePoint),
+    /// Bytes that an ACK is the first to acknowledge, the queue that its packet met, its round trip, its echo.
+    Feedback(u64, u64, Span, CodePoint),
 }
 
 fn flow_event() -> impl Strategy<Value = FlowEvent> {
@@ -43,6 +45,8 @@ fn flow_event() -> impl Strategy<Value = FlowEvent> {
         2 => code().prop_map(What::Cnp),
         2 => code().prop_map(What::Ack),
         4 => (rtt(), code()).prop_map(|(rtt, echo)| What::Completion(rtt, echo)),
+        4 => (0..100_000_u64, 0..1_000_000_u64, rtt(), code())
+            .prop_map(|(newly, queue, rtt, echo)| What::Feedback(newly, queue, rtt, echo)),
     ];
     (span(), what).prop_map(|(after, what)| FlowEvent(after, what))
 }
@@ -51,53 +55,52 @@ fn on_ue() -> impl Strategy<Value = OnUe> {
     prop_oneof![Just(OnUe::ResetHold), Just(OnUe::TimerHold), Just(OnUe::Ignore)]
 }
 
-fn dcqcn() -> impl Strategy<Value = ReactionConfig> {
+fn dcqcn() -> impl Strategy<Value = DcqcnConfig> {
     let numbers = (1..20_000_000_u64, 0.0..=2.0_f64, 0.0..=1.0_f64, 0.01..=2.0_f64);
     (on_ue(), any::<bool>(), any::<bool>(), numbers).prop_map(
-        |(on_ue, clamp_target, cut_first, (bytes, alpha_initial, g, cut))| {
-            ReactionConfig::Dcqcn(DcqcnConfig {
-                alpha_initial,
-                g: if g > 0.9 { 0.0 } else { g },
-                cut,
-                clamp_target,
-                cut_first,
-                byte_counter: Bytes::new(bytes + 1),
-                on_ue,
-                ..DcqcnConfig::authors()
-            })
+        |(on_ue, clamp_target, cut_first, (bytes, alpha_initial, g, cut))| DcqcnConfig {
+            alpha_initial,
+            g: if g > 0.9 { 0.0 } else { g },
+            cut,
+            clamp_target,
+            cut_first,
+            byte_counter: Bytes::new(bytes + 1),
+            on_ue,
+            ..DcqcnConfig::authors()
         },
     )
 }
 
-fn dcqcn_hpcc(line: Rate) -> impl Strategy<Value = ReactionConfig> {
+fn dcqcn_hpcc(line: Rate) -> impl Strategy<Value = DcqcnHpccConfig> {
     (on_ue(), any::<bool>(), 0.0..=2.0_f64).prop_map(move |(on_ue, clamp_target, alpha_initial)| {
-        ReactionConfig::DcqcnHpcc(DcqcnHpccConfig {
-            alpha_initial,
-            clamp_target,
-            on_ue,
-            ..DcqcnHpccConfig::hpcc(line)
-        })
+        DcqcnHpccConfig { alpha_initial, clamp_target, on_ue, ..DcqcnHpccConfig::hpcc(line) }
     })
 }
 
-fn timely(line: Rate) -> impl Strategy<Value = ReactionConfig> {
+fn timely(line: Rate) -> impl Strategy<Value = TimelyConfig> {
     let hold = prop_oneof![Just(TimelyOnUe::Hold), Just(TimelyOnUe::Ignore)];
     (0.001..=1.0_f64, 0.1..3.0_f64, 0.0..0.9_f64, 1..9_u32, 1..100_u64, hold).prop_map(
         move |(ewma, beta, floor, hai_after, min_rtt, on_ue)| {
             let authors = TimelyConfig::authors(line, Span::from_us(min_rtt));
             let add = authors.add.max(Rate::from_bps(1));
-            ReactionConfig::Timely(TimelyConfig { ewma, beta, floor, hai_after, add, on_ue, ..authors })
+            TimelyConfig { ewma, beta, floor, hai_after, add, on_ue, ..authors }
         },
     )
 }
 
-fn ib_cc() -> impl Strategy<Value = ReactionConfig> {
+fn ib_cc() -> impl Strategy<Value = IbCcConfig> {
     let shape = prop_oneof![Just(CctShape::Quadratic), Just(CctShape::Linear)];
     let hold = prop_oneof![Just(IbCcOnUe::Hold), Just(IbCcOnUe::Ignore)];
     let timer = (1..1_000_000_000_u64).prop_map(Span::from_ps);
     (1..300_u16, 0..100_u16, 1..300_u16, timer, shape, 0.001..100.0_f64, hold).prop_map(
-        |(increase, min, width, timer, shape, top, on_ue)| {
-            ReactionConfig::IbCc(IbCcConfig { increase, limit: min + width, min, timer, shape, top, on_ue })
+        |(increase, min, width, timer, shape, top, on_ue)| IbCcConfig {
+            increase,
+            limit: min + width,
+            min,
+            timer,
+            shape,
+            top,
+            on_ue,
         },
     )
 }
@@ -108,17 +111,49 @@ fn slowest(config: &IbCcConfig, line: Rate) -> Rate {
     Rate::from_bps((rate as u64).max(1))
 }
 
-fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate)> {
+/// Each controller of the family's list as the profiles' base has it, and the least rate that it may come to.
+#[cfg(feature = "config")]
+fn listed(line: Rate) -> impl Iterator<Item = (ReactionConfig, Rate)> {
+    use backwater_control::config::Kinds as _;
+    use backwater_control::reaction::settings::PathFacts;
+    use backwater_control::reaction::{CcKind, CcSettings};
+    use std::sync::LazyLock;
+
+    static BASE: LazyLock<toml::Table> = LazyLock::new(|| {
+        let base = include_str!("../../scenario/src/profiles/base.toml");
+        base.parse().expect("a TOML file")
+    });
+
+    // Two links of a microsecond, and what a packet takes on both.
+    let (payload, mtu) = (Bytes::new(1_000), Bytes::new(1_048));
+    let propagation = Span::from_us(4);
+    let rtt = propagation + line.serialize(mtu) + line.serialize(mtu);
+    let path = PathFacts { propagation, rtt, shortest: rtt, links: 2, line, slowest: line, payload, mtu };
+    CcKind::ALL.iter().map(move |(word, _)| {
+        let mut written = BASE["cc"].clone();
+        written["kind"] = (*word).into();
+        let cc: CcSettings = written.try_into().expect("the base has every key");
+        let least = if cc.kind.reads("min-rate") { cc.min_rate.0 } else { Rate::from_bps(1) };
+        (cc.resolve(&|| path), least)
+    })
+}
+
+/// Parameters, the rate of the link, and the least rate that they allow.
+fn reaction() -> impl Strategy<Value = (ReactionConfig, Rate, Rate)> {
     let line = prop_oneof![Just(40_000_000_000), Just(25_000_000_001), 1..400_000_000_000_u64];
     line.prop_map(Rate::from_bps).prop_flat_map(|line| {
+        #[allow(unused_mut, reason = "it grows where people choose")]
+        let mut all = vec![(ReactionConfig::LineRate(()), line)];
+        #[cfg(feature = "config")]
+        all.extend(listed(line));
         let config = prop_oneof![
-            1 => Just(ReactionConfig::LineRate(())),
-            2 => dcqcn(),
-            2 => dcqcn_hpcc(line),
-            2 => timely(line),
-            2 => ib_cc(),
+            4 => prop::sample::select(all),
+            2 => dcqcn().prop_map(|config| (ReactionConfig::Dcqcn(config), config.min_rate)),
+            2 => dcqcn_hpcc(line).prop_map(|config| (ReactionConfig::DcqcnHpcc(config), config.min_rate)),
+            2 => timely(line).prop_map(|config| (ReactionConfig::Timely(config), config.min_rate)),
+            2 => ib_cc().prop_map(move |config| (ReactionConfig::IbCc(config), slowest(&config, line))),
         ];
-        (config, Just(line))
+        config.prop_map(move |(config, least)| (config, line, least.min(line)))
     })
 }
 
@@ -131,6 +166,26 @@ fn apply(flow: &mut Reaction, config: &ReactionConfig, FlowEvent(after, what): F
         What::Cnp(code) => flow.on_cnp(config, now, code),
         What::Ack(code) => flow.on_echo(config, now, code),
         What::Completion(rtt, echo) => flow.on_completion(config, now, rtt, echo),
+        What::Feedback(newly, queue, rtt, echo) => {
+            // What is acknowledged and what a port has sent grow with time: 5 bytes in a nanosecond.
+            let acked = now.as_ps() / 200;
+            let hop =
+                |at: Time| IntHop { id: 1, rate: Rate::from_gbps(40), at, sent: at.as_ps() / 200, queue };
+            let before = hop(Time::from_ps(now.as_ps().saturating_sub(rtt.as_ps())));
+            let newly = newly.min(acked);
+            let (int, before) = ([hop(now)], [before]);
+            let ack = Feedback {
+                acked,
+                newly,
+                sent: acked + queue,
+                echo,
+                rtt,
+                hops: 1,
+                int: &int,
+                before: &before,
+            };
+            flow.on_feedback(config, now, &ack)
+        }
     };
     now
 }
@@ -138,24 +193,18 @@ fn apply(flow: &mut Reaction, config: &ReactionConfig, FlowEvent(after, what): F
 proptest! {
     #[test]
     fn a_rate_stays_between_the_minimum_and_the_line_and_no_expired_timer_is_left(
-        (config, line) in reaction(),
+        (config, line, least) in reaction(),
         events in prop::collection::vec(flow_event(), 1..200),
     ) {
         prop_assert_eq!(config.validate(1_000), Ok(()));
-        let least = match &config {
-            ReactionConfig::LineRate(()) => line,
-            ReactionConfig::Dcqcn(config) => config.min_rate.min(line),
-            ReactionConfig::DcqcnHpcc(config) => config.min_rate.min(line),
-            ReactionConfig::Timely(config) => config.min_rate.min(line),
-            ReactionConfig::IbCc(config) => slowest(config, line),
-            // Not drawn here: what bounds them is their window, see `windows.rs`.
-            ReactionConfig::Dctcp(_) | ReactionConfig::Swift(_) | ReactionConfig::Hpcc(_) => Rate::from_bps(1),
-        };
         let (mut flow, mut now) = (Reaction::new(&config, line), Time::ZERO);
         for event in events {
             now = apply(&mut flow, &config, event, now);
             prop_assert!(flow.rate() >= least && flow.rate() <= line, "{:?} {:?}", flow, event);
-            prop_assert_eq!(flow.gap(1_000), flow.rate().serialize(Bytes::new(1_000)));
+            // A flow with a window may send all of it at once: its rate is what the window comes to in a round trip.
+            let gap = flow.rate().serialize(Bytes::new(1_000));
+            prop_assert!(flow.gap(1_000) == gap || config.has_window() && flow.gap(1_000) < gap);
+            prop_assert!(flow.window() >= 1.0, "{:?} {:?}", flow, event);
             flow.advance(&config, now);
             prop_assert!(flow.next_timer(&config) > now);
         }
@@ -163,7 +212,7 @@ proptest! {
 
     #[test]
     fn how_often_a_controller_is_advanced_changes_nothing(
-        (config, line) in reaction(),
+        (config, line, _) in reaction(),
         events in prop::collection::vec((flow_event(), 0..5_u64), 1..100),
     ) {
         let (mut rarely, mut often) = (Reaction::new(&config, line), Reaction::new(&config, line));
@@ -184,7 +233,7 @@ proptest! {
 
     #[test]
     fn ue_never_lowers_a_rate_and_ce_never_raises_it(
-        (config, line) in reaction(),
+        (config, line, _) in reaction(),
         events in prop::collection::vec(flow_event(), 1..100),
     ) {
         let (mut flow, mut now) = (Reaction::new(&config, line), Time::ZERO);
@@ -201,21 +250,20 @@ proptest! {
 
     #[test]
     fn an_rtt_that_grows_behind_undetermined_ports_leaves_timely_alone_and_nothing_else_is_changed_by_ue(
-        (config, line) in (1..400_u64).prop_flat_map(|gbps| {
+        (timely, line) in (1..400_u64).prop_flat_map(|gbps| {
             (timely(Rate::from_gbps(gbps)), Just(Rate::from_gbps(gbps)))
         }),
         events in prop::collection::vec(flow_event(), 1..200),
         rtt in (0..700_u64).prop_map(Span::from_us),
         after in span(),
     ) {
-        let ReactionConfig::Timely(timely) = config else { unreachable!() };
         let (mut flow, mut now) = (Timely::new(line), Time::ZERO);
         for FlowEvent(after, what) in events {
             now += after;
             let What::Completion(rtt, echo) = what else { continue };
             let before = flow;
-            let told = flow.on_completion(&timely, now, rtt, echo);
-            prop_assert_eq!(told, flow.rate() != before.rate());
+            let changed = flow.on_completion(&timely, now, rtt, echo);
+            prop_assert_eq!(changed, flow.rate() != before.rate());
             prop_assert!(flow.rate().as_bps() as f64 >= (timely.floor * before.rate().as_bps() as f64).floor());
             if rtt < timely.t_low {
                 prop_assert!(flow.rate() >= before.rate());
@@ -239,16 +287,15 @@ proptest! {
         config in ib_cc(),
         events in prop::collection::vec(flow_event(), 1..200),
     ) {
-        let ReactionConfig::IbCc(config) = config else { unreachable!() };
         let (mut flow, mut now) = (IbCc::new(&config, Rate::from_gbps(32)), Time::ZERO);
         for FlowEvent(after, what) in events {
             now += after;
             let before = flow;
-            let told = match what {
+            let changed = match what {
                 What::Cnp(code) => flow.on_cnp(&config, now, code),
                 _ => flow.advance(&config, now),
             };
-            prop_assert_eq!(told, flow.rate() != before.rate());
+            prop_assert_eq!(changed, flow.rate() != before.rate());
             prop_assert!(flow.ccti() >= config.min && flow.ccti() <= config.limit);
             prop_assert!(flow.ccti() >= before.ccti() || flow.rate() >= before.rate());
             prop_assert!(flow.ccti() <= before.ccti() || flow.rate() <= before.rate());
@@ -264,7 +311,6 @@ proptest! {
         told in 1..60_u64,
         held in 1..60_u64,
     ) {
-        let ReactionConfig::IbCc(config) = config else { unreachable!() };
         let config = IbCcConfig { on_ue: IbCcOnUe::Hold, ..config };
         let new = || IbCc::new(&config, Rate::from_gbps(32));
         let (mut plain, mut holding) = (new(), new());

@@ -149,7 +149,7 @@ class Figure:
     claims: tuple[claims.Claim, ...]
     #: The profiles of its paper.
     known: tuple[paper.Profile, ...] = ()
-    variant: Variant | None = None
+    variants: tuple[Variant, ...] = ()
     #: What makes its runs smaller, besides a quick look.
     reduced: Reduced | None = None
 
@@ -199,7 +199,7 @@ class Figure:
 
     def last(self, run: str) -> tuple[str, ...]:
         """What comes after all other overrides of a run."""
-        return self.variant.of(run) if self.variant is not None else ()
+        return tuple(text for variant in self.variants for text in variant.of(run))
 
     def overrides(self, profile: str, run: str, *, quick: bool) -> tuple[str, ...]:
         """What comes before the overrides of a run under a profile."""

@@ -22,6 +22,9 @@ from backwater.papers.paper_figure import Figure, RunSpec
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
 
+#: Seeds from 1 on, so many of them, or as many as each figure says; or these.
+AskedSeeds = int | range | None
+
 
 @dataclass(frozen=True)
 class FigureRun:
@@ -78,7 +81,7 @@ class Reproduced:
 
 
 def plan_first(
-    figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, root: Path, *, quick: bool
+    figures: Sequence[Figure], profiles: Sequence[str], seeds: AskedSeeds, root: Path, *, quick: bool
 ) -> Reproduction:
     """The runs that settle values for other runs."""
     made, asked = Reproduction(RunFolders(root)), list[tuple[FigureRun, Job]]()
@@ -90,7 +93,7 @@ def plan_first(
 def plan(
     figures: Sequence[Figure],
     profiles: Sequence[str],
-    seeds: int | None,
+    seeds: AskedSeeds,
     root: Path,
     *,
     quick: bool,
@@ -117,13 +120,13 @@ def plan(
 
 
 def _combinations(
-    made: Reproduction, figures: Sequence[Figure], profiles: Sequence[str], seeds: int | None, *, quick: bool
+    made: Reproduction, figures: Sequence[Figure], profiles: Sequence[str], seeds: AskedSeeds, *, quick: bool
 ) -> Iterator[tuple[Figure, str, int]]:
     for figure in figures:
-        count = seeds or figure.seeds(quick=quick)
+        each = seeds if isinstance(seeds, range) else range(1, (seeds or figure.seeds(quick=quick)) + 1)
         for profile in figure.profiles(profiles):
-            made.seeds[figure.name, profile] = count
-            for seed in range(1, count + 1):
+            made.seeds[figure.name, profile] = len(each)
+            for seed in each:
                 yield figure, profile, seed
 
 

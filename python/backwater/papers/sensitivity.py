@@ -7,7 +7,7 @@ claim flips if its verdict is another one than with our reading, over the same s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,15 +40,15 @@ def cases(system: str, parameters: Sequence[Parameter], profiles: Sequence[str])
     for parameter in parameters:
         for reading in parameter.variant:
             wanted = tuple(profile for profile in profiles if profile in reading.profiles)
-            figures = _reduced(paper_figure.discover(system, reading.figures or parameter.figures))
-            varied = [dataclasses.replace(figure, variant=reading) for figure in figures if figure.profiles(wanted)]
+            figures = reduced(paper_figure.discover(system, reading.figures or parameter.figures))
+            varied = [dataclasses.replace(figure, variants=(reading,)) for figure in figures if figure.profiles(wanted)]
             found.append(Case(parameter, reading, varied, wanted))
     touched = {figure.name: figure for case in found for figure in case.figures}
-    plain = [dataclasses.replace(figure, variant=None) for figure in touched.values()]
+    plain = [dataclasses.replace(figure, variants=()) for figure in touched.values()]
     return [Case(None, None, plain, tuple(profiles)), *found]
 
 
-def _reduced(figures: Sequence[Figure]) -> list[Figure]:
+def reduced(figures: Sequence[Figure]) -> list[Figure]:
     """The figures without the runs that no claim needs, and as small as each says."""
     return [dataclasses.replace(figure, reduced=figure.experiment.sensitivity) for figure in figures]
 
@@ -57,17 +57,18 @@ def plan_first(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quic
     """The runs that settle values for others, of all cases together."""
     for case in all_cases:
         case.first = reproduce.plan_first(case.figures, case.profiles, seeds, root, quick=quick)
-    return _together(case.first for case in all_cases)
+    return together(case.first for case in all_cases)
 
 
 def plan(all_cases: Sequence[Case], seeds: int | None, root: Path, *, quick: bool) -> Reproduction:
     """The other runs, of all cases together."""
     for case in all_cases:
         case.plan = reproduce.plan(case.figures, case.profiles, seeds, root, quick=quick, first=case.first)
-    return _together(case.plan for case in all_cases)
+    return together(case.plan for case in all_cases)
 
 
-def _together(plans: Iterator[Reproduction]) -> Reproduction:
+def together(plans: Iterable[Reproduction]) -> Reproduction:
+    """The runs of several plans."""
     whole = Reproduction()
     for one in plans:
         whole = Reproduction(one.kept, jobs=one.jobs | whole.jobs)

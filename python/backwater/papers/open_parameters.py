@@ -10,6 +10,7 @@ from backwater.errors import UsageError
 from backwater.papers import paper, paper_figure
 from backwater.papers.files import Part, read_toml
 from backwater.papers.paper_figure import Variant
+from backwater.papers.search_values import Searched
 
 
 class Reading(Variant):
@@ -28,11 +29,16 @@ class Parameter(Part):
     figures: tuple[str, ...] = Field((), description="The figures that it touches.")
     fixed: str | None = Field(None, description="Why there is no other reading to run.")
     variant: tuple[Reading, ...] = ()
+    search: tuple[Searched, ...] = Field((), description="What a search sets it to, if not to these readings.")
+    unsearched: str | None = Field(None, description="Why a search leaves it as it is.")
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Parameter:
-        if bool(self.variant) == (self.fixed is not None):
+        if bool(self.variant or self.search) == (self.fixed is not None):
             raise ValueError(f"parameter {self.id} needs either [[parameter.variant]]s or `fixed` with the reason")
+        names = [one.name for one in self.search]
+        if len(names) > 1 and (len(set(names)) < len(names) or "" in names):
+            raise ValueError(f"parameter {self.id} has several [[parameter.search]]: give each a name of its own")
         for reading in self.variant:
             if not (reading.figures or self.figures):
                 raise ValueError(f"parameter {self.id}, {reading.name}: which figures?")

@@ -36,6 +36,7 @@ reproduce-quick: build ## a quick look at every figure of the papers: does every
 	$(BIN)/backwater reproduce ici --quick
 	$(BIN)/backwater reproduce ec --quick
 	$(BIN)/backwater reproduce pft --quick
+	$(BIN)/backwater sensitivity tcd --claim TCD-F18a --search --quick
 
 # The table of every claim is the end of a paper's page. The few pictures there are those of the report in fewer colours.
 report: build ## reproduce the papers at their own size, vary what they leave open: report.html in results/reproduce, verdicts in papers/*/README.md

@@ -10,12 +10,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from backwater import cli
 from backwater.errors import Exit
+from backwater.papers.open_parameters import Parameter
 from backwater.scenario.scenario import Scenario
 from documentation import links
 from documentation.reference import command_line, kept, pages
@@ -33,6 +35,7 @@ SLOW = (
     "backwater demo",
     "backwater throttle results/pft",
     "backwater reproduce",
+    "backwater sensitivity",
     "backwater testbed",
     "backwater sweep",
     "backwater tune",
@@ -80,7 +83,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
 def test_every_block_of_a_page_works(page: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for language, block in blocks(page):
-        if language == "toml":
+        if language == "toml" and block.startswith("[[parameter]]"):
+            assert [Parameter.model_validate(one) for one in tomllib.loads(block)["parameter"]]
+        elif language == "toml":
             whole = block if "[topology]" in block else f"{AROUND}\n{block}"
             assert Scenario(whole, page, here).resolve()["traffic"]
         elif language == "python":

@@ -78,6 +78,8 @@ SCHEME_COLOURS = {
 STATE_COLOURS = {"non-congestion": GREEN, "undetermined": YELLOW, "judging": SKY, "congestion": VERMILLION}
 #: One colour per mark.
 MARK_COLOURS = {"CE": VERMILLION, "UE": ORANGE}
+#: One colour per verdict: those of the report on white (papers/report/templates/report.css).
+VERDICT_COLOURS = {"holds": "#00704f", "differs": "#b34700", "open": "#7a5c00", "not run": "#5f5f5f"}
 #: A port that flow control holds: paused, or without credits.
 OFF_COLOUR = BLACK
 #: For anything else that is counted off: flows, ports, sizes.

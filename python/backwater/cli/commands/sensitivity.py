@@ -13,12 +13,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from backwater.cli.commands.reproduce import do, failures
-from backwater.cli.options import AtLeastOne, Flag, Json, Words
+from backwater.cli.commands.search import search as machinery_of_search
+from backwater.cli.options import AtLeastOne, AtLeastTwo, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import UsageError, require_folder
 from backwater.papers import open_parameters, paper, paper_figure, run_costs, sensitivity_findings
 from backwater.papers import sensitivity as machinery
 from backwater.papers.manifest import FILE, Manifest
+from backwater.papers.search import FRESH_SEEDS
 from backwater.papers.sensitivity_findings import Finding
 
 
@@ -27,7 +29,11 @@ def sensitivity(
     /,
     *,
     parameter: Words = None,
+    claim: str | None = None,
+    search: Flag = False,
+    runs: AtLeastOne = None,
     seeds: AtLeastOne = None,
+    fresh_seeds: AtLeastTwo = None,
     jobs: AtLeastOne = None,
     quick: Flag = False,
     profile: str = "all",
@@ -39,20 +45,36 @@ def sensitivity(
     The parameters stand in papers/SYSTEM/sensitivity.toml. Runs are shared with `backwater reproduce` and stay done.
     Writes sensitivity.json and sensitivity.parquet; `backwater report` puts them into the report.
 
+    With --search it answers the inverse question: which values of these parameters, within the ranges that the file
+    states, make a claim hold. Points are spread over all of them at once (scrambled Sobol points, always the same).
+    Those where the claim holds are run again with other seeds, and only where it holds there, too, is it found.
+    Writes search.json, search.parquet and a map, map.png and map.pdf; docs/open-parameters.md tells how to read them.
+
     Parameters
     ----------
     system
         Which paper: tcd, ici, ec or pft.
     parameter
         Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
+    claim
+        The claim that --search is for, such as TCD-F18a.
+    search
+        Search for values with which --claim holds.
+    runs
+        How many runs the points of --search may take, without those with fresh seeds; what 64 points take if not given,
+        with --quick 16.
     seeds
-        How many seeds; what the file asks for if not given, and with --quick what each figure asks for.
+        How many seeds; what the file asks for if not given, and with --quick what each figure asks for. With --search:
+        those of every point, 1 if not given.
+    fresh_seeds
+        How many other seeds --search runs the points with where the claim holds; 5 if not given.
     jobs
         How many runs at the same time; one per core if not given.
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        Under which settings: one of the paper's, which its paper.toml lists, or all; all if not given.
+        Under which settings: one of the paper's, which its paper.toml lists, or all; all if not given. --search takes
+        one of them, the first of the claim's figure if not given.
     out
         Where the results of the reproduction are; results/reproduce/SYSTEM if not given.
     json_
@@ -60,6 +82,21 @@ def sensitivity(
     """
     root = out or Path("results/reproduce") / system
     require_folder(root, "--out")
+    if search or any(one is not None for one in (claim, runs, fresh_seeds)):
+        return _search(
+            system,
+            claim,
+            parameter or (),
+            asked=search,
+            runs=runs,
+            seeds=seeds or 1,
+            fresh_seeds=fresh_seeds or FRESH_SEEDS,
+            jobs=jobs,
+            quick=quick,
+            profile=profile,
+            root=root,
+            as_json=json_,
+        )
     own, every = open_parameters.load(system)
     _, chosen = open_parameters.load(system, parameter or ())
     count = seeds if seeds is not None else None if quick else own
@@ -82,6 +119,15 @@ def sensitivity(
         names = ", ".join(map(str, written))
         console.say(f"written: {names}; {_how_to_report(system, root, out, quick=quick)}")
     return failures(outcomes)
+
+
+def _search(system: str, claim: str | None, parameter: Sequence[str], *, asked: bool, **more: Any) -> int:
+    """The search, if what was asked for is one."""
+    if not asked:
+        raise UsageError("--claim, --runs and --fresh-seeds are of a search: add --search, or leave them out")
+    if claim is None:
+        raise UsageError("--search needs a claim: add --claim, such as --claim TCD-F18a")
+    return machinery_of_search(system, claim, parameter, **more)
 
 
 def _earlier(folder: Path) -> list[Finding]:

@@ -89,8 +89,9 @@ class Tried:
 
     @property
     def candidate(self) -> bool:
-        """Whether the claim held at first."""
-        return self.first.judged is not None and self.first.judged.verdict is Verdict.HOLDS
+        """Whether the claim held at first: every mean is within its bound."""
+        measured = self.first.judged.measured if self.first.judged else ()
+        return bool(measured) and all(one.value and one.check.bound.admits(one.value.mean) for one in measured)
 
     @property
     def last(self) -> Look:

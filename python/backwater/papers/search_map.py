@@ -52,8 +52,8 @@ def _map(axes: Axes, search: Search, places: Sequence[int]) -> None:
     ours = [share for one in (across, up) if (share := one.share_of(one.ours)) is not None]
     if len(ours) == len(places):
         axes.plot(ours[:1], ours[1:], **_OURS)
-    _axis(axes.xaxis, across)
-    _axis(axes.yaxis, up)
+    _axis(axes.xaxis, axes.axvline, across)
+    _axis(axes.yaxis, axes.axhline, up)
     _paper(axes.axvline, across)
     _paper(axes.axhline, up)
     others = len(search.dimensions) - 2
@@ -87,7 +87,7 @@ def _numbers(axes: Axes, search: Search, place: int, check: Check) -> None:
     )
     if inside[0] == inside[1]:
         axes.axhline(inside[0], color=plot.VERDICT_COLOURS["holds"], lw=1)
-    _axis(axes.xaxis, dimension)
+    _axis(axes.xaxis, axes.axvline, dimension)
     _paper(axes.axvline, dimension, label="the paper's, or what it cites")
     axes.set(xlim=(-0.03, 1.03), ylim=(low - margin, high + margin))
     unit = f" [{check.unit}]" if check.unit else ""
@@ -122,9 +122,12 @@ def _by_state(search: Search) -> dict[State, list[Tried]]:
     return {state: some for state, some in found.items() if some}
 
 
-def _axis(axis: Any, dimension: Dimension) -> None:
+def _axis(axis: Any, line: Any, dimension: Dimension) -> None:
     if dimension.kinds:
         count = len(dimension.kinds)
+        # Where a point stands between two of these lines means nothing.
+        for place in range(1, count):
+            line(place / count, color=plot.GREY, lw=0.5, zorder=1)
         width = max(8, 40 // count)
         names = ["\n".join(textwrap.wrap(plot.label(name, 3 * width), width)) for name in dimension.kinds]
         axis.set_ticks([(place + 0.5) / count for place in range(count)], names)

@@ -4,7 +4,9 @@ import json
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
+from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import plan
@@ -48,7 +50,9 @@ def test_each_value_scheme_and_seed_is_a_run(
     Path("two.toml").write_text(SCENARIO + SCHEMES)
     arguments = ["run", "two.toml", "--sweep", "traffic.load=0.2,0.4", "--seeds", "2"]
     assert main([*arguments, "--json"]) == Exit.OK
-    runs = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["runs"], told["failed"]) == (8, 0)
+    runs = told["summaries"]
     assert [(run["sweep"], run["scheme"], run["seed"]) for run in runs] == [
         ([f"traffic.load={load}"], scheme, seed)
         for load in (0.2, 0.4)
@@ -60,7 +64,13 @@ def test_each_value_scheme_and_seed_is_a_run(
     assert main(arguments) == Exit.OK
     shown = capsys.readouterr().out
     assert "Sweep" in shown
-    assert "none traffic.load=0.4" in shown
+    # A sweep file that asks for the same has the same means, and prints the same table.
+    Path("loads.toml").write_text('scenario = "two.toml"\nseeds = 2\n[axes]\n"traffic.load" = [0.2, 0.4]\n')
+    assert main(["sweep", "loads.toml"]) == Exit.OK
+    assert capsys.readouterr().out.partition("written:")[0] in shown
+    assert main(["sweep", "loads.toml", "--json"]) == Exit.OK
+    by_file = json.loads(capsys.readouterr().out)["means"]
+    assert [row | {"traffic.load": str(row["traffic.load"])} for row in by_file] == told["means"]
     assert main(["run", "two.toml", "--sweep", "traffic.laod=0.2,0.4"]) == Exit.BAD_INPUT
     assert "traffic.laod" in capsys.readouterr().err
 
@@ -105,10 +115,23 @@ def test_where_detectors_are_compared_their_marks_are_scored_over_the_seeds(
     table = capsys.readouterr().out.rpartition(title)[2]
     heading = next(line for line in table.splitlines() if "recall" in line)
     assert [part in heading for part in ("precision", "recall", "flow precision", "flow recall")] == [True] * 4
-    scored = [line for line in table.splitlines() if "│ all " in line]
+    lines = table[table.index(heading) :].splitlines()
     # In a star nothing is held back: every mark is right, and every flow of the incast feeds the root.
-    assert "100.0 ± 0 %" in scored[0]
-    assert ("- │" in scored[1]) if len(scored) > 1 else title.startswith("Traffic")
+    assert "100.0 ± 0 %" in next(line for line in lines if line.startswith(("│ RED", "│ all")))
+    assert title.startswith("Traffic") or "- │" in next(line for line in lines if line.startswith("│ none"))
+
+
+def test_where_there_are_puts_the_table_has_what_was_sent_again_and_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("star.toml").write_text(MARKED.partition("[probe]")[0] + 'transport = "put"\n')
+    assert main(["run", "star.toml", "--sweep", "traffic.size=64KB,640KB", "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    for row, run in zip(told["means"], told["summaries"], strict=True):
+        flows = Results(next(folder for folder in told["files"] if run["sweep"][0].split("=")[1] in folder)).flows
+        sums = flows.select(pl.col("resent_packets", "dropped_packets").sum()).collect().row(0)
+        assert (row["resent_packets_mean"], row["dropped_packets_mean"]) == sums
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")

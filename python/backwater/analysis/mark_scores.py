@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from rich.markup import escape
+from rich.table import Table
+
 from backwater.analysis.blame import Score, score_of, threshold
+from backwater.common import terminal
 from backwater.common.statistics import Estimate, estimate, with_interval
 from backwater.results import Results
 
@@ -21,10 +25,10 @@ ROW = "all"
 
 
 def note(runs: Iterable[Results]) -> str:
-    """What the row says, and the K that it was judged with."""
+    """What the scores say, and the K that they were judged with."""
     known = threshold.of_all(run for run in runs if of(run) is not None)
     return (
-        f"{ROW}: the marks of the whole run against the ground truth; recall: packets from roots that left with CE; "
+        f"the marks of the whole run against the ground truth; recall: packets from roots that left with CE; "
         f"- where there was nothing to take a share of{f'; {known}' if known else ''}"
     )
 
@@ -47,6 +51,16 @@ def cells(runs: Sequence[Results]) -> list[str]:
     """One cell per column: ``94.6 ± 0.310 %``, with the number of seeds if some have no such share."""
     means = over_seeds(runs)
     return [_cell(means[key], len(runs)) if key in means else "-" for key, _ in COLUMNS]
+
+
+def table(runs: Mapping[str, Sequence[Results]]) -> Table:
+    """One row per name whose runs have a score: means over its complete runs, with 95 % confidence intervals."""
+    whole = {name: [run for run in of_name if run.complete] for name, of_name in runs.items()}
+    made = terminal.table("Marks", ["run"], [heading for _, heading in COLUMNS])
+    for name, of_name in whole.items():
+        made.add_row(escape(name), *cells(of_name))
+    made.caption = note(run for of_name in whole.values() for run in of_name)
+    return made
 
 
 def _cell(share: Estimate, runs: int) -> str:

@@ -286,7 +286,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
         [
             _THROUGHPUT,
             f"{unfinished}, all seeds together" if unfinished else "",
-            mark_scores.note(complete) if scored else "",
+            f"{mark_scores.ROW}: {mark_scores.note(complete)}" if scored else "",
             _too_few(row for rows in frames for row in rows),
         ],
     )

@@ -14,6 +14,7 @@ from backwater.errors import UsageError
 from backwater.experiments import content_key, estimates
 from backwater.experiments.estimates import Estimate
 from backwater.experiments.executor import Job
+from backwater.experiments.sweep_measures import DEFAULT
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario, numbered, require_seeds
 from backwater.scenario.schemes import Scheme
@@ -79,13 +80,17 @@ def content(scenario: Scenario, overrides: Sequence[str]) -> Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Runs of a scenario; `schemes` names some of those that it lists, nothing means all of them."""
+    """Runs of a scenario, and the columns of their table.
+
+    `schemes` names some of those that the scenario lists, nothing means all of them.
+    """
 
     scenario: Scenario
     overrides: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     schemes: tuple[str, ...] = ()
     seeds: Seeds = Seeds()
+    measures: tuple[str, ...] = DEFAULT
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
-from backwater.analysis import mark_scores, tables
-from backwater.common import percentiles, terminal
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis
-from backwater.results import Results, measures
+from backwater.experiments.sweep_measures import TAKEN
 
 
 def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
@@ -28,6 +23,8 @@ def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
             raise UsageError(f"--sweep {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
         if (name := key.strip()) in made:
             raise UsageError(f"--sweep {name} is given twice; list all of its values once")
+        if name in TAKEN:
+            raise UsageError(f"--sweep {name}: {name} as a whole cannot be swept; vary its keys, such as {name}.kind")
         made[name] = Axis((name,), tuple((value,) for value in dict.fromkeys(found)), raw=True)
     return tuple(made.values())
 
@@ -47,33 +44,3 @@ def _split(values: str) -> list[str]:
         else:
             parts[-1] += character
     return parts
-
-
-def table(groups: Mapping[str, Sequence[Results]], title: str = "Sweep") -> Table:
-    """What happened to each traffic entry in every combination: means over the complete seeds, 95 % intervals.
-
-    The score of the marks of a combination has a row of its own.
-    """
-    scored = any(mark_scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values())
-    columns = tables.over_seeds([run for runs in groups.values() for run in runs])
-    headings = [one.title for one in columns]
-    scores = [heading for _, heading in mark_scores.COLUMNS if scored]
-    made = terminal.table(title, ("run", "traffic"), headings + scores)
-    few = False
-    for name, runs in groups.items():
-        complete = [run for run in runs if run.complete]
-        summary = tables.seeds_summary(complete) if complete else {}
-        for number, (traffic, values) in enumerate(summary.items()):
-            counts = [measures.by_traffic(run)["slowdowns"][number] for run in complete]
-            cells = tables.seeds_cells(values, columns, counts)
-            few = few or any("max of" in cell for cell in cells)
-            made.add_row(escape(name) if number == 0 else "", escape(traffic), *cells)
-        if summary and scored:
-            made.add_row("", mark_scores.ROW, *[""] * len(headings), *mark_scores.cells(complete))
-        if not summary:
-            made.add_row(escape(name), "no complete run")
-        made.add_section()
-    every = (run for runs in groups.values() for run in runs if run.complete)
-    notes = [*([mark_scores.note(every)] if scored else []), *([percentiles.note(99)] if few else [])]
-    made.caption = "\n".join(notes) or None
-    return made

@@ -42,7 +42,7 @@ class Sweep(Batch[Cache]):
         with ThreadPoolExecutor(cores()) as pool:
             found = pool.map(self.store.measured, keys)
             rows = {key: facts["rows"] for key, facts in zip(keys, found, strict=True)}
-        return sweep_tables.of(self.plan, self.jobs, rows)
+        return sweep_tables.of(self.plan, self.jobs, (rows.get(job.key, ()) for job in self.jobs))
 
     def caveats(self) -> list[str]:
         """What the runs have reservations about, each once."""
@@ -53,7 +53,7 @@ class Sweep(Batch[Cache]):
     def write(self, made: pl.DataFrame, folder: Path) -> list[Path]:
         """The tables, and sweep.json: what was asked, and the key of each run."""
         require_folder(folder, "--out")
-        files = sweep_tables.write(self.plan, made, folder)
+        files = sweep_tables.write(made, folder)
         text = json.dumps(self._facts(), indent=1) + "\n"
         return [
             *files,

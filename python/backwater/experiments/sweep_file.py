@@ -55,10 +55,9 @@ _BY_NAME = {key.name: key for key in KEYS}
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan(Plan):
-    """A plan that a document says, and what its tables are to have."""
+    """A plan that a document says."""
 
     document: Document
-    measures: tuple[str, ...]
 
     @contextmanager
     def told_where(self, texts: Sequence[str]) -> Iterator[None]:

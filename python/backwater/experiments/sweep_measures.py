@@ -20,11 +20,14 @@ DEFAULT = (
     "throughput_bps",
     "mean_fct_ps",
     "p99_slowdown",
+    "max_slowdown",
     "ce_packets",
     "ue_packets",
     "pauses",
     "paused_ps",
 )
+#: What they have as well where there are PUTs.
+OF_PUTS = ("resent_packets", "dropped_packets")
 #: Columns that tables have besides those of the axes, which therefore cannot be called so.
 TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *MEASURES)
 
@@ -52,7 +55,9 @@ def of(results: Results) -> list[dict[str, Any]]:
     run = {**ports.row(0, named=True), "sim_time_ps": measures.end_ps(results)}
     applications = measures.application_times(results)
     rows = []
-    for row in measures.of_traffic(results, MEASURES.values()).iter_rows(named=True):
+    puts = measures.has_puts(results.meta["scenario"])
+    known = [one for name, one in MEASURES.items() if puts or name not in OF_PUTS]
+    for row in measures.of_traffic(results, known).iter_rows(named=True):
         every = {**row, **run, "application_ps": applications.get(row["traffic"])}
         rows.append({"traffic": row["traffic"], **{key: every.get(key) for key in MEASURES}})
     return rows

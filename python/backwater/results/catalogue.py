@@ -71,6 +71,8 @@ _P99_FCT = "99th percentile of the FCT (nearest rank); null of fewer than 100."
 _MEAN_SLOWDOWN = "Mean of FCT over that of the flow alone in the network."
 _P99_SLOWDOWN = "99th percentile of the slowdown (nearest rank); null of fewer than 100."
 _APPLICATION = "Time of an application or collective from its start; null if it did not end."
+_RESENT = "Packets that initiators of PUTs sent again; null without PUTs."
+_DROPPED = "Packets of PUTs that targets did not accept, no room or out of order; null without PUTs."
 _OF_ENTRIES = (
     Measure("flows", "Flows.", None, lambda of: of.count),
     Measure("finite", "", None, lambda of: of.finite),
@@ -101,8 +103,8 @@ _OF_ENTRIES = (
     Measure("ce_percent", "", None, lambda of: of.share("ce_packets"), "CE"),
     Measure("ue_percent", "", None, lambda of: of.share("ue_packets"), "UE"),
     Measure("becns", "", None, lambda of: of.sum("cnps_ce") + of.sum("cnps_ue"), "BECNs"),
-    Measure("resent_packets", "", None, lambda of: of.sum("resent_packets"), "resent"),
-    Measure("dropped_packets", "", None, lambda of: of.sum("dropped_packets"), "dropped"),
+    Measure("resent_packets", _RESENT, _LESS, lambda of: of.sum("resent_packets"), "resent"),
+    Measure("dropped_packets", _DROPPED, _LESS, lambda of: of.sum("dropped_packets"), "dropped"),
 )
 _OF_RUNS = (
     Measure("pauses", "How often gates closed: PAUSEs that took effect, or credits that ran out.", _LESS),

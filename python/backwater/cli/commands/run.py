@@ -14,8 +14,9 @@ from backwater.analysis.blame import report, score_of, threshold
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set, Words
 from backwater.common import terminal
+from backwater.common.late import pl
 from backwater.errors import Exit
-from backwater.experiments import alone, estimate_tables, estimates, quick_sweep
+from backwater.experiments import alone, estimate_tables, estimates, quick_sweep, sweep_measures, sweep_tables
 from backwater.experiments.executor import Job, Outcome, cores, run_jobs
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
@@ -54,7 +55,8 @@ def run(
         Change a key: `--set switch.detector.kind=red`. May be given more than once.
     sweep
         Run once for each of several values: `--sweep traffic.load=0.2,0.4,0.6`. Several sweeps make every combination.
-        With a file, tables and a cache of what was run before: `backwater sweep`.
+        It prints the table of `backwater sweep`, which takes a file, writes tables, and has a cache of what was run
+        before.
     scheme
         Run only this one of the schemes that the file lists. May be given more than once.
     seeds
@@ -72,7 +74,8 @@ def run(
     estimate
         Run nothing: print about how long it would take, and how much memory.
     json_
-        Print only JSON, one object for each run; of a run that failed, what was wrong.
+        Print only JSON, one object for each run; of a run that failed, what was wrong. Of a sweep that of `backwater
+        sweep`, with these objects as `summaries`.
     """
     overrides = tuple(set_ or ())
     plan = Plan(
@@ -99,7 +102,7 @@ def run(
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     _say_if_elsewhere(todo, outcomes)
-    return _report(outcomes, json_, html, jobs)
+    return _report(plan, outcomes, json_, html, jobs)
 
 
 def _say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:
@@ -140,35 +143,46 @@ def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
             print(f"page: {written}")
 
 
-def _report(outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
+def _report(plan: Plan, outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
     whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
     with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
         beside = {run.folder: runs for (_, run), runs in zip(kept, found, strict=False)}
-        return _told(outcomes, as_json, pages, beside)
+        return _told(plan, outcomes, as_json, pages, beside)
 
 
-def _told(outcomes: Sequence[Outcome], as_json: bool, pages: bool, beside: Mapping[Path, Mapping[str, Results]]) -> int:
+def _told(
+    plan: Plan,
+    outcomes: Sequence[Outcome],
+    as_json: bool,
+    pages: bool,
+    beside: Mapping[Path, Mapping[str, Results]],
+) -> int:
     kept = [outcome for outcome in outcomes if outcome.summary is not None]
     folders = [outcome.job.out for outcome in kept]
     found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
         shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
         texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome, beside) for outcome in shown]
-        print(json.dumps(texts if len(outcomes) > 1 else texts[0] if texts else {}, indent=2))
+        told: Any = texts if len(outcomes) > 1 else texts[0] if texts else {}
+        if plan.axes:
+            counts = {"runs": len(outcomes), "failed": len(failed.of(outcomes))}
+            told = sweep_tables.as_json(_frame(plan, outcomes), counts, [run.folder for run in found])
+            told["summaries"] = texts
+        print(json.dumps(told, indent=2, default=str))
     else:
         groups: dict[str, list[Results]] = {}
         for run, outcome in zip(found, kept, strict=True):
             groups.setdefault(" ".join(filter(None, (outcome.job.scheme, *outcome.job.sweep))), []).append(run)
-        if any(outcome.job.sweep for outcome in kept):
-            _print_sweep(groups)
+        if plan.axes and kept:
+            _print_sweep(plan, outcomes, groups)
         else:
             for name, runs in groups.items():
                 _print_tables(runs, name, beside)
             if len(groups) > 1:
-                terminal.stdout().print(quick_sweep.table(groups, "Schemes"))
-                _print_isolation(groups)
+                terminal.stdout().print(sweep_tables.table(_frame(plan, outcomes), "Schemes"))
+                _print_more(groups)
     if pages:
         _pages(outcomes, as_json)
     failed.raise_first(outcomes)
@@ -191,20 +205,31 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
     return scheme | sweep | (outcome.summary or {}) | told | blame
 
 
-def _print_sweep(groups: Mapping[str, Sequence[Results]]) -> None:
+def _frame(plan: Plan, outcomes: Sequence[Outcome]) -> pl.DataFrame:
+    """The table of all runs; those that are not complete have no measures."""
+    rows = (
+        sweep_measures.facts(Results(outcome.job.out))["rows"] if outcome.error is None and outcome.job.out else ()
+        for outcome in outcomes
+    )
+    return sweep_tables.of(plan, [outcome.job for outcome in outcomes], rows)
+
+
+def _print_sweep(plan: Plan, outcomes: Sequence[Outcome], groups: Mapping[str, Sequence[Results]]) -> None:
     console = terminal.stdout()
     every = [run for runs in groups.values() for run in runs]
     for run in every:
         for remark in run_notes.remarks(run):
             console.say(f"{run.folder}: {remark}")
-    console.print(quick_sweep.table(groups))
-    _print_isolation(groups)
+    console.print(sweep_tables.table(_frame(plan, outcomes)))
+    _print_more(groups)
     for run in every:
         console.say(f"results: {run.folder}")
 
 
-def _print_isolation(groups: Mapping[str, Sequence[Results]]) -> None:
-    """What tables of congested flows and marks did in the groups that can tell, if any can."""
+def _print_more(groups: Mapping[str, Sequence[Results]]) -> None:
+    """How right the marks were, and what tables of congested flows did in the groups that can tell, if any can."""
+    if any(mark_scores.over_seeds([run for run in runs if run.complete]) for runs in groups.values()):
+        terminal.stdout().print(mark_scores.table(groups))
     found = {name: runs for name, runs in groups.items() if all(isolation.applies(run) for run in runs)}
     if found:
         terminal.stdout().print(isolation.table(found))

@@ -53,8 +53,8 @@ def sweep(
     Parameters
     ----------
     file
-        The sweep: a TOML file that names a scenario, axes, seeds. A quick look without a file, without tables and
-        cache: `backwater run --sweep`.
+        The sweep: a TOML file that names a scenario, axes, seeds. A quick look without a file, with the same table but
+        without cache: `backwater run --sweep`.
     set_
         Change a key of the scenario in all runs: `--set run.until=2ms`. May be given more than once.
     jobs
@@ -178,12 +178,11 @@ def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool,
         found.keep_runs(folder / "runs")
         files.append(folder / "runs")
     if as_json:
-        means = frames.means(found.plan, frame).to_dicts()
-        counts = {**counts, "failed": len(found.failed)}
-        print(json.dumps({**counts, "means": means, "files": list(map(str, files))}, indent=2, default=str))
+        told = frames.as_json(frame, counts | {"failed": len(found.failed)}, files)
+        print(json.dumps(told, indent=2, default=str))
     else:
         console = terminal.stdout()
-        console.print(frames.table(found.plan, frame))
+        console.print(frames.table(frame))
         console.say(f"written: {', '.join(map(str, files))}")
     caveats = found.caveats()
     for caveat in caveats:

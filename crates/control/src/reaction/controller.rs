@@ -382,3 +382,23 @@ macro_rules! family {
     };
 }
 pub(crate) use family;
+
+/// Makes the family of a list of controllers of queue pairs, and what people write of them: `Kind(Controller, …) = "word", table: Keys;`.
+/// Of several controllers the keys choose one.
+macro_rules! reactions {
+    ($($(#[$doc:meta])* $kind:ident($($state:ident),*) = $word:literal, $field:ident: $params:ty;)*) => {
+        controller::family! {
+            /// The controller of a queue pair.
+            Reaction,
+            /// The parameters of a controller of queue pairs, shared by all flows that use them.
+            ReactionConfig;
+            /// Always at line rate: no congestion control.
+            LineRate(Pacer),
+            $($(#[doc = concat!("`kind = \"", $word, "\"`.")] $state($state),)*)*
+        }
+
+        #[cfg(feature = "config")]
+        settings::settings! { $($(#[$doc])* $kind($($state),*) = $word, $field: $params;)* }
+    };
+}
+pub(super) use reactions;

@@ -211,7 +211,7 @@ mod params {
     use super::DctcpConfig;
     use crate::config::AutoOr;
     use crate::reaction::settings::{Parameters, PathFacts, Wants, or_auto};
-    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+    use crate::reaction::{CcSettings, ReactionConfig};
 
     /// DCTCP for `RoCE` (SIGCOMM 2010). Its threshold K is the switches': `switch.detector` = red with kmin = kmax. Every packet is
     /// acknowledged; without slow start.
@@ -241,7 +241,6 @@ mod params {
 
     impl Parameters for DctcpParams {
         const SHARED: &'static [&'static str] = &["window-counts"];
-        const WINDOW: bool = <super::Dctcp as Controller>::WINDOW;
 
         fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
             let path = path();

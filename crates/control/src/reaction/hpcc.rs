@@ -234,7 +234,7 @@ mod params {
     use super::HpccConfig;
     use crate::config::{AutoOr, Quantity};
     use crate::reaction::settings::{Parameters, PathFacts, or_auto};
-    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+    use crate::reaction::{CcSettings, ReactionConfig};
 
     /// HPCC (SIGCOMM 2019), per ACK and per round trip as in its Algorithm 1. Every packet is acknowledged. Switches write telemetry into data packets;
     /// the bytes that this takes on the wire (42 B for 5 hops in the paper) belong to `packet.header` and `ack.size`.
@@ -260,8 +260,6 @@ mod params {
 
     impl Parameters for HpccParams {
         const SHARED: &'static [&'static str] = &["window-counts"];
-        const WINDOW: bool = <super::Hpcc as Controller>::WINDOW;
-        const TELEMETRY: bool = <super::Hpcc as Controller>::TELEMETRY;
 
         fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
             let path = path();

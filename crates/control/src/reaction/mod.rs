@@ -1,11 +1,17 @@
 //! Reaction point: how fast may this flow send?
 //!
-//! One file for each [`Controller`], and one line in a list below: that of queue pairs makes [`Reaction`] and [`ReactionConfig`], that of
-//! streams of PUTs [`Policy`] and [`PolicyConfig`].
+//! One file for each [`Controller`], and one line in a list below: that of queue pairs makes [`Reaction`], [`ReactionConfig`] and what
+//! people write of them, that of streams of PUTs [`Policy`] and [`PolicyConfig`].
 //! [`Pft`] is lazy in the same way, but is one value per NIC port: it holds all of its flows. [`custom`] is what users write
-//! themselves; it is not in the list, whose flows would all have to make room for its words.
+//! themselves; its line has no controller, as all flows would have to make room for its words.
+#[cfg(feature = "config")]
+use backwater_units::Bytes;
 use backwater_units::{Rate, Span, Time};
 
+#[cfg(feature = "config")]
+use self::settings::{Np, Pacing, Parameters, PathFacts, Unread, Wants, WindowCounts};
+#[cfg(feature = "config")]
+use crate::config::Quantity;
 use crate::{CodePoint, ConfigError};
 
 mod aimd;
@@ -69,59 +75,22 @@ pub enum OnUe {
     Ignore,
 }
 
-controller::family! {
-    /// The controller of a queue pair.
-    Reaction,
-    /// The parameters of a controller of queue pairs, shared by all flows that use them.
-    ReactionConfig;
-    /// Always at line rate: no congestion control.
-    LineRate(Pacer),
-    /// DCQCN with a byte counter (ns3-rdma and the TCD authors' release): `variant = "byte-counter"`.
-    Dcqcn(Dcqcn),
-    /// DCQCN of the HPCC simulator: `variant = "decrease-check"`.
-    DcqcnHpcc(DcqcnHpcc),
-    /// TIMELY.
-    Timely(Timely),
-    /// InfiniBand's congestion control.
-    IbCc(IbCc),
-    /// A window by ECN marks.
-    Dctcp(Dctcp),
-    /// A window by delay.
-    Swift(Swift),
-    /// A window by in-band telemetry.
-    Hpcc(Hpcc),
+controller::reactions! {
+    /// DCQCN (SIGCOMM 2015).
+    Dcqcn(Dcqcn, DcqcnHpcc) = "dcqcn", dcqcn: DcqcnParams;
+    /// TIMELY (SIGCOMM 2015).
+    Timely(Timely) = "timely", timely: TimelyParams;
+    /// InfiniBand congestion control (InfiniBand specification, Annex A10).
+    IbCc(IbCc) = "ib-cc", ib_cc: IbCcParams;
+    /// A window by the share of ECN marks: DCTCP (SIGCOMM 2010) for `RoCE`.
+    Dctcp(Dctcp) = "dctcp", dctcp: DctcpParams;
+    /// A window by delay: Swift (SIGCOMM 2020).
+    Swift(Swift) = "swift", swift: SwiftParams;
+    /// A window by in-band telemetry: HPCC (SIGCOMM 2019).
+    Hpcc(Hpcc) = "hpcc", hpcc: HpccParams;
+    /// A function of the user's.
+    Custom() = "custom", custom: CustomParams;
 }
-
-#[cfg(feature = "config")]
-mod chosen {
-    use backwater_units::{Bytes, Rate, Span};
-
-    use super::settings::{Np, Pacing, Parameters, PathFacts, Unread, Wants, WindowCounts, settings};
-    use super::{
-        CustomParams, DcqcnParams, DctcpParams, HpccParams, IbCcParams, ReactionConfig, SwiftParams,
-        TimelyParams,
-    };
-    use crate::config::Quantity;
-
-    settings! {
-        /// DCQCN (SIGCOMM 2015).
-        Dcqcn(DcqcnParams) = "dcqcn", dcqcn;
-        /// TIMELY (SIGCOMM 2015).
-        Timely(TimelyParams) = "timely", timely;
-        /// InfiniBand congestion control (InfiniBand specification, Annex A10).
-        IbCc(IbCcParams) = "ib-cc", ib_cc;
-        /// A window by the share of ECN marks: DCTCP (SIGCOMM 2010) for `RoCE`.
-        Dctcp(DctcpParams) = "dctcp", dctcp;
-        /// A window by delay: Swift (SIGCOMM 2020).
-        Swift(SwiftParams) = "swift", swift;
-        /// A window by in-band telemetry: HPCC (SIGCOMM 2019).
-        Hpcc(HpccParams) = "hpcc", hpcc;
-        /// A function of the user's.
-        Custom(CustomParams) = "custom", custom;
-    }
-}
-#[cfg(feature = "config")]
-pub use chosen::{CcKind, CcSettings};
 
 controller::family! {
     /// The controller of a stream of PUTs.

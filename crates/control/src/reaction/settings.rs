@@ -13,10 +13,6 @@ use crate::notify::{Mode, NotifyConfig};
 pub trait Parameters {
     /// The keys above its table that it reads.
     const SHARED: &'static [&'static str];
-    /// See [`super::Controller::WINDOW`].
-    const WINDOW: bool = false;
-    /// See [`super::Controller::TELEMETRY`].
-    const TELEMETRY: bool = false;
     /// Whether it has `on-ue`, which means nothing unless a detector marks UE.
     const ON_UE: bool = false;
     /// Whether it listens to marks.
@@ -189,9 +185,9 @@ impl CcSettings {
     }
 }
 
-/// Makes the table of a list of reaction points: `Kind(Parameters) = "word", table;`.
+/// Makes the table of the list of [`super::controller::reactions`].
 macro_rules! settings {
-    ($($(#[$doc:meta])* $kind:ident($params:ty) = $word:literal, $field:ident;)*) => {
+    ($($(#[$doc:meta])* $kind:ident($($state:ident),*) = $word:literal, $field:ident: $params:ty;)*) => {
         crate::config::kinds! {
             /// The reaction point of flows under congestion control.
             CcKind;
@@ -201,19 +197,19 @@ macro_rules! settings {
         }
 
         impl CcKind {
-            /// See [`Parameters::WINDOW`].
+            /// See [`Controller::WINDOW`].
             pub const fn has_window(self) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$kind => <$params as Parameters>::WINDOW,)*
+                    $(Self::$kind => false $(|| <$state as Controller>::WINDOW)*,)*
                 }
             }
 
-            /// See [`Parameters::TELEMETRY`].
+            /// See [`Controller::TELEMETRY`].
             pub const fn wants_telemetry(self) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$kind => <$params as Parameters>::TELEMETRY,)*
+                    $(Self::$kind => false $(|| <$state as Controller>::TELEMETRY)*,)*
                 }
             }
 

@@ -237,7 +237,7 @@ mod params {
     use super::SwiftConfig;
     use crate::config::AutoOr;
     use crate::reaction::settings::{Parameters, PathFacts, or_auto};
-    use crate::reaction::{CcSettings, Controller, ReactionConfig};
+    use crate::reaction::{CcSettings, ReactionConfig};
 
     /// Swift (SIGCOMM 2020). Every packet is acknowledged; the delay is that of the packet and its ACK.
     #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -282,7 +282,6 @@ mod params {
 
     impl Parameters for SwiftParams {
         const SHARED: &'static [&'static str] = &["window-counts"];
-        const WINDOW: bool = <super::Swift as Controller>::WINDOW;
 
         fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {
             let path = path();

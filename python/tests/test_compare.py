@@ -8,42 +8,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+import sweep_scene
 import synthetic
 from backwater import Results
 from backwater.analysis import same_traffic
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
+from sweep_scene import SCHEMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCENARIO = """profile = "authors"
-[topology]
-kind = "star"
-hosts = 5
-rate = "40Gbps"
-delay = "1us"
-[[traffic]]
-name = "web"
-kind = "poisson"
-cdf = "hadoop"
-load = 0.5
-flows = 200
-[[traffic]]
-name = "incast"
-kind = "incast"
-from = "*"
-to = "h0"
-size = "64KB"
-"""
-SCHEMES = """
-[[scheme]]
-name = "none"
-set = ["cc.kind=none"]
-[[scheme]]
-name = "DCQCN"
-set = ["switch.detector.kind=red", "switch.detector.kmax=20KB"]
-"""
+SCENARIO = sweep_scene.SCENARIO.replace("flows = 100", "flows = 200")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import plan
 from backwater.experiments.quick_sweep import axes
-from test_compare import SCENARIO, SCHEMES
+from sweep_scene import SCENARIO, SCHEMES
 
 
 def combinations(texts: list[str]) -> list[tuple[str, ...]]:

@@ -54,8 +54,7 @@ fn the_first_pauses_reach_the_senders_in_the_same_nanoseconds() {
     // All 60 packets of a round arrive in one instant, in which one leaves, too: here before them, in the peer after
     // some. It lowers the threshold by an eighth of a packet, as each arrival does, so one sender more is paused.
     let case = peer::case("incast");
-    let peer = case.gates.iter().filter(|gate| gate.paused).map(|gate| gate.time);
-    assert_eq!(first_wave(peer), [(10_386, 22), (10_469, 38)]);
+    assert_eq!(first_wave(peer::pauses("incast").into_iter()), [(10_386, 22), (10_469, 38)]);
     // On links on which 1048 B take 83 ns as in the unmodified peer.
     let mut spec = spec(&case, 9 << 20, 1);
     let rate = Rate::from_bps(1048 * 8 * 1_000_000_000 / 83);

@@ -36,6 +36,7 @@ pub(crate) struct Row {
 /// The three flows.
 pub(crate) fn rows() -> Vec<Row> {
     let case = peer::case("micro");
+    let answers = peer::answers("micro", &case);
     let outcome = run(hpcc_ns3(case.network, case.flows, 32 << 20));
     let row = |(flow, answer): (&FlowRecord, &peer::Answer)| Row {
         bytes: flow.size.get(),
@@ -44,7 +45,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ours: flow.acked.since(flow.start).as_ps(),
         exact: round_trip(flow.size.get(), exact),
     };
-    outcome.flows.iter().zip(&case.answers).map(row).collect()
+    outcome.flows.iter().zip(&answers).map(row).collect()
 }
 
 #[test]

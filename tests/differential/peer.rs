@@ -13,18 +13,6 @@ const ORIGIN: Time = Time::from_ps(2_000_000_000_000);
 pub(crate) struct Case {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
-    /// In the order of the flows.
-    pub(crate) answers: Vec<Answer>,
-    /// PAUSEs and RESUMEs, in order of time.
-    pub(crate) gates: Vec<Gate>,
-}
-
-/// A line of `pfc.txt`: a PAUSE or RESUME frame arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate {
-    pub(crate) time: Time,
-    /// PAUSE, not RESUME.
-    pub(crate) paused: bool,
 }
 
 /// A line of `fct.txt`: nanoseconds from the flow's start to its last ACK.
@@ -59,7 +47,7 @@ pub(crate) fn draws(case: &str, file: &str) -> Draws {
     Draws { standalone: column(0), fcts: (1..rows[0].len()).map(column).collect() }
 }
 
-/// Reads a case.
+/// Reads what it was given in a case.
 pub(crate) fn case(name: &str) -> Case {
     let file = |file: &str| text(name, file).unwrap_or_else(|| panic!("no {file} for {name}"));
     let network = read::hpcc(&file("topology.txt")).expect("a topology");
@@ -78,14 +66,14 @@ pub(crate) fn case(name: &str) -> Case {
             connection: OWN_CONNECTION,
         })
         .collect();
-    let answers = answers(&file("fct.txt"), &network, &flows);
-    let gates = text(name, "pfc.txt").map_or(Vec::new(), |text| gates(&text));
-    Case { network, flows, answers, gates }
+    Case { network, flows }
 }
 
-/// `sip dip sport dport bytes start_ns fct_ns standalone_ns`, in order of completion; the node of an address is its
-/// middle half. The start may be 1 ns early: that simulator keeps it in a double.
-fn answers(text: &str, network: &Network, flows: &[Flow]) -> Vec<Answer> {
+/// Reads `fct.txt` of a case, in the order of the flows: `sip dip sport dport bytes start_ns fct_ns standalone_ns`, in
+/// order of completion; the node of an address is its middle half. The start may be 1 ns early: that simulator keeps it
+/// in a double.
+pub(crate) fn answers(name: &str, Case { network, flows }: &Case) -> Vec<Answer> {
+    let text = text(name, "fct.txt").unwrap_or_else(|| panic!("no fct.txt for {name}"));
     let mut found = vec![None; flows.len()];
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -106,12 +94,12 @@ fn answers(text: &str, network: &Network, flows: &[Flow]) -> Vec<Answer> {
     found.into_iter().map(|answer| answer.expect("an answer for every flow")).collect()
 }
 
-/// `time node type port pause`.
-fn gates(text: &str) -> Vec<Gate> {
-    let gate = |line: &str| {
-        let numbers: Vec<u64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        let time = Time::from_ps(numbers[0] * 1000 - ORIGIN.as_ps());
-        Gate { time, paused: numbers[4] == 1 }
+/// Reads `pfc.txt` of a case, `time node type port pause`: when PAUSE frames arrived.
+pub(crate) fn pauses(name: &str) -> Vec<Time> {
+    let text = text(name, "pfc.txt").unwrap_or_else(|| panic!("no pfc.txt for {name}"));
+    let time = |line: &str| {
+        let (ns, _) = line.split_once(' ').expect("words");
+        Time::from_ps(ns.parse::<u64>().expect("a number") * 1000 - ORIGIN.as_ps())
     };
-    text.lines().map(gate).collect()
+    text.lines().map(time).collect()
 }

@@ -136,10 +136,6 @@ impl Rate {
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// The rate in Gbit/s, for plots and tables only.
-    pub fn as_gbps_f64(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
     /// How long `size` occupies a link of this rate, rounded up to the picosecond.
     ///
     /// # Panics

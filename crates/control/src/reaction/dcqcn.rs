@@ -464,7 +464,6 @@ mod params {
     impl Parameters for DcqcnParams {
         const SHARED: &'static [&'static str] =
             &["min-rate", "cnp-interval", "np", "np-fraction", "cnp-size"];
-        const ON_UE: bool = true;
 
         fn resolve(&self, cc: &CcSettings, _: &dyn Fn() -> PathFacts) -> ReactionConfig {
             match self.variant {

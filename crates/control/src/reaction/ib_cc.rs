@@ -269,7 +269,6 @@ mod params {
 
     impl Parameters for IbCcParams {
         const SHARED: &'static [&'static str] = &["cnp-size"];
-        const ON_UE: bool = true;
 
         fn resolve(&self, _: &CcSettings, _: &dyn Fn() -> PathFacts) -> ReactionConfig {
             ReactionConfig::IbCc(IbCcConfig {

@@ -13,8 +13,6 @@ use crate::notify::{Mode, NotifyConfig};
 pub trait Parameters {
     /// The keys above its table that it reads.
     const SHARED: &'static [&'static str];
-    /// Whether it has `on-ue`, which means nothing unless a detector marks UE.
-    const ON_UE: bool = false;
     /// Whether it listens to marks.
     const MARKS: bool = true;
 
@@ -210,14 +208,6 @@ macro_rules! settings {
                 match self {
                     Self::None => false,
                     $(Self::$kind => false $(|| <$state as Controller>::TELEMETRY)*,)*
-                }
-            }
-
-            /// See [`Parameters::ON_UE`].
-            pub const fn has_on_ue(self) -> bool {
-                match self {
-                    Self::None => false,
-                    $(Self::$kind => <$params as Parameters>::ON_UE,)*
                 }
             }
 

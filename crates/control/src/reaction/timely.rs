@@ -349,7 +349,6 @@ mod params {
 
     impl Parameters for TimelyParams {
         const SHARED: &'static [&'static str] = &["min-rate", "segment", "pacing"];
-        const ON_UE: bool = true;
         const MARKS: bool = false;
 
         fn resolve(&self, cc: &CcSettings, path: &dyn Fn() -> PathFacts) -> ReactionConfig {

@@ -26,7 +26,7 @@ BDP = 96_000
 #: A flit of 32 B on the link: the cycle of the authors' simulator.
 CYCLE_NS = 2.5
 NS, US = 1_000, 1_000_000
-#: The authors' workload warms up for 2.25 ms and measures for 250 µs.
+#: The authors' workload warms up for 2.25 ms, and measures for 250 µs then; here, for 10 ms.
 WARM_UP_PS = 2250 * US
 
 

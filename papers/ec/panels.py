@@ -52,10 +52,10 @@ def known_line(
 ) -> None:
     """The same of the reference: hollow, dashed."""
     found = sorted((at[2], value(one)) for at, one in known.items() if at[:2] == (policy, size))
-    xs, ys = zip(*((x, y) for x, y in found if y is not None), strict=True)
-    axes.plot(
-        xs, ys, color=colour, marker=marker, ms=6.5, lw=0.8, ls=(0, (4, 2)), mfc="none", alpha=0.75, clip_on=False
-    )
+    # It has no numbers of some sizes.
+    xs, ys = [x for x, y in found if y is not None], [y for _, y in found if y is not None]
+    style = {"ms": 6.5, "lw": 0.8, "ls": (0, (4, 2)), "mfc": "none", "alpha": 0.75, "clip_on": False}
+    axes.plot(xs, ys, color=colour, marker=marker, **style)
 
 
 def size_handles(sizes: Iterable[int]) -> list[Line2D]:

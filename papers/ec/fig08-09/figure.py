@@ -12,7 +12,7 @@ from papers.ec.compare import FROM_2K, told
 from papers.ec.measured import SIZES, Point, Window, among, least, mean, most, points, share
 
 WORKLOAD = "depth"
-DRAWN = (512, 2048, 8192)
+DRAWN = (512, 2048, 4096, 8192)
 R = 0.7
 DEEPEST = 3.0
 BASELINES = ("opt", "aimd")
@@ -37,6 +37,23 @@ def off_mean(found: Mapping[Point, Window], policy: str, low: float) -> float | 
         middle = mean(values) or 0.0
         worst += [abs(value / middle - 1) for value in values if middle]
     return most(worst)
+
+
+#: A goodput that is less by no more than this is as good.
+AS_GOOD = 0.995
+#: What stands for a depth that no queue of the figure has: beyond the deepest.
+NEVER = 2 * DEEPEST
+
+
+def depth_for(found: Mapping[Point, Window], size: int) -> float | None:
+    """The least depth, in BDPs, from which on OPT has the goodput that the paper's policy has at half a BDP."""
+    wanted = found.get(("dack", size, 0.5))
+    if wanted is None:
+        return None
+    depths = sorted(at[2] for at in found if at[:2] == ("opt", size))
+    short = [depth for depth in depths if found["opt", size, depth].goodput < AS_GOOD * wanted.goodput]
+    deeper = [depth for depth in depths if not short or depth > short[-1]]
+    return deeper[0] if deeper else NEVER
 
 
 def low_off(found: Mapping[Point, Window]) -> Metrics:
@@ -70,6 +87,13 @@ def metrics(runs: Runs) -> Metrics:
             "aimd_512B_goodput_over_ideal_at_eighth": most(ratios(small, "aimd", 0.125, 0.125)),
             "opt_resent_at_3_least": least(one.retransmission for one in last["opt"]),
             "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
+            "dack_resent_most": most(one.retransmission for one in at_depth(found, "dack", 0, DEEPEST).values()),
+            "dack_resent_from_half_most": most(
+                one.retransmission for one in at_depth(found, "dack", 0.5, DEEPEST).values()
+            ),
+            "opt_depth_for_dack_goodput_least": least(
+                depth for size in DRAWN if (depth := depth_for(found, size)) is not None
+            ),
             "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),
         }
         | low_off(found)

@@ -68,7 +68,7 @@ const char *drop_reason_sentence(enum drop_reason reason);
 	ONE(pauses_ignored, COUNTER, "PAUSEs that came during a storm.") \
 	ONE(credit_sent, COUNTER, "Credit messages sent.") \
 	ONE(credit_received, COUNTER, "Credit messages obeyed.") \
-	ONE(credit_resyncs, COUNTER, "Credit messages that told of lost packets.") \
+	ONE(credit_resyncs, COUNTER, "Credit messages that reported lost packets.") \
 	ONE(credit_restarts, COUNTER, "Times a peer had begun anew and its registers were taken over.") \
 	ONE(link_downs, COUNTER, "Times the link went down.") \
 	ONE(device_missed, COUNTER, "Frames that the device had no place for: lost.") \

@@ -10,7 +10,7 @@
 //! Known deviations: the authors' release marks UE over 00 as well and its hosts send 00; here hosts send 01 and
 //! the table of the paper holds. The marks that arrive are the same.
 
-/// What the path has told a packet so far. The numbers are the bits on the wire.
+/// What the path has written into a packet so far. The numbers are the bits on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum CodePoint {

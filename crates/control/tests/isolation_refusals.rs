@@ -41,10 +41,10 @@ fn the_defaults_fit_the_switch_of_the_paper() {
 }
 
 #[test]
-fn a_cfq_that_would_pause_before_anybody_is_told_is_refused() {
+fn a_cfq_that_would_pause_before_anybody_is_notified_is_refused() {
     let said = refused(&ci(|common| common.notify.level = kib(68)));
     assert!(said.starts_with("cim.level = 69.632KB: must be below cfq.stop; lower it"), "{said}");
-    assert!(said.contains("pause the link before anybody upstream is told"), "{said}");
+    assert!(said.contains("pause the link before anybody upstream is notified"), "{said}");
     assert_eq!(check(&ci(|common| common.notify.level = kib(64)), &Surroundings::standard()), Ok(()));
     let on_allocation = ci(|common| {
         common.notify = NotifyConfig { level: kib(68), on_allocation: true, ..NotifyConfig::standard() };

@@ -51,7 +51,7 @@ impl FabricNode {
         }
     }
 
-    /// What a node does not take in by a port, as its upstream gate is told, waits for: closed or open, (node, port, what of it). A
+    /// What a node does not take in by a port, as its upstream gate is notified, waits for: closed or open, (node, port, what of it). A
     /// host waits for nobody else.
     pub(crate) fn waits_for(&self, ingress: u16, scope: Scope, world: &World) -> Vec<(u32, u16, Scope)> {
         let Self::Switch(switch) = self else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! Functions of the user's own: reaction points and a detector behind a C interface, and what becomes of a run when one of
 //! them fails.
 //!
-//! A call that fails ends the run at the end of the window. Of several in that window the first one is told, in the order of
+//! A call that fails ends the run at the end of the window. Of several in that window the first one is reported, in the order of
 //! time, kind and number, so that threads cannot change which one it is.
 #![allow(clippy::result_large_err, reason = "a fault ends the run; where it is kept it is boxed")]
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl UserFault {
         Time::from_ps(now.max(0) as u64)
     }
 
-    /// The order in which faults of a window are told.
+    /// The order in which faults of a window are reported.
     fn order(&self) -> (Time, u8, u32, u16) {
         match self {
             Self::Controller { flow, .. } => (self.time(), 0, *flow, 0),
@@ -118,7 +118,7 @@ impl UserPacing {
 
     /// A packet of `wire` bytes leaves `now`: the gap to the next one, if what is paced has `paced` bytes.
     pub(crate) fn sent(&mut self, now: Time, wire: u32, paced: Option<u32>, user: &User) -> Span {
-        self.told(user, |state, config| {
+        self.call(user, |state, config| {
             state.advance(config, now)?;
             state.on_sent(config, now, wire)
         });
@@ -127,7 +127,7 @@ impl UserPacing {
 
     /// An ACK came.
     pub(crate) fn informed(&mut self, now: Time, echo: CodePoint, rtt: Option<Span>, user: &User) {
-        self.told(user, |state, config| {
+        self.call(user, |state, config| {
             state.advance(config, now)?;
             state.on_ack(config, now, echo, rtt)
         });
@@ -135,7 +135,7 @@ impl UserPacing {
 
     /// A CNP came.
     pub(crate) fn notified(&mut self, now: Time, code: CodePoint, user: &User) {
-        self.told(user, |state, config| {
+        self.call(user, |state, config| {
             state.advance(config, now)?;
             state.on_cnp(config, now, code)
         });
@@ -155,16 +155,16 @@ impl UserPacing {
         self.fault.as_deref()
     }
 
-    fn told(
+    fn call(
         &mut self,
         user: &User,
-        tell: impl FnOnce(&mut CustomFlow, &CustomConfig) -> Result<(), reaction::Fault>,
+        event: impl FnOnce(&mut CustomFlow, &CustomConfig) -> Result<(), reaction::Fault>,
     ) {
         if self.fault.is_some() {
             return;
         }
         let config = &user.spec.controllers[usize::from(self.number)];
-        if let Err(fault) = tell(&mut self.state, config) {
+        if let Err(fault) = event(&mut self.state, config) {
             let (number, flow) = (self.number, self.flow);
             self.fault = Some(Box::new(UserFault::Controller { number, flow, fault: Box::new(fault) }));
             user.end_run();

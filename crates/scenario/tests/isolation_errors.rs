@@ -101,8 +101,8 @@ fn without_flow_control_there_is_nothing_to_leave_headroom_for() {
 }
 
 #[test]
-fn a_cfq_that_pauses_before_anybody_is_told_is_refused() {
-    let why = "the CFQ would pause its upstream before anybody is told";
+fn a_cfq_that_pauses_before_anybody_is_notified_is_refused() {
+    let why = "the CFQ would pause its upstream before anybody is notified";
     let report = wrong(&["switch.isolation.cim.level=68KiB"]);
     says(
         &report,

@@ -173,7 +173,7 @@ fn gpcnet_says_what_it_needs() {
 #[test]
 fn packets_of_ranks_are_not_spread() {
     let why = [
-        "of ranks, whose messages are told apart by the order of their packets",
+        "of ranks, whose messages are identified by the order of their packets",
         "load-balancing = \"ecmp\"",
     ];
     for way in ["spray", "flowlet", "adaptive"] {

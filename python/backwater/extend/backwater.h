@@ -18,7 +18,7 @@
 #define BACKWATER_VERSION 1u
 #define BACKWATER_NEVER INT64_MAX
 
-/* What happened to a flow; `events` of a controller is a sum of the first three. The timer is always told. */
+/* What happened to a flow; `events` of a controller is a sum of the first three. A timer is always an event. */
 enum { BACKWATER_SEND = 1, BACKWATER_ACK = 2, BACKWATER_CNP = 4, BACKWATER_TIMER = 8 };
 /* What happened at a port. */
 enum { BACKWATER_DEPARTURE = 1, BACKWATER_RESUME = 2 };

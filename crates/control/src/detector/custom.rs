@@ -108,7 +108,7 @@ pub enum Refusal {
 pub struct Fault {
     /// Why.
     pub refusal: Refusal,
-    /// What it was told.
+    /// What it was notified of.
     pub event: PortEvent,
     /// The queue before the call.
     pub before: QueueState,

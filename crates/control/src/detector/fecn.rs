@@ -2,7 +2,7 @@
 //! wait for nothing but each other.
 //!
 //! Reference: InfiniBand Architecture Specification vol. 1, Annex A10 (congestion control: Threshold, `Marking_Rate`,
-//! `Packet_Size`); TCD (SIGCOMM 2021) §2.1; the rule by which roots and victims are told apart is that of the authors'
+//! `Packet_Size`); TCD (SIGCOMM 2021) §2.1; the rule by which roots and victims are distinguished is that of the authors'
 //! flit-level model.
 //!
 //! ```text

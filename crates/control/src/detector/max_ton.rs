@@ -109,7 +109,7 @@ fn eqn_3(rate: Rate, gap: Bytes, tau_bits_ps: u128, epsilon_ppm: u32) -> Span {
 }
 
 /// max(Ton) of a port of `rate` whose link takes `delay` one way, for packets of `mtu` and PFC thresholds that
-/// are `gap` apart; `epsilon` is the least congestion degree that is to be told from none.
+/// are `gap` apart; `epsilon` is the least congestion degree that is to be distinguished from none.
 pub fn max_ton(rate: Rate, delay: Span, mtu: Bytes, gap: Bytes, epsilon: f64) -> Result<MaxTon, ConfigError> {
     require(rate > Rate::ZERO, "rate", rate, "above 0bps", "give the rate of the port, such as 40Gbps")?;
     let epsilon_ppm = parts_per_million(epsilon)?;

@@ -37,7 +37,7 @@
 //! authors' release its last OFF counts as ended at time 0, which is the same, as its traffic starts at 2 s. UE is
 //! marked over 01 only (see [`CodePoint`]).
 //!
-//! Under credits T is not Tc ([`Tcd::credits`]). What a switch frees in one period Tc is told upstream at its end and arrives
+//! Under credits T is not Tc ([`Tcd::credits`]). What a switch frees in one period Tc is advertised upstream at its end and arrives
 //! in the next, in a lump with a gap behind it, so that a queue swings with the period even while it drains. A window of one
 //! period can begin before a lump and end before its gap: it aliases with the credits, takes the lump for a rise and marks
 //! CE. Four periods hold lumps and gaps alike; a whole number of periods begins and ends at the same phase of

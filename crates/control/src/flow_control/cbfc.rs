@@ -150,7 +150,7 @@ impl CreditSender {
         if ahead < 0 { 0 } else { ahead.cast_unsigned() }
     }
 
-    /// Units of a buffer of so many that are taken as far as this side knows: sent, and not yet told to be free.
+    /// Units of a buffer of so many that are taken as far as this side knows: sent, and not yet advertised as free.
     #[inline]
     pub const fn used(&self, buffer: u32) -> u32 {
         buffer.saturating_sub(self.credits())
@@ -241,7 +241,7 @@ impl CreditReceiver {
         self.abr.wrapping_add(self.buffer.saturating_sub(self.held))
     }
 
-    /// The same; remembers that it was told.
+    /// The same; remembers that it was advertised.
     #[inline]
     pub const fn grant(&mut self) -> u32 {
         self.granted = self.fccl();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_of_a_buffer_is_what_was_sent_and_not_told_to_be_free() {
+    fn what_is_used_of_a_buffer_is_what_was_sent_and_not_advertised_as_free() {
         let mut sender = CreditSender::new(100);
         assert_eq!(sender.used(100), 0);
         sender.on_sent(60);

@@ -8,7 +8,7 @@
 //!   downstream  │ ╲tp│ in │ out │ freed ... Tc ... │ 1 packet │   next update leaves
 //!               ├────────────────────── W ─────────────────────┤
 //! ```
-//! A packet takes credit when it starts. Its units are free when its last byte has left the next switch, are told by the
+//! A packet takes credit when it starts. Its units are free when its last byte has left the next switch, are advertised by the
 //! first update that is composed after that, and can be used when that update has arrived. All this time, W in the worst
 //! phase, the flow goes on: buffer for every packet that starts within W must be there.
 //!
@@ -64,7 +64,7 @@ pub struct Feasibility {
 /// One line of the derivation; its `Display` is meant for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeasibilityStep {
-    /// The time for which credit is under way or not yet told.
+    /// The time for which credit is under way or not yet advertised.
     Loop(Feasibility),
     /// What a flow at line rate sends in that time.
     InLoop(Feasibility),

@@ -11,7 +11,7 @@
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | `TH_CIM` | B | 32 KiB: 8 packets | reconstructed: below the stop of the CFQ, or the CFQ pauses before anybody is told |
+//! | `TH_CIM` | B | 32 KiB: 8 packets | reconstructed: below the stop of the CFQ, or the CFQ pauses before anybody is notified |
 //! | `T_CIM` | ps | 4 µs | reconstructed |
 //! | most | – | any number | reconstructed; 3 in IEEE 802.1Qcz |
 //! | on allocation | – | no | reconstructed; yes is what IEEE 802.1Qcz describes |

@@ -2,7 +2,7 @@
 //!
 //! | refused | because |
 //! |---|---|
-//! | `TH_CIM` at or above the stop of the CFQ | the CFQ would pause the link before anybody upstream is told |
+//! | `TH_CIM` at or above the stop of the CFQ | the CFQ would pause the link before anybody upstream is notified |
 //! | `T_DET`, `Q_MIN` above the cap of the NFQ | the egress NFQ never gets so long: no entry, ever |
 //! | early level at or above the stop of the NFQ | the link would be paused before the hint |
 //! | kmin of a ramp at or above the cap of its queue | ICI+ would be ICI |
@@ -65,7 +65,7 @@ impl Isolation {
             "cim.level",
             common.notify.level,
             "below cfq.stop",
-            "lower it, to half of cfq.stop for instance: the CFQ would pause the link before anybody upstream is told",
+            "lower it, to half of cfq.stop for instance: the CFQ would pause the link before anybody upstream is notified",
         )?;
         require(
             common.detect <= switch.nfq_cap,

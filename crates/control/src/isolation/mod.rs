@@ -2,7 +2,7 @@
 //!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
-//! entry is made ([`Isolation::is_root`]), told upstream ([`Isolation::notifies`]) and, in ICI+, marked.
+//! entry is made ([`Isolation::is_root`]), notified upstream ([`Isolation::notifies`]) and, in ICI+, marked.
 //!
 //! | what happens | ask |
 //! |---|---|
@@ -38,7 +38,7 @@ pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 pub use settings::{IsolationKind, IsolationSettings};
 pub use slot::{Origin, Slot};
 
-/// What a flow is told by: a number that the caller makes of its tuple, its destination or its root.
+/// What a flow is recognised by: a number that the caller makes of its tuple, its destination or its root.
 pub type Key = u64;
 
 /// What the packets of one entry of the congested-flow table (CFT) have in common.

@@ -57,7 +57,7 @@ impl JsonSchema for Slots {
     }
 }
 
-/// When the upstream neighbour is told of an isolated flow.
+/// When the upstream neighbour is notified of an isolated flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotifyOn {

@@ -1,4 +1,4 @@
-//! A controller of the user's own: one function that is told what happens to a flow and sets its rate and its timer.
+//! A controller of the user's own: one function that is notified of what happens to a flow and sets its rate and its timer.
 //!
 //! The function is behind a C interface ([`Controller`]), so that it may be compiled from Python, from C or from anything
 //! else. What it remembers is a handful of words per flow, which it alone understands; nothing else of a flow is its own.
@@ -79,12 +79,12 @@ pub struct Event {
 /// The function. It returns 0, or anything else if it failed. It must not unwind, and not keep what it is given.
 pub type Controller = extern "C" fn(&mut FlowState, &Event) -> u32;
 
-/// A function and what it is told, shared by all flows that use it.
+/// A function and what it is notified of, shared by all flows that use it.
 #[derive(Clone, Copy, Debug)]
 pub struct CustomConfig {
     /// What is called.
     pub function: Controller,
-    /// Which events it wants: a sum of [`EventKind`]s; the timer is always told.
+    /// Which events it wants: a sum of [`EventKind`]s; it is always notified of the timer.
     pub events: i64,
     /// Rate of a new flow in bit/s; 0: line rate.
     pub initial_rate_bps: f64,
@@ -99,7 +99,7 @@ pub enum Refusal {
     Failed(u32),
     /// The rate is not a number from 1 to 10¹⁸ bit/s.
     Rate(f64),
-    /// The timer's next deadline is not after the one that it was told of.
+    /// The timer's next deadline is not after the one that it was notified of.
     Timer(i64),
 }
 
@@ -108,7 +108,7 @@ pub enum Refusal {
 pub struct Fault {
     /// Why.
     pub refusal: Refusal,
-    /// What it was told.
+    /// What it was notified of.
     pub event: Event,
     /// The flow before the call.
     pub before: FlowState,
@@ -170,7 +170,7 @@ impl CustomFlow {
     /// As [`Self::advance`].
     #[inline]
     pub fn on_sent(&mut self, config: &CustomConfig, now: Time, bytes: u32) -> Result<(), Fault> {
-        self.tell(config, &Event { bytes: i64::from(bytes), ..event(EventKind::Send, picoseconds(now)) })
+        self.notify(config, &Event { bytes: i64::from(bytes), ..event(EventKind::Send, picoseconds(now)) })
     }
 
     /// An ACK arrived that echoes `echo`, with the round-trip time of a segment if it completes one.
@@ -186,7 +186,7 @@ impl CustomFlow {
     ) -> Result<(), Fault> {
         let rtt_ps = rtt.map_or(-1, |rtt| i64::try_from(rtt.as_ps()).unwrap_or(NEVER));
         let code = i64::from(echo.bits());
-        self.tell(config, &Event { code, rtt_ps, ..event(EventKind::Ack, picoseconds(now)) })
+        self.notify(config, &Event { code, rtt_ps, ..event(EventKind::Ack, picoseconds(now)) })
     }
 
     /// A CNP arrived that carries `code`.
@@ -194,11 +194,14 @@ impl CustomFlow {
     /// # Errors
     /// As [`Self::advance`].
     pub fn on_cnp(&mut self, config: &CustomConfig, now: Time, code: CodePoint) -> Result<(), Fault> {
-        self.tell(config, &Event { code: i64::from(code.bits()), ..event(EventKind::Cnp, picoseconds(now)) })
+        self.notify(
+            config,
+            &Event { code: i64::from(code.bits()), ..event(EventKind::Cnp, picoseconds(now)) },
+        )
     }
 
     /// Calls the function if it wants this kind of event.
-    fn tell(&mut self, config: &CustomConfig, event: &Event) -> Result<(), Fault> {
+    fn notify(&mut self, config: &CustomConfig, event: &Event) -> Result<(), Fault> {
         if config.events & event.kind == 0 { Ok(()) } else { self.call(config, event) }
     }
 
@@ -236,7 +239,7 @@ mod params {
     use crate::reaction::settings::{Notifications, Parameters, PathFacts, Segments, Unread, Wants};
     use crate::reaction::{CcSettings, ReactionConfig};
 
-    /// What a function of the user's is told of.
+    /// What a function of the user's is notified of.
     #[derive(
         Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
     )]
@@ -263,7 +266,7 @@ mod params {
         /// Values for words of the function's state, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub parameters: BTreeMap<String, Parameter>,
-        /// What the function is told of. Default cnp.
+        /// What the function is notified of. Default cnp.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub feedback: Option<CustomFeedback>,
     }
@@ -364,14 +367,14 @@ mod tests {
     #[test]
     fn what_is_no_rate_and_no_deadline_is_refused_with_the_flow_as_it_was() {
         let config = config(nonsense);
-        let told = |code| {
+        let fault = |code| {
             let mut flow = CustomFlow::new(&config, LINE);
             flow.on_cnp(&config, Time::ZERO, code).unwrap_err()
         };
-        assert!(matches!(told(CodePoint::Capable).refusal, Refusal::Rate(rate) if rate.is_nan()));
-        assert_eq!(told(CodePoint::Undetermined).refusal, Refusal::Rate(-1.0));
-        assert_eq!(told(CodePoint::Congestion).refusal, Refusal::Failed(7));
-        assert_eq!(told(CodePoint::Congestion).before.rate_bps.to_bits(), 40e9_f64.to_bits());
+        assert!(matches!(fault(CodePoint::Capable).refusal, Refusal::Rate(rate) if rate.is_nan()));
+        assert_eq!(fault(CodePoint::Undetermined).refusal, Refusal::Rate(-1.0));
+        assert_eq!(fault(CodePoint::Congestion).refusal, Refusal::Failed(7));
+        assert_eq!(fault(CodePoint::Congestion).before.rate_bps.to_bits(), 40e9_f64.to_bits());
         let mut flow = CustomFlow::new(&config, LINE);
         flow.state.timer_ps = 3;
         assert_eq!(flow.advance(&config, Time::from_ps(9)).unwrap_err().refusal, Refusal::Timer(3));

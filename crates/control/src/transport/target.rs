@@ -24,7 +24,7 @@ pub enum Verdict {
     Duplicate,
     /// It is lost.
     Drop {
-        /// Whether the initiator is to be told.
+        /// Whether the initiator is to be notified.
         nack: bool,
         /// Whether an earlier one is missing; else it was the expected one and did not fit.
         gap: bool,

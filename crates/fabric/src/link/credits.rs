@@ -30,16 +30,16 @@ struct Lane {
     receiver: CreditReceiver,
     /// (time, FCCL) of the updates that the other end may still act by, the oldest first. Kept where a detector asks.
     issued: VecDeque<(u64, u32)>,
-    /// The packets on their way out, and those that have left since what is free was told last.
+    /// The packets on their way out, and those that have left since the last update.
     leaving: Vec<Leaving>,
 }
 
 impl Lane {
-    /// Whether the other end has used up, to within `packet` units, all that it could know of by now: what had been told
-    /// before `told_by`. It may have gone on by what it was told since; that it had to is what counts.
+    /// Whether the other end has used up, to within `packet` units, all that it could know of by now: the updates
+    /// up to `known`. It may have gone on by later ones; that it had to is what counts.
     #[inline]
-    fn used_up(&mut self, told_by: u64, packet: u32) -> bool {
-        while self.issued.len() > 1 && self.issued[1].0 <= told_by {
+    fn used_up(&mut self, known: u64, packet: u32) -> bool {
+        while self.issued.len() > 1 && self.issued[1].0 <= known {
             self.issued.pop_front();
         }
         let left = self.issued.front().map(|(_, fccl)| fccl.wrapping_sub(self.receiver.abr()).cast_signed());
@@ -85,7 +85,7 @@ pub(crate) struct Earned {
     pub(crate) held_back: bool,
 }
 
-/// What an update told, for those who watch.
+/// What an update says, for those who watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UpdateSent {
     pub(crate) class: u8,
@@ -230,7 +230,7 @@ impl Ports {
                 self.tell_at(ingress, came_in, until);
             }
         }
-        // That something was sent is told with the next regular update; it gives nobody credits.
+        // That something was sent goes with the next regular update; it gives nobody credits.
         if periodic && !self.is_armed(port, class) {
             self.tell_at(port, class, until);
         }
@@ -250,8 +250,8 @@ impl Ports {
         let lane = &mut credits.lanes[at];
         let fits = lane.receiver.on_arrival(units);
         let port = packet.port as usize;
-        let told_by = packet.time.saturating_sub(credits.round[port]);
-        let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(told_by, credits.packet);
+        let known = packet.time.saturating_sub(credits.round[port]);
+        let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(known, credits.packet);
         Earned { fits, held_back }
     }
 
@@ -355,7 +355,7 @@ impl Ports {
             held_back = lane.used_up(cx.now.saturating_sub(round), credits.packet);
             lane.issued.push_back((cx.now, fccl));
         }
-        let told = UpdateSent { class, held_back, short: fccl.wrapping_sub(abr) < ample };
+        let sent = UpdateSent { class, held_back, short: fccl.wrapping_sub(abr) < ample };
         let lost = credits.settings.loss_ppm > 0
             && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
         let frame = update(fctbs, fccl, class, credits.settings.frame);
@@ -368,7 +368,7 @@ impl Ports {
         } else {
             self.transmit_whole(port, &frame, cx);
         }
-        told
+        sent
     }
 
     /// An update arrived.

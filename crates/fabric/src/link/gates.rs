@@ -14,9 +14,9 @@ use crate::world::{CreditSettings, World};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
     Now,
-    /// At this time, if nothing is told before.
+    /// At this time, if no notification comes before.
     At(u64),
-    /// When something is told: a RESUME, an update of credits.
+    /// When it is notified: by a RESUME, an update of credits.
     WhenTold,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Wait {
     pub(crate) port: u16,
     pub(crate) scope: Scope,
     pub(crate) since: u64,
-    /// Where there is no room, as far as this end has been told.
+    /// Where there is no room, as far as this end has been notified.
     pub(crate) node: u32,
     pub(crate) ingress: u16,
 }

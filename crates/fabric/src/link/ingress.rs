@@ -8,7 +8,7 @@ use crate::packet::Packet;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     pub(crate) held: Ingress,
-    /// Up to this much held nobody upstream need be told anything: 0 while a PAUSE is outstanding.
+    /// Up to this much held nobody upstream need be notified: 0 while a PAUSE is outstanding.
     pub(crate) calm: u32,
     /// What `calm` is when none is: no threshold can be crossed below it, whatever the others hold.
     quiet: u32,
@@ -125,7 +125,7 @@ impl Memory {
                 || self.accounts_stay_calm(arriving))
     }
 
-    /// Whether a packet of a class without credits may pass without being booked: nobody upstream need be told anything.
+    /// Whether a packet of a class without credits may pass without being booked: nobody upstream need be notified.
     #[inline]
     pub(crate) fn lets_pass(&self, port: u16, class: u8, size: u16) -> bool {
         let account = &self.accounts[port as usize * self.classes + class as usize];

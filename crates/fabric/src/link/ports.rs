@@ -53,7 +53,7 @@ pub(crate) enum Purpose {
     Crossed,
     /// A switch looks at an entry of its congested-flow table; argument: slot.
     Residency,
-    /// A NIC looks for what no CIM has told it of again.
+    /// A NIC looks for what no CIM has notified it of again.
     Forget,
     /// A host carries out a step; argument: its number.
     Step,

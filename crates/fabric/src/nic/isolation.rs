@@ -1,7 +1,7 @@
-//! A NIC that takes part: what a CIM told it of leaves in the congested class, until no CIM has come for a while.
+//! A NIC that takes part: what a CIM notified it of leaves in the congested class, until no CIM has come for a while.
 //!
 //! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
-//! the round. A NIC that nobody told anything has no event and asks nothing.
+//! the round. A NIC that nobody has notified has no event and asks nothing.
 use backwater_control::isolation::{Key, KeyKind, Origin};
 use backwater_engine::Post;
 
@@ -17,7 +17,7 @@ use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
-/// What a NIC was told of.
+/// What a NIC was notified of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notified {
     entries: Vec<Entry>,
@@ -37,11 +37,11 @@ impl Notified {
     /// The class in which a queue pair's packets leave now.
     #[inline]
     pub(crate) fn class_of(&self, sender: &Sender, world: &World) -> u8 {
-        if self.entries.is_empty() { sender.class } else { self.class_when_told(sender, world) }
+        if self.entries.is_empty() { sender.class } else { self.class_when_notified(sender, world) }
     }
 
     #[cold]
-    fn class_when_told(&self, sender: &Sender, world: &World) -> u8 {
+    fn class_when_notified(&self, sender: &Sender, world: &World) -> u8 {
         match &world.isolation {
             Some(rules)
                 if sender.class == rules.lanes.monitored
@@ -108,12 +108,12 @@ impl Host {
             let behind = behind(self.ports.node, cim.seq, cx.world);
             self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
-        self.note_told(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
+        self.note_notified(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
         self.regroup(rules.lanes.monitored, rules, cim.time, cx.world);
         self.send_next(cx);
     }
 
-    /// Forgets what no CIM has told again in time.
+    /// Forgets what no CIM has notified it of again in time.
     #[cold]
     pub(crate) fn forget<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let Some(rules) = &cx.world.isolation else { return };
@@ -122,7 +122,7 @@ impl Host {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
         }
         for entry in &expired {
-            self.note_told(IsolationEvent::Released, (rules.key, entry.key), entry.root, cx);
+            self.note_notified(IsolationEvent::Released, (rules.key, entry.key), entry.root, cx);
         }
         if !expired.is_empty() {
             self.regroup(rules.lanes.congested, rules, cx.now, cx.world);
@@ -130,7 +130,7 @@ impl Host {
         }
     }
 
-    fn note_told<P: Post<Packet>>(
+    fn note_notified<P: Post<Packet>>(
         &mut self,
         what: IsolationEvent,
         (kind, key): (KeyKind, Key),

@@ -119,10 +119,10 @@ impl Host {
         sender.count(ack.echo);
         let (kind, queue_pair) = (sender.kind, sender.pacer);
         if let Some(window) = sender.window_mut() {
-            let told = self.ports.extensions.take(ack);
-            let told = told.as_ref().map_or(&[][..], |told| told.bytes());
+            let telemetry = self.ports.extensions.take(ack);
+            let telemetry = telemetry.as_ref().map_or(&[][..], |written| written.bytes());
             let pacer = &mut self.pacers[queue_pair as usize];
-            if let Some(due) = window.acknowledged(ack, told, kind, pacer, cx.world) {
+            if let Some(due) = window.acknowledged(ack, telemetry, kind, pacer, cx.world) {
                 let class = self.notified.class_of(&self.senders[slot as usize], cx.world);
                 self.pacing_queue.push(class, due, slot, queue_pair);
                 self.send_next(&mut cx.at(ack.time));

@@ -85,9 +85,9 @@ impl Host {
     fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> bool {
         let held = if self.throttle.is_some() { self.held(cx) } else { 0 };
         if self.ports.egress[usize::from(NIC)].owes_frame() {
-            let told = self.ports.transmit_credit(NIC, cx);
-            if told.short {
-                self.note_short(told.class, cx);
+            let sent = self.ports.transmit_credit(NIC, cx);
+            if sent.short {
+                self.note_short(sent.class, cx);
             }
         } else {
             self.send_what_fits(held, cx);

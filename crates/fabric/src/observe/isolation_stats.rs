@@ -7,7 +7,7 @@ use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::{IsolationEvent, IsolationRecord};
 
-/// What [`Ports::note_isolation`] is told; see [`IsolationRecord`]. Hosts are host indices here.
+/// What [`Ports::note_isolation`] is given; see [`IsolationRecord`]. Hosts are host indices here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noted {
     pub(crate) what: IsolationEvent,

@@ -17,11 +17,11 @@ pub enum IsolationEvent {
     MirrorRefused,
     /// A flow whose entry had been given up got one again, with its history.
     Readmitted,
-    /// The node at the far end of an ingress port was told of the entry by a congestion isolation message (CIM).
+    /// The node at the far end of an ingress port was notified of the entry by a congestion isolation message (CIM).
     Notified,
 }
 
-/// A congested-flow table changed, could not, or told a neighbour. A NIC that isolates keeps one, too.
+/// A congested-flow table changed, could not, or notified a neighbour. A NIC that isolates keeps one, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IsolationRecord {
     /// When.

@@ -41,13 +41,13 @@ fn has_choice(network: &Network, routes: &Routes) -> bool {
     switches.any(|node| (0..hosts).any(|host| routes.next_ports(node, host).len() > 1))
 }
 
-/// Messages of ranks are told apart by the order of their packets.
+/// Messages of ranks are identified by the order of their packets.
 fn receivers(context: &mut Context<'_>, flows: &[Flow]) {
     let settings = context.settings;
     let of_ranks = flows.iter().filter(|flow| flow.pacing == Pacing::Messages);
     let of_ranks: BTreeSet<usize> = of_ranks.map(|flow| usize::from(flow.group)).collect();
     for index in of_ranks.into_iter().filter(|index| !is_put(settings, *index)) {
-        let why = "of ranks, whose messages are told apart by the order of their packets";
+        let why = "of ranks, whose messages are identified by the order of their packets";
         let message = out_of_order(settings, &settings.traffic[index].name, why);
         context.report(&at!["traffic", index], message, IN_ORDER.0, IN_ORDER.1);
     }

@@ -58,7 +58,7 @@ pub enum FlowControl {
         #[serde(default)]
         watchdog_action: Action,
     },
-    /// Credits of InfiniBand, in blocks of 64 B, told every Tc.
+    /// Credits of InfiniBand, in blocks of 64 B, advertised every Tc.
     Credits {
         /// What the ingress buffer of a port holds of one virtual lane: at least the longest frame (`run.frame-bytes`); a link keeps its rate from
         /// C·(Tc + τ) on. Default 800 KB (TCD paper §5.1.1).
@@ -165,7 +165,7 @@ pub enum Detector {
         #[serde(default)]
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "10s"))]
         max_ton: Option<Quantity<Span>>,
-        /// Least congestion degree that is told from none. Default 0.04 (TCD paper §5.1.1). Not with `max-ton`, and not under credits.
+        /// Least congestion degree that is distinguished from none. Default 0.04 (TCD paper §5.1.1). Not with `max-ton`, and not under credits.
         #[serde(default)]
         #[schemars(range(min = 0.0001, max = 1.0))]
         epsilon: Option<f64>,

@@ -4,10 +4,10 @@
 //! public simulator (commit 6ef0eb3) for the triggers and for the mark.
 //!
 //! ```text
-//!   released ─────▶ owed ── every-th, or after a while, or on any data packet ──▶ IACK(told + 1), marked if congested
-//!   accepted while congested ── at once ──▶ DACK(told), marked                       │  as a frame: DACK(told) before it
+//!   released ─────▶ owed ── every-th, or after a while, or on any data packet ──▶ IACK(acked + 1), marked if congested
+//!   accepted while congested ── at once ──▶ DACK(acked), marked                      │  as a frame: DACK(acked) before it
 //!   lost ── at once, or as an ACK ──▶ NACK(accepted)                                 ▼
-//!   duplicate ──▶ owed: any ACK                                                  told + 1 ≤ released
+//!   duplicate ──▶ owed: any ACK                                                  acked + 1 ≤ released
 //!   suppress: no DACK and no mark until so many IACKs have gone without; skip: two IACKs become one, of the second
 //! ```
 //! | symbol | unit | default | source |
@@ -43,9 +43,10 @@ pub struct Frame {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not one state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acks {
-    /// The latest that may be acknowledged, the latest that was, and the one that the latest ACK named: a NACK names some too.
+    /// The latest that may be acknowledged, the latest that an ACK or, for good, a NACK has acknowledged, and the one that the latest ACK
+    /// named: a NACK names some too.
     released: u32,
-    told: u32,
+    acked: u32,
     named: u32,
     /// DACKs owed for packets that a NACK has reported.
     dacks: u32,
@@ -80,7 +81,7 @@ impl Acks {
     pub const fn new() -> Self {
         Self {
             released: 0,
-            told: 0,
+            acked: 0,
             named: 0,
             dacks: 0,
             packets: 0,
@@ -115,9 +116,9 @@ impl Acks {
     #[inline]
     pub fn on_released(&mut self, seq: u32, size: u64, now: Time) {
         self.bytes += size;
-        if seq <= self.told {
+        if seq <= self.acked {
             self.dacks += 1;
-        } else if self.released == self.told {
+        } else if self.released == self.acked {
             self.first = now;
         }
         self.released = self.released.max(seq);
@@ -130,7 +131,7 @@ impl Acks {
         self.owe(now);
     }
 
-    /// A packet was lost, and the initiator is to be told.
+    /// A packet was lost, and the initiator is to be notified.
     pub fn on_lost(&mut self, now: Time) {
         self.nack = true;
         self.owe(now);
@@ -143,7 +144,7 @@ impl Acks {
     /// When a frame of its own is to be sent, now or earlier if it is due; none if nothing is owed.
     #[inline]
     pub fn due(&self, config: &TargetConfig, triggers: &Triggers) -> Option<Time> {
-        let ready = self.released - self.told;
+        let ready = self.released - self.acked;
         let held = self.held(config, ready);
         let owed = u32::from(self.repeat) + self.dacks + if held.is_some() { 0 } else { ready };
         if self.dack || (self.nack && triggers.nack_at_once) || owed >= triggers.every.max(1) {
@@ -187,23 +188,23 @@ impl Acks {
     fn compose_nack(&mut self, config: &TargetConfig, accepted: u32, now: Time) -> Frame {
         self.nack = false;
         if !config.pacing || config.after_nack == AfterNack::Dack {
-            // What was released and not told is told by this.
+            // What was released and not acknowledged is acknowledged by this.
             if config.pacing {
-                self.dacks += self.released - self.told;
+                self.dacks += self.released - self.acked;
             }
-            self.told = self.told.max(accepted);
-            self.released = self.released.max(self.told);
+            self.acked = self.acked.max(accepted);
+            self.released = self.released.max(self.acked);
         }
         self.sent(now);
         Frame { seq: accepted, marked: false, nack: true, repeat: false }
     }
 
     fn acknowledge(&mut self, config: &TargetConfig, congested: bool, now: Time) -> Frame {
-        let ready = self.released - self.told;
+        let ready = self.released - self.acked;
         if !config.pacing {
-            self.told = self.released;
-            (self.repeat, self.named) = (false, self.told);
-            return Frame { seq: self.told, marked: false, nack: false, repeat: ready == 0 };
+            self.acked = self.released;
+            (self.repeat, self.named) = (false, self.acked);
+            return Frame { seq: self.acked, marked: false, nack: false, repeat: ready == 0 };
         }
         let mut marked = congested;
         let mut step = self.step(config, ready, now);
@@ -222,14 +223,14 @@ impl Acks {
         if step > 0 {
             self.dacked = false;
             self.skip -= u32::from(self.skip > 0);
-            self.told += step;
+            self.acked += step;
             self.first = now;
         } else {
             self.dacks -= u32::from(self.dacks > 0);
         }
         let before = self.named;
         if step > 0 || self.repeat {
-            self.named = self.told;
+            self.named = self.acked;
         }
         self.repeat = false;
         // Any ACK will do, but while congested it must say so.
@@ -252,7 +253,7 @@ impl Acks {
     }
 
     fn owes(&self) -> bool {
-        self.nack || self.dack || self.repeat || self.dacks > 0 || self.released > self.told
+        self.nack || self.dack || self.repeat || self.dacks > 0 || self.released > self.acked
     }
 
     /// A period is over: what the verbs are to do in the next one.
@@ -273,11 +274,5 @@ impl Acks {
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// The latest packet that an ACK or, for good, a NACK has acknowledged.
-    #[inline]
-    pub const fn told(&self) -> u32 {
-        self.told
     }
 }

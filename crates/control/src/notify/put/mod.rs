@@ -103,7 +103,7 @@ pub struct TargetConfig {
     pub iack: IackOn,
     /// Whether ACKs pace the initiator; else each is owed as soon as its PUT is accepted.
     pub pacing: bool,
-    /// How congestion is told.
+    /// How the target notifies of congestion.
     pub dack: Signal,
     /// What a NACK reserves.
     pub reservation: Reservation,

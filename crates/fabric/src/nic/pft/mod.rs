@@ -5,7 +5,7 @@
 //!   packet sent ─────▶        │
 //!                             └──▶ periods and changes of state, if they are recorded             (sums.rs)
 //! ```
-//! c is what the registers of CBFC say ([`crate::link::credits`]): sent, and not yet told to be free. Nothing here costs an event of its
+//! c is what the registers of CBFC say ([`crate::link::credits`]): sent, and not yet advertised as free. Nothing here costs an event of its
 //! own: states are brought up to now when something happens, and when a packet is held the port wakes at the time the gate opens.
 //! Credits come first: a packet without credits waits behind the gate of its class. A packet with credits that the throttle holds wakes
 //! the port when the throttle opens, or when an update changes c; it never polls. Updates themselves are not held. To a flow, time held is

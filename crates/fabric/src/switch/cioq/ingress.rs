@@ -113,7 +113,7 @@ impl Cioq {
         cx: &mut Ctx<'_, P>,
     ) {
         let input = &self.inputs[usize::from(port)];
-        if input.told == 0 && u64::from(input.held) < self.limits.calm {
+        if input.paused == 0 && u64::from(input.held) < self.limits.calm {
             return;
         }
         let first = usize::from(port) * chassis.ports.classes;
@@ -124,7 +124,7 @@ impl Cioq {
             *held = account.held.bytes;
         }
         let input = &self.inputs[usize::from(port)];
-        let (before, strays) = (input.told, input.strays);
+        let (before, strays) = (input.paused, input.strays);
         let strays = self.isolation.as_ref().filter(|_| strays > 0).map(|flows| {
             let lanes = flows.rules.lanes;
             Strays { of: lanes.congested, held_in: lanes.monitored }
@@ -144,7 +144,7 @@ impl Cioq {
         after: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        self.inputs[usize::from(port)].told = after;
+        self.inputs[usize::from(port)].paused = after;
         for class in 1..cx.world.classes.count {
             let bit = 1 << class;
             if (before ^ after) & bit != 0 {

@@ -97,8 +97,8 @@ pub(crate) struct Input {
     pub(crate) busy: bool,
     /// Class served last.
     turn: u8,
-    /// Classes that it holds paused upstream.
-    pub(crate) told: u8,
+    /// Classes that it holds paused upstream, a bit each.
+    pub(crate) paused: u8,
     /// Bytes of its region in use.
     pub(crate) held: u32,
     /// Packets of the monitored class that came in the congested class.
@@ -144,7 +144,7 @@ impl Cioq {
         let limits = world.combined?;
         let ports = network.ports(node).len();
         let input =
-            Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, told: 0, held: 0, strays: 0 };
+            Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, paused: 0, held: 0, strays: 0 };
         let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
         Some(Box::new(Self {
             lines: vec![IngressQueue { fifo: Fifo::default(), out: NOWHERE }; ports * classes],

@@ -84,12 +84,12 @@ impl Chassis {
         port: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let told = self.ports.transmit_credit(port, cx);
-        if told.held_back {
-            self.memory.held_until[told.class as usize] = cx.now;
+        let sent = self.ports.transmit_credit(port, cx);
+        if sent.held_back {
+            self.memory.held_until[sent.class as usize] = cx.now;
         }
-        if told.short && self.truth.is_some() {
-            fabric.note_hold(self, port, told.class, cx);
+        if sent.short && self.truth.is_some() {
+            fabric.note_hold(self, port, sent.class, cx);
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Incoming {
     pub(crate) acks: Acks,
     /// Bytes of the receive queue that are kept for it.
     pub(crate) own: u64,
-    /// Size of the packet that was missed, or that told of it.
+    /// Size of the packet that was missed, or that reported it.
     pub(crate) lost: u16,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Window {
     wire: u32,
     made: u64,
     last: u64,
-    /// What the switches told by the ACK before.
+    /// What the switches reported by the ACK before.
     telemetry: Option<Box<Telemetry>>,
 }
 

@@ -1,4 +1,4 @@
-//! Thresholds that work together: of each queue class, of both in their regions, of what is told upstream and when.
+//! Thresholds that work together: of each queue class, of both in their regions, of notifications upstream.
 use backwater_codes::Code;
 use backwater_units::Bytes;
 
@@ -52,7 +52,7 @@ pub(super) fn check(context: &mut Context<'_>) -> bool {
     for whole in [ingress, egress] {
         both(context, &whole);
     }
-    told(context, isolation);
+    notifications(context, isolation);
     found(context, isolation);
     slots(context, isolation);
     context.problems.len() == before
@@ -66,7 +66,7 @@ fn one(context: &mut Context<'_>, name: &'static str, class: &QueueClass) {
         let (stop, go) = (size(stop), size(go));
         let message =
             format!("switch.isolation.{name}.go = {go} is not below switch.isolation.{name}.stop = {stop}");
-        let help = "lower go, or raise stop: a class would be told to stop and to go at once";
+        let help = "lower go, or raise stop: a class would have to stop and go at once";
         let place = written(context, &[&[name, "go"], &[name, "stop"]]);
         context.report(&place, message, format!("allowed: go below {stop}"), help);
     }
@@ -108,7 +108,7 @@ fn both(context: &mut Context<'_>, whole: &Whole) {
 }
 
 /// The upstream neighbour hears of a flow before it is paused because of it.
-fn told(context: &mut Context<'_>, isolation: &IsolationSettings) {
+fn notifications(context: &mut Context<'_>, isolation: &IsolationSettings) {
     let (level, stop) = (bytes(isolation.cim.level), bytes(isolation.cfq.stop));
     if isolation.cim.on != NotifyOn::Level || level < stop {
         return;
@@ -116,7 +116,7 @@ fn told(context: &mut Context<'_>, isolation: &IsolationSettings) {
     let (level, stop) = (size(level), size(stop));
     let message = format!(
         "switch.isolation.cim.level = {level} is not below switch.isolation.cfq.stop = {stop}: the CFQ would pause its upstream before \
-         anybody is told which flow to isolate"
+         anybody is notified which flow to isolate"
     );
     let help = "lower cim.level, raise cfq.stop, or set switch.isolation.cim.on = \"allocation\"";
     let place = written(context, &[&["cim", "level"], &["cfq", "stop"]]);

@@ -1,4 +1,4 @@
-//! Entries of the table: made where congestion is seen or told, ended when they are not needed any more.
+//! Entries of the table: made where congestion is seen or notified, ended when they are not needed any more.
 use backwater_control::isolation::{Allocation, CimState, Claim, Expiry, Key, KeyKind, Origin, Slot};
 use backwater_engine::Post;
 use backwater_units::Time;

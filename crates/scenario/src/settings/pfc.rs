@@ -1,4 +1,7 @@
 //! `[switch.pfc]`
+//!
+//! It has no `kind` with a table for each, as other families have: `form`, `threshold` and `switch.queueing` choose independently of each
+//! other which of its keys count (`valid/idle/switch.rs`).
 use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

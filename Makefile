@@ -39,10 +39,14 @@ reproduce-quick: build ## a quick look at every figure of the papers: does every
 	$(BIN)/backwater sensitivity tcd --claim TCD-F18a --search --quick
 
 # The table of every claim is the end of a paper's page. The few pictures there are those of the report in fewer colours.
-report: build ## reproduce the papers at their own size, vary what they leave open: report.html in results/reproduce, verdicts in papers/*/README.md
+report: build ## judge the papers at their own size, from a committed tree, vary what they leave open: results/reproduce, papers/*/README.md
+	@git diff --quiet HEAD -- || { echo 'a report is made from a committed tree: commit or stash what git status shows' >&2; exit 1; }
+	for paper in tcd ici ec pft; do \
+	  made=results/reproduce/$$paper; \
+	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && $(BIN)/backwater report $$made || exit; \
+	done
 	for paper in tcd ici ec pft; do \
 	  made=results/reproduce/$$paper; page=papers/$$paper/README.md; \
-	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && $(BIN)/backwater report $$made && \
 	  { sed '/^## Every claim$$/,$$d' $$page; cat $$made/verdicts.md; } > $$made/README.md && mv $$made/README.md $$page || exit; \
 	done
 

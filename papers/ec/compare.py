@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from backwater.papers import Metrics
 
-from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, share, wire_ceiling
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, over, share, wire_ceiling
 
 FROM_1K, FROM_2K, TO_4K = SIZES[1:], SIZES[2:], SIZES[:4]
 """Sizes from 1 KB, from 2 KB, up to 4 KB."""
@@ -34,13 +34,25 @@ def resent(
     return [one.retransmission for one in among(found, policy, sizes, most_r).values()]
 
 
-def rise(found: Mapping[Point, Window], policy: str) -> float | None:
-    """The largest rise of retransmissions from one r to the next, at any size from 1 KB on."""
-    rises: list[float] = []
-    for size in FROM_1K:
-        line = [one.retransmission for _, one in sorted(among(found, policy, [size]).items())]
-        rises += [after - before for before, after in itertools.pairwise(line)]
-    return most(rises)
+def named(at: Point) -> str:
+    """A point without its policy, such as ``2048 B, 0.7``."""
+    _, size, swept = at
+    return f"{size} B, {swept:g}"
+
+
+def rises(found: Mapping[Point, Window], policy: str) -> dict[str, float | None]:
+    """The rise of retransmissions from one r to the next, by the larger, at every size from 1 KB on."""
+    lines = [sorted(among(found, policy, [size]).items()) for size in FROM_1K]
+    steps = [step for line in lines for step in itertools.pairwise(line)]
+    return {named(at): one.retransmission - before.retransmission for (_, before), (at, one) in steps}
+
+
+def over_opt(
+    found: Mapping[Point, Window], policy: str, of: Callable[[Window], float], sizes: Iterable[int], most_r: float
+) -> dict[str, float | None]:
+    """What a policy has over what OPT has at each point; None where OPT has nothing."""
+    points = among(found, policy, sizes, most_r).items()
+    return {named(at): over(of(one), of(found["opt", at[1], at[2]])) for at, one in points}
 
 
 def own_waste(at: Point) -> float:

@@ -26,15 +26,13 @@ class Quantity:
     key: str
     name: str
     unit: str
-    smaller_is_better: bool
     title: str
 
     def metrics(self, runs: Runs) -> Metrics:
-        """Medians over processes, each over that without throttling, and the best of them."""
+        """Medians over processes, each over that without throttling: by name, and all together."""
         found = {name: median(processes(runs[name], self.key)) for name in (NONE, *STRATEGIES)}
-        ratios: Metrics = {f"{name}_median_over_none": found[name] / found[NONE] for name in STRATEGIES}
-        best = min if self.smaller_is_better else max
-        return ratios | {"best_median_over_none": best(float(one or 0) for one in ratios.values())}
+        ratios = {name: found[name] / found[NONE] for name in STRATEGIES}
+        return {f"{name}_median_over_none": one for name, one in ratios.items()} | {"median_over_none": ratios}
 
     def draw(self, seeds: Seeds, file: Path) -> None:
         """The processes of all seeds together, by interval."""

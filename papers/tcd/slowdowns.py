@@ -6,13 +6,12 @@ without TCD over that with it. Slowdown is on the base of the authors' simulator
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 from backwater.analysis import slowdown
 from backwater.analysis.slowdown import Base
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Runs
 from backwater.results import Results
 
 #: The workloads and, in bytes, the sizes at which the paper's text parts small from large flows.
@@ -24,7 +23,7 @@ CUTS: Mapping[str, Mapping[str, int]] = {
 WORKLOADS = {"hadoop": "Hadoop", "web-search": "WebSearch"}
 SCHEMES = {"dcqcn": "DCQCN", "dcqcn+tcd": "DCQCN+TCD", "timely": "TIMELY", "timely+tcd": "TIMELY+TCD"}
 PERCENTILES = ("median", "p95", "p99")
-#: A best bin must have at least this share of a run's flows: 810 of 40 500, of which 8 are above the 99th percentile.
+#: A bin that is looked at has at least this share of a run's flows: 810 of 40 500, 8 above the 99th percentile.
 LEAST_SHARE = 0.02
 #: Up to which size §5.2.1 speaks of the best improvement of the 99th percentile.
 BEST_BELOW = 50_000
@@ -37,9 +36,9 @@ def name(workload: str, scheme: str) -> str:
     return f"{workload} {scheme}"
 
 
-def compare(runs: Runs, controller: str) -> Metrics:
+def compare(runs: Runs, controller: str) -> Measurements:
     """Percentiles and gains of both workloads under a controller, and what the network did meanwhile."""
-    found: Metrics = {}
+    found: Measurements = {}
     for workload, cuts in CUTS.items():
         plain, tcd = (runs[name(workload, scheme)] for scheme in (controller, f"{controller}+tcd"))
         for base, suffix in SUFFIX.items():
@@ -48,7 +47,7 @@ def compare(runs: Runs, controller: str) -> Metrics:
             found |= {f"{workload}_{metric}{suffix}": value for metric, value in measured.items()}
         below = [cut for cut in slowdown.EDGES[workload] if cut <= BEST_BELOW]
         small = [slowdown.flows(run, base="analytic").filter(pl.col("size_bytes") < BEST_BELOW) for run in (plain, tcd)]
-        found[f"{workload}_best_p99_gain_under_50KB"] = best(small[0], small[1], below)["p99"]
+        found[f"{workload}_p99_gain_by_bin_under_50KB"] = by_bin(small[0], small[1], below)["p99"]
         flows = slowdown.flows(plain, base="analytic")
         for part, scheme in parts(controller).items():
             other = slowdown.flows(runs[name(workload, scheme)], base="analytic")
@@ -90,13 +89,13 @@ def levels(frames: Mapping[str, pl.DataFrame], cuts: Mapping[str, int]) -> dict[
     return found
 
 
-def best(plain: pl.DataFrame, tcd: pl.DataFrame, edges: Sequence[int]) -> dict[str, float]:
-    """The largest gain of each percentile in any bin that has enough of the flows; not a number without such a bin."""
+def by_bin(plain: pl.DataFrame, tcd: pl.DataFrame, edges: Sequence[int]) -> dict[str, dict[str, float | None]]:
+    """The gain of each percentile in each bin that has enough of the flows, by the bin's least size."""
     counts = slowdown.by_size([plain], edges).select("low_bytes", "flows")
     enough = counts.filter(pl.col("flows") >= LEAST_SHARE * pl.col("flows").sum())
     table = slowdown.ratios([tcd], [plain], edges).join(enough, on="low_bytes")
-    largest = {of: table[f"{of}_ratio"].max() for of in PERCENTILES}
-    return {of: float(value) if isinstance(value, int | float) else math.nan for of, value in largest.items()}
+    rows = list(table.iter_rows(named=True))
+    return {of: {f"from {row['low_bytes']} B": row[f"{of}_ratio"] for row in rows} for of in PERCENTILES}
 
 
 def network(run: Results) -> dict[str, float]:

@@ -21,6 +21,7 @@ why = "when F1 falls below 15 Gbps"
 """
 
 CLAIMS = """
+kind = "result"
 [[claim]]
 id = "X-F3a"
 text = "P2 holds more than P1"

@@ -30,6 +30,7 @@ name = "tcd"
 scenario = "one.toml"
 """
 CLAIMS = """
+kind = "result"
 [[claim]]
 id = "X-F3"
 text = "t"

@@ -18,10 +18,10 @@ from papers.ici import measured, messages, times, trees
 US, BIN = measured.US, measured.BIN_PS
 CLAIMS = {
     "fig1": ["F1a", "F1b", "F1c", "F1d", "F1e"],
-    "fig2": ["F2a", "F2a-throughput", "F2b", "F2c", "F2d", "F2e", "F2e-latency", "F2f"],
+    "fig2": ["F2a", "F2a-latency", "F2a-throughput", "F2b", "F2c", "F2d", "F2e", "F2e-latency", "F2f"],
     "fig3": ["F3a", "F3b"],
     "fig4": ["F4a", "F4b", "F4b-best"],
-    "fig5": ["F5a", "F5a-total", "F5b", "F5c"],
+    "fig5": ["F5a", "F5a-total", "F5b", "F5c", "F5c-cause"],
     "fig6": ["F6a", "F6a-throughput"],
     "general": ["G1", "G2", "G3", "G4"],
     "headline": ["G5"],

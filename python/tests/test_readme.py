@@ -8,6 +8,7 @@ import pytest
 from backwater import cli
 from backwater.errors import Exit
 from backwater.papers import claims
+from backwater.papers.report import order
 from backwater.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]
@@ -23,11 +24,13 @@ SCENARIOS = re.findall(r"```toml\n(.*?)```", SHOWN, re.DOTALL)
 COMMANDS = re.findall(r"`(backwater [^`]*)`", SHOWN)
 #: Blocks of commands with what they print.
 SESSIONS = re.findall(r"```\n(\$ backwater .*?)```", SHOWN, re.DOTALL)
-#: The papers that are reproduced.
+#: The papers that are judged.
 PAPERS = sorted(file.parent.name for file in (ROOT / "papers").glob("*/paper.toml"))
 
-#: The verdicts that README.md counts.
-COUNTED = ("holds", "differs", "not decidable")
+#: A row of a paper's table: claim, verdict, and the kind before it of those that are not counted.
+ROW = re.compile(r"^\| ([A-Z]+-\S+) \|.*\| \d+ \| ([a-z ]+)(?: \(([a-z ]+)\))?(?:: .*)? \|$", re.MULTILINE)
+#: The columns of README.md, by the parts of a paper's table.
+COLUMNS = (("Headline results", "Other results"), ("Mechanism", "Own checks"))
 
 
 def section(paper: str) -> str:
@@ -37,8 +40,13 @@ def section(paper: str) -> str:
 
 def verdicts(paper: str) -> list[tuple[str, str]]:
     """Claim and verdict of each row."""
-    rows = re.findall(r"^\| ([A-Z]+-\S+) \|.*\| \d+ \| ([a-z ]+)(?:: .*)? \|$", section(paper), re.MULTILINE)
-    return [(claim, word.strip()) for claim, word in rows]
+    return [(claim, (inner or word).strip()) for claim, word, inner in ROW.findall(section(paper))]
+
+
+def part(paper: str, title: str) -> list[str]:
+    """The verdicts of a part of that table."""
+    text = section(paper).partition(f"\n### {title}\n")[2].partition("\n### ")[0]
+    return [(inner or word).strip() for _, word, inner in ROW.findall(text)]
 
 
 def test_the_readme_shows_scenarios_and_commands() -> None:
@@ -59,11 +67,26 @@ def test_the_readme_is_read_in_two_minutes() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_readme_counts_the_verdicts_that_the_papers_pages_have(paper: str) -> None:
-    words = [word for _, word in verdicts(paper)]
-    row = re.search(rf"\| `backwater reproduce {paper}` \| (\d+) \| (\d+) \| (\d+) \|", README)
+    row = re.search(rf"\| `backwater reproduce {paper}` \| (.*) \| (.*) \| (\d+) \|", README)
     assert row is not None
-    assert [int(count) for count in row.groups()] == [words.count(word) for word in claims.Verdict if word in COUNTED]
-    assert f"\n{len(words)} verdicts: " in section(paper)
+    counts = []
+    for titles in COLUMNS:
+        words = [word for title in titles for word in part(paper, title)]
+        counts.append(", ".join(f"{words.count(word)} {word}" for word in claims.Verdict if word in words))
+    assert [*row.groups()] == [*counts, str(len(part(paper, "Not counted")))]
+    assert sum(map(len, (part(paper, title) for title in order.TITLES))) == len(verdicts(paper))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_papers_table_shows_each_claim_in_the_part_of_its_kind(paper: str) -> None:
+    places: dict[str, set[str]] = {}
+    for file in (ROOT / "papers" / paper).glob("*/claims.toml"):
+        for claim in claims.load(file):
+            kinds = {claim.kind_in(profile) for profile in claim.chosen} | {claim.kind}
+            places.setdefault(claim.id, set()).update(order.place(kind, headline=claim.headline) for kind in kinds)
+    for title in order.TITLES:
+        text = section(paper).partition(f"\n### {title}\n")[2].partition("\n### ")[0]
+        assert [claim for claim, *_ in ROW.findall(text) if title not in places[claim]] == []
 
 
 @pytest.mark.parametrize("text", SCENARIOS)

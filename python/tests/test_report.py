@@ -9,7 +9,7 @@ import pytest
 from backwater.cli import main
 from backwater.errors import Exit
 from backwater.experiments.executor import run_jobs
-from backwater.papers import paper_figure, report, reproduce
+from backwater.papers import paper_figure, provenance, report, reproduce
 from backwater.papers.report import text
 from conftest import FakeCore
 from small_paper import CLAIMS, EXPERIMENT
@@ -75,13 +75,95 @@ def test_a_page_shows_text_from_files_as_text(papers: Path, fake_core: FakeCore)
 
 def test_a_tally_counts_every_verdict(papers: Path, fake_core: FakeCore) -> None:
     figures = paper_figure.discover("demo", [], papers)
-    made = reproduce.plan(figures, ["authors"], 1, Path("out"), quick=False)
+    made = reproduce.plan(figures, ["authors"], 2, Path("out"), quick=False)
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
-    assert report.tally(found) == "2 verdicts: 2 not run"
+    assert report.tally(found) == "2 verdicts on results: 2 not run"
     run_jobs(list(made.jobs.values()), 1)
     found = [reproduce.evaluate(figures[0], "authors", made, Path("out"))]
-    assert report.tally(found) == "2 verdicts: 1 holds, 1 differs"
-    assert len(fake_core.ran) == 3
+    assert report.tally(found) == "2 verdicts on results: 1 holds, 1 differs"
+    assert len(fake_core.ran) == 6
+
+
+def test_only_claims_that_could_have_failed_are_counted_and_headlines_stand_first(
+    papers: Path, fake_core: FakeCore
+) -> None:
+    file = papers / "demo" / "fig03" / "claims.toml"
+    one = '[[claim]]\nid = "X-{}"\ntext = "t"\npaper = "p"\nmetric = "ce"\nbound = ">= 0"\n'
+    kinds = ["formula", "own", "mechanism", "setting", "result", "text", "definition"]
+    others = "".join(one.format(kind) + f'kind = "{kind}"\n' for kind in kinds)
+    chosen = one.format("chosen") + 'chosen.authors = "32 slots"\n'
+    file.write_text(CLAIMS + others + chosen + one.format("z-headline") + "headline = true\n")
+    assert main(["reproduce", "demo", "--profile", "authors"]) == Exit.OK
+    folder = Path("results/reproduce/demo/authors")
+    rows = json.loads((folder / "claims.json").read_text())
+    assert [row["id"] for row in rows] == [
+        "X-z-headline", "X-F3a", "X-F3b", "X-result", "X-mechanism", "X-own",
+        "X-chosen", "X-definition", "X-formula", "X-setting", "X-text",
+    ]  # fmt: skip
+    assert [row["counted"] for row in rows] == [True] * 6 + [False] * 5
+    assert json.loads((folder / "counts.json").read_text()) == {
+        "result": {"holds": 3, "differs": 1}, "mechanism": {"holds": 1}, "own": {"holds": 1},
+        "by construction": {"holds": 1}, "setting": {"holds": 1}, "definition": {"holds": 1},
+        "formula": {"holds": 1}, "text": {"holds": 1},
+    }  # fmt: skip
+    told = (
+        "4 verdicts on results: 3 holds, 1 differs; 1 verdict on mechanisms: 1 holds; "
+        "1 verdict on own checks: 1 holds; not counted: 1 by construction, 1 setting, 1 definition, 1 formula, 1 text"
+    )
+    assert told in (folder / "claims.md").read_text()
+    assert f"{told}." in (folder / "verdicts.md").read_text()
+    assert "by construction (holds): 32 slots |" in (folder / "verdicts.md").read_text()
+    page = (folder / "report.html").read_text()
+    assert "not counted: 1 by construction, 1 setting" in page
+    titles = ["Headline results", "Other results", "Mechanism", "Own checks", "Not counted"]
+    places = [page.index(f">{title}</th>") for title in titles]
+    assert places == sorted(places)
+    assert fake_core.ran
+
+
+def test_the_literal_profile_stands_first_and_the_others_beside_it(
+    papers: Path, fake_core: FakeCore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    profiles = "".join(f'[[profile]]\nname = "{name}"\n' for name in ("authors", "ideal"))
+    (papers / "demo" / "paper.toml").write_text('title = "T"\nshort = "DEMO"\n' + profiles + "literal = true\n")
+    assert main(["reproduce", "demo"]) == Exit.OK
+    said = capsys.readouterr().out
+    assert re.search(r"claim +┃ holds if +┃ literal +┃ ours", said)
+    assert re.search(r"X-F3a +│ > 1 +│ holds 3\.33 ± 0, ideal +│ holds 3\.33 ± 0, authors", said)
+    folder = Path("results/reproduce/demo")
+    verdicts = (folder / "verdicts.md").read_text()
+    assert "| claim | literal | ours |" in verdicts
+    assert "| X-F3b | differs (ideal) | differs (authors) |" in verdicts
+    assert [row["profile"] for row in json.loads((folder / "claims.json").read_text())] == ["ideal", "authors"] * 2
+    page = (folder / "report.html").read_text()
+    assert "<th>literal: ideal</th><th>ours: authors</th>" in page
+    assert "ideal (literal)" in page
+    assert fake_core.ran
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_a_report_of_a_changed_tree_or_of_runs_of_several_commits_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def of(commit: str, *, changed: bool) -> None:
+        monkeypatch.setattr(provenance, "tree", lambda: provenance.Tree(commit, changed))
+
+    folder = Path("results/reproduce/demo")
+    texts = ("claims.md", "verdicts.md", "report.html")
+    of("0123456789ab", changed=False)
+    assert main(["reproduce", "demo", "--profile", "ideal"]) == Exit.OK
+    assert "This report is" not in capsys.readouterr().out
+    assert all("This report is" not in (folder / "ideal" / name).read_text() for name in texts)
+    of("ba9876543210", changed=True)
+    assert main(["reproduce", "demo"]) == Exit.OK
+    said = " ".join(capsys.readouterr().out.split())
+    for told in (
+        "This report is of a tree with changes that are not committed",
+        "stitched from runs of several commits: 6 of commit 0123456789ab, 6 of commit ba9876543210 with changes that",
+    ):
+        assert told in said
+        assert all(told in (folder / name).read_text() for name in texts)
 
 
 @pytest.mark.usefixtures("papers", "fake_core")
@@ -136,7 +218,7 @@ def test_a_report_that_was_made_of_a_part_only_is_found_by_its_name(capsys: pyte
     assert main(["reproduce", "demo", "--quick"]) == Exit.OK
     assert main(["report", "results/reproduce/demo"]) == Exit.BAD_INPUT
     part = Path("results/reproduce/demo/quick")
-    assert f"what was reproduced is in {part}" in capsys.readouterr().err
+    assert f"what was run is in {part}" in capsys.readouterr().err
     assert main(["report", str(part)]) == Exit.OK
 
 
@@ -168,9 +250,9 @@ def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, f
     shutil.copytree(one, other)
     experiment_text = EXPERIMENT.replace("seeds = 2", 'seeds = 2\nprofiles = ["infiniband"]')
     (other / "experiment.toml").write_text(experiment_text)
-    assert main(["reproduce", "demo", "--seeds", "1"]) == Exit.OK
-    assert sum('profile="infiniband"' in overrides for overrides, _ in fake_core.ran) == 3
-    page = Path("results/reproduce/demo/1-seeds/report.html").read_text()
+    assert main(["reproduce", "demo", "--seeds", "2"]) == Exit.OK
+    assert sum('profile="infiniband"' in overrides for overrides, _ in fake_core.ran) == 6
+    page = Path("results/reproduce/demo/2-seeds/report.html").read_text()
     places = re.findall(r'<article class="claim" id="([^"]+)"', page)
     assert places == ["X-F3a", "X-F3b", "X-F3a-fig03-ib", "X-F3b-fig03-ib"]
     assert all(f'<a href="#{place}">' in page for place in places)
@@ -178,7 +260,7 @@ def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, f
     row = next(row for row in page.split("<tr>") if '<th scope="row"><a href="#X-F3a">' in row)
     assert row.count("holds</span>") == 3
     assert '<a href="#X-F3a-fig03-ib">fig03-ib</a>: P2 holds more than P1' in row
-    verdicts = json.loads(Path("results/reproduce/demo/1-seeds/claims.json").read_text())
+    verdicts = json.loads(Path("results/reproduce/demo/2-seeds/claims.json").read_text())
     assert [(v["id"], v["profile"]) for v in verdicts if v["figure"] == "fig03-ib"] == [
         ("X-F3a", "infiniband"),
         ("X-F3b", "infiniband"),
@@ -189,11 +271,16 @@ def test_a_claim_of_two_figures_has_a_place_on_the_page_for_each(papers: Path, f
 def test_the_section_of_a_readme_has_each_claim_in_short_and_what_it_says_once() -> None:
     assert main(["reproduce", "demo"]) == Exit.OK
     lines = Path("results/reproduce/demo/verdicts.md").read_text().splitlines()
+    lines = [line for line in lines if not line.startswith("**This report")]
     assert lines[0] == "## Every claim"
     assert re.fullmatch(r"`backwater.*`, Backwater version .*, .* UTC; seeds: 2 per figure, from 1 on\.", lines[2])
-    assert lines[3] == "4 verdicts: 2 holds, 2 differs."
-    assert lines[5] == "| claim | profile | what | ours (mean ± 95 %) | holds if | seeds | verdict |"
-    rows = [line.strip("| ").split(" | ") for line in lines[7:]]
+    assert lines[3] == "4 verdicts on results: 2 holds, 2 differs."
+    assert lines[6:9] == [
+        "### Other results",
+        "",
+        "| claim | profile | what | ours (mean ± 95 %) | holds if | seeds | verdict |",
+    ]
+    rows = [line.strip("| ").split(" | ") for line in lines[10:]]
     assert [row[:2] for row in rows] == [
         ["X-F3a", "authors"],
         ["X-F3a", "ideal"],

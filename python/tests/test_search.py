@@ -44,6 +44,7 @@ name = "lone"
 scenario = "one.toml"
 """
 PLANTED_CLAIMS = """
+kind = "result"
 [[claim]]
 id = "X-fast"
 text = "it takes 60 µs or less"

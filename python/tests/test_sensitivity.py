@@ -141,7 +141,8 @@ def test_one_profile_leaves_what_was_found_under_the_other() -> None:
     assert main(["sensitivity", "demo", "--profile", "authors"]) == Exit.OK
     assert main(["sensitivity", "demo", "--profile", "ideal", "--seeds", "1"]) == Exit.OK
     ecn = found()["ECN"]
-    assert [flip["profile"] for flip in ecn["flips"]] == ["authors", "ideal"]  # type: ignore[attr-defined]
+    # One seed decides nothing, so that nothing flips with it.
+    assert [flip["profile"] for flip in ecn["flips"]] == ["authors"]  # type: ignore[attr-defined]
     assert (ecn["claims"], ecn["seeds"]) == (4, "1 or 2 seeds")
     whole = json.loads(Path("results/reproduce/demo/sensitivity/sensitivity.json").read_text())
     assert [(one["profile"], one["seeds"]) for one in whole["findings"] if one["reading"] == "ECN"] == [

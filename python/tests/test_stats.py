@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from backwater.common import quantities
-from backwater.common.statistics import estimate, t95, with_interval
+from backwater.common.statistics import estimate, t95, t_quantile, with_interval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,3 +80,24 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
 )
 def test_a_mean_and_its_interval_are_rounded_alike(values: list[float], of: str, show: Any, told: str) -> None:
     assert with_interval(estimate(values, of), show) == told
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "printed"),
+    # Fisher and Yates, Statistical Tables, table III.
+    [(1, 0.99, 63.657), (2, 0.99, 9.925), (3, 0.99, 5.841), (4, 0.99, 4.604), (4, 0.999, 8.610), (10, 0.999, 4.587)],
+)
+def test_other_levels_of_student_are_those_of_the_table(freedom: int, confidence: float, printed: float) -> None:
+    assert t_quantile(freedom, confidence) == pytest.approx(printed, abs=6e-4)
+
+
+def test_the_series_of_student_agrees_with_the_table_at_95_percent() -> None:
+    assert [t_quantile(freedom, 0.95) for freedom in range(1, 31)] == pytest.approx(
+        [t95(freedom) for freedom in range(1, 31)], abs=6e-4
+    )
+
+
+def test_intervals_of_many_estimates_together_are_wider() -> None:
+    # t(4) at 99 % is 4.604: five estimates with 1 % each.
+    found = estimate([1.0, 2.0, 3.0, 4.0, 5.0], among=5)
+    assert found.half_width == pytest.approx(4.604 * math.sqrt(2.5 / 5), abs=1e-3)

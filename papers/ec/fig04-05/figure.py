@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Metrics, Runs
 
 from papers.ec import authors
 from papers.ec.beside import Swept
-from papers.ec.compare import FROM_2K, goodputs, resent, rise, told
+from papers.ec.compare import FROM_2K, goodputs, over_opt, resent, rises, told
 from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, over, points
 
 WORKLOAD = "unicast"
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = points(runs, WORKLOAD)
     return (
         told(found)
@@ -57,16 +57,12 @@ def resent_metrics(found: Mapping[Point, Window]) -> Metrics:
         over(one.retransmission, found["opt", size, r].retransmission)
         for (_, size, r), one in among(found, "aimd", FROM_2K, 0.7).items()
     ]
-    whole_ratios = [
-        over(one.retransmission, found["opt", size, r].retransmission)
-        for (_, size, r), one in among(found, "aimd", SIZES, 0.9).items()
-    ]
     dack = among(found, "dack", SIZES).values()
     return {
-        "aimd_over_opt_whole_most": most(one for one in whole_ratios if one is not None),
+        "aimd_over_opt": over_opt(found, "aimd", lambda one: one.retransmission, SIZES, 0.9),
         "aimd_2KiB_over_1KiB": over(half["aimd", 2048], half["aimd", 1024]),
-        "opt_largest_rise": rise(found, "opt"),
-        "aimd_largest_rise": rise(found, "aimd"),
+        "opt_rise": rises(found, "opt"),
+        "aimd_rise": rises(found, "aimd"),
         "opt_resent_at_1_most": most(one for one in resent_at_full(found)),
         "aimd_over_opt_most": most(one for one in ratios if one is not None),
         "aimd_4KiB_over_2KiB": over(quarter, half["aimd", 2048]),

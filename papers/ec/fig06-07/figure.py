@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Runs
 
 from papers.ec import authors
 from papers.ec.beside import Swept
-from papers.ec.compare import FROM_2K, TO_4K, goodputs, ideal, resent, told
+from papers.ec.compare import FROM_2K, TO_4K, goodputs, ideal, over_opt, resent, told
 from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, most, over, points
 
 WORKLOAD = "incast"
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found, alone = points(runs, WORKLOAD), points(runs, "unicast")
     values = told(found)
     for policy in POLICIES:
@@ -24,17 +24,12 @@ def metrics(runs: Runs) -> Metrics:
         for (_, size, r), one in among(found, "opt", SIZES, 0.8).items()
         if one.retransmission > 0
     ]
-    whole = [
-        abs(1 - found["aimd", size, r].retransmission / one.retransmission)
-        for (_, size, r), one in among(found, "opt", SIZES, 0.9).items()
-        if one.retransmission > 0
-    ]
     small = ("dack", 512, 0.9)
     return (
         values
         | {
             "opt_aimd_difference_mean": mean(apart),
-            "opt_aimd_difference_most": most(whole),
+            "aimd_over_opt": over_opt(found, "aimd", lambda one: one.retransmission, SIZES, 0.9),
             "gap_over_that_of_unicast": over(gap(found), gap(alone)),
             "dack_512B_goodput_over_ideal": found[small].goodput / ideal(found, small),
             "dack_resent_to_4KiB_most": most(resent(found, "dack", TO_4K)),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Metrics, Runs
 
 from papers.ec import authors
 from papers.ec.beside import Swept
-from papers.ec.compare import FROM_2K, told
-from papers.ec.measured import SIZES, Point, Window, among, least, mean, most, points, share
+from papers.ec.compare import FROM_2K, named, told
+from papers.ec.measured import SIZES, Point, Window, among, least, mean, most, over, points, share
 
 WORKLOAD = "depth"
 DRAWN = (512, 2048, 4096, 8192)
@@ -28,15 +28,11 @@ def ratios(found: Mapping[Point, Window], policy: str, low: float, high: float) 
     return [one.goodput / (R * share(size)) for (_, size, _), one in at_depth(found, policy, low, high).items()]
 
 
-def off_mean(found: Mapping[Point, Window], policy: str, low: float) -> float | None:
-    """How far retransmissions are from their mean over depths from `low` BDPs on, at most, at any size."""
-    worst: list[float] = []
-    for size in DRAWN:
-        deep = at_depth(found, policy, low, DEEPEST).items()
-        values = [one.retransmission for at, one in deep if at[1] == size]
-        middle = mean(values) or 0.0
-        worst += [abs(value / middle - 1) for value in values if middle]
-    return most(worst)
+def over_mean(found: Mapping[Point, Window], policy: str, low: float) -> dict[str, float | None]:
+    """Retransmissions over their mean over depths from `low` BDPs on, at each size and depth."""
+    deep = at_depth(found, policy, low, DEEPEST)
+    middles = {size: mean(one.retransmission for at, one in deep.items() if at[1] == size) for size in DRAWN}
+    return {named(at): over(one.retransmission, middles[at[1]]) for at, one in deep.items()}
 
 
 #: A goodput that is less by no more than this is as good.
@@ -65,7 +61,7 @@ def low_off(found: Mapping[Point, Window]) -> Metrics:
     }
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = points(runs, WORKLOAD)
     large = {at: one for at, one in found.items() if at[1] in FROM_2K}
     small = {at: one for at, one in found.items() if at[1] not in FROM_2K}
@@ -79,10 +75,10 @@ def metrics(runs: Runs) -> Metrics:
             "dack_goodput_over_ideal_at_eighth": least(ratios(found, "dack", 0.125, 0.125)),
             "opt_goodput_over_ideal_at_eighth": most(ratios(large, "opt", 0.125, 0.125)),
             "aimd_goodput_over_ideal_at_eighth": most(ratios(large, "aimd", 0.125, 0.125)),
-            "opt_resent_off_mean_most": off_mean(found, "opt", 0.75),
-            "aimd_resent_off_mean_most": off_mean(found, "aimd", 0.75),
-            "opt_resent_off_mean_whole_most": off_mean(found, "opt", 0.125),
-            "aimd_resent_off_mean_whole_most": off_mean(found, "aimd", 0.125),
+            "opt_resent_over_mean": over_mean(found, "opt", 0.75),
+            "aimd_resent_over_mean": over_mean(found, "aimd", 0.75),
+            "opt_resent_over_mean_whole": over_mean(found, "opt", 0.125),
+            "aimd_resent_over_mean_whole": over_mean(found, "aimd", 0.125),
             "opt_512B_goodput_over_ideal_at_eighth": most(ratios(small, "opt", 0.125, 0.125)),
             "aimd_512B_goodput_over_ideal_at_eighth": most(ratios(small, "aimd", 0.125, 0.125)),
             "opt_resent_at_3_least": least(one.retransmission for one in last["opt"]),

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Metrics, Runs
 
 from papers.ec.beside import Swept
-from papers.ec.compare import TO_4K
-from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, most, over, points
+from papers.ec.compare import TO_4K, over_opt
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, over, points
 
 WORKLOAD = "incast"
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = points(runs, WORKLOAD)
     values: Metrics = {
         f"{policy}_{size}_{r:g}_difference": one.difference
         for policy in POLICIES
         for (_, size, r), one in among(found, policy, SIZES).items()
     }
-    congested = among(found, "dack", TO_4K, 0.9).items()
-    each = [over(one.difference, found["opt", size, r].difference) for (_, size, r), one in congested]
     return values | {
-        "dack_over_opt_most": most(one for one in each if one is not None),
+        "dack_over_opt": over_opt(found, "dack", lambda one: one.difference, TO_4K, 0.9),
         "dack_over_opt_mean": ratio(found, "opt", TO_4K, 0.9),
         "dack_over_aimd_mean": ratio(found, "aimd", TO_4K, 0.9),
         "dack_over_opt_low_mean": ratio(found, "opt", SIZES[:3], 0.5),

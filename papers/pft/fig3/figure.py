@@ -2,5 +2,5 @@
 
 from papers.pft.histograms import Quantity
 
-_QUANTITY = Quantity("lat", "latency", "µs", smaller_is_better=True, title="Figure 3: processes by latency")
+_QUANTITY = Quantity("lat", "latency", "µs", title="Figure 3: processes by latency")
 metrics, draw, tables = _QUANTITY.metrics, _QUANTITY.draw, _QUANTITY.tables

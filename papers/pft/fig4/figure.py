@@ -2,5 +2,5 @@
 
 from papers.pft.histograms import Quantity
 
-_QUANTITY = Quantity("bw", "bandwidth", "MiB/s", smaller_is_better=False, title="Figure 4: processes by bandwidth")
+_QUANTITY = Quantity("bw", "bandwidth", "MiB/s", title="Figure 4: processes by bandwidth")
 metrics, draw, tables = _QUANTITY.metrics, _QUANTITY.draw, _QUANTITY.tables

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from backwater.analysis import plot, slowdown
 from backwater.common.statistics import estimate
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
@@ -58,7 +58,7 @@ def name_at(network: str, scheme: str, load: float) -> str:
     return name("hadoop", scheme) if (network, load) == ("hadoop", 0.6) else f"{network} {scheme} at {load}"
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = compare(runs, "dcqcn")
     # A quick look has no other loads.
     for network, load in ((network, load) for network, loads in LOADS.items() for load in loads):

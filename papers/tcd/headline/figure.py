@@ -1,13 +1,13 @@
-"""The abstract's numbers: the best improvement of the median and of the 99th percentile in any bin of flow sizes."""
+"""The abstract's numbers: how far the median and the 99th percentile improve in each bin of flow sizes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from backwater.analysis import slowdown
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
-from papers.tcd.slowdowns import PERCENTILES, WORKLOADS, best, name
+from papers.tcd.slowdowns import PERCENTILES, WORKLOADS, by_bin, name
 from papers.tcd.slowdowns_panels import draw_gains
 
 CONTROLLERS = ("dcqcn", "timely")
@@ -15,17 +15,15 @@ CONTROLLERS = ("dcqcn", "timely")
 PAPER = {"median": 3.3, "p99": 2.0}
 
 
-def metrics(runs: Runs) -> Metrics:
-    found: Metrics = {}
+def metrics(runs: Runs) -> Measurements:
+    found: dict[str, dict[str, float | None]] = {of: {} for of in PERCENTILES}
     for controller in CONTROLLERS:
         for workload in WORKLOADS:
             schemes = (controller, f"{controller}+tcd")
             frames = [slowdown.flows(runs[name(workload, scheme)], base="analytic") for scheme in schemes]
-            largest = best(frames[0], frames[1], slowdown.EDGES[workload])
-            found |= {f"{workload}_{controller}_best_{of}_gain": gain for of, gain in largest.items()}
-    for of in PERCENTILES:
-        found[f"best_{of}_gain"] = max(float(found[key] or 0) for key in list(found) if key.endswith(f"{of}_gain"))
-    return found
+            for of, gains in by_bin(frames[0], frames[1], slowdown.EDGES[workload]).items():
+                found[of] |= {f"{workload} {controller} {place}": gain for place, gain in gains.items()}
+    return {f"{of}_gain_by_bin": gains for of, gains in found.items()}
 
 
 def draw(seeds: Seeds, file: Path) -> None:

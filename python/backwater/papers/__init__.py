@@ -1,4 +1,4 @@
-"""Papers: their claims, definitions and figures, reproduced, varied and reported."""
+"""Papers: their claims, definitions and figures, run, judged, varied and reported."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ Runs = Mapping[str, Results]
 Seeds = Sequence[Runs]
 #: What a figure measures of one seed's runs; None where there is nothing to measure.
 Metrics = dict[str, float | bool | None]
+#: Several numbers of one metric, by the names of their points or bins.
+Family = dict[str, float | None]
+Measurement = float | bool | Family | None
+#: What a figure may measure: numbers, and families of numbers.
+Measurements = dict[str, Measurement]

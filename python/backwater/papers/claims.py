@@ -1,59 +1,30 @@
 """Claims of a paper: what it says, how we measure it, when that counts as holding, and the verdict.
 
 A claim that differs is a result. Bounds stand in ``claims.toml`` beside the figure and are never widened to fit.
+
+A number has the 95 % interval of its mean over seeds (Student's t): inside the bound the claim holds, outside it
+differs, and where the interval straddles the bound the claim is open. An exact bound (``== 0``, ``true``) is met by
+every seed, or one seed refutes it. A single seed has no interval, so it decides nothing but what is certain:
+arithmetic, settings and texts, in which nothing is drawn. Equal numbers at every seed are an interval without width.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
+from backwater.papers import Family, Measurement
+from backwater.papers.bounds import Bound
 from backwater.papers.files import Part, read_toml
-
-_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-_COMPARISON = re.compile(rf"(>=|<=|>|<|==)\s*({_NUMBER})")
-_RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
-
-
-class Bound(Part):
-    """An interval of values for which a claim holds, written ``>= 500``, ``1.2..2.5``, ``== 0`` or ``true``."""
-
-    text: str
-    low: float = -math.inf
-    high: float = math.inf
-    strict: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> Bound:
-        """Read a bound; raises ValueError with the forms that exist."""
-        if text == "true":
-            return cls(text=text, low=1, high=1)
-        if match := _RANGE.fullmatch(text):
-            low, high = float(match[1]), float(match[2])
-            if low > high:
-                raise ValueError(f"the range {text} is empty; write the smaller number first")
-            return cls(text=text, low=low, high=high)
-        if not (match := _COMPARISON.fullmatch(text)):
-            raise ValueError(f"{text!r} is not a bound; write one of: >= 5, > 5, <= 5, < 5, == 5, 1.2..2.5, true")
-        sign, number = match[1], float(match[2])
-        low = -math.inf if sign.startswith("<") else number
-        high = math.inf if sign.startswith(">") else number
-        return cls(text=text, low=low, high=high, strict=sign in ("<", ">"))
-
-    def admits(self, value: float) -> bool:
-        """Whether a value lies within."""
-        if self.strict:
-            return self.low < value < self.high
-        return self.low <= value <= self.high
+from backwater.papers.kinds import Kind
 
 
 def _parsed(value: object) -> object:
@@ -66,12 +37,21 @@ class Check(Part):
     metric: str
     bound: Annotated[Bound, BeforeValidator(_parsed)]
     unit: str = ""
+    over: Literal["every", "some"] = Field(
+        "every", description="Of several numbers of one name (points, bins), which must lie within."
+    )
 
 
 class Claim(Part):
     """One claim: `checks` must all hold. A claim with one check may write `metric`, `bound` and `unit` itself."""
 
     id: str
+    kind: Kind = Field(description="What it is about; that of its file if it does not say.")
+    headline: bool = Field(False, description="Whether the abstract or the conclusion of the paper states it.")
+    chosen: dict[str, str] = Field(
+        default_factory=dict,
+        description="Per profile, or for `all`: which constant was chosen on this very row, and where.",
+    )
     text: str = Field(description="The claim in our words.")
     paper: str = Field(description="What the paper says or shows.")
     checks: tuple[Check, ...] = ()
@@ -83,7 +63,7 @@ class Claim(Part):
     @classmethod
     def _single(cls, data: Any) -> Any:
         if isinstance(data, dict) and "metric" in data:
-            check = {key: data[key] for key in ("metric", "bound", "unit") if key in data}
+            check = {key: data[key] for key in ("metric", "bound", "unit", "over") if key in data}
             rest = {key: value for key, value in data.items() if key not in check}
             return rest | {"checks": [check, *rest.get("checks", ())]}
         return data
@@ -92,11 +72,35 @@ class Claim(Part):
     def _decidable(self) -> Claim:
         if not self.checks and self.undecidable is None:
             raise ValueError(f"claim {self.id} has neither a metric with a bound nor `undecidable` with the reason")
+        if self.kind is Kind.BY_CONSTRUCTION:
+            raise ValueError(f"claim {self.id}: say what was chosen, and where, by `chosen.all` or `chosen.<profile>`")
+        if self.headline and self.kind is not Kind.RESULT:
+            raise ValueError(f"claim {self.id} is a headline, but no result")
         return self
+
+    def kind_in(self, profile: str) -> Kind:
+        """Its kind under a profile: by construction where a constant was chosen on it."""
+        return Kind.BY_CONSTRUCTION if self.chosen.keys() & {profile, EVERYWHERE} else self.kind
+
+
+#: What stands for every profile in `chosen`.
+EVERYWHERE = "all"
 
 
 class _File(Part):
     claim: tuple[Claim, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_kind(cls, data: Any) -> Any:
+        """A file may say the kind of all claims that do not say theirs."""
+        if not (isinstance(data, dict) and isinstance(data.get("claim"), list)):
+            return data
+        rest = {key: value for key, value in data.items() if key != "kind"}
+        if "kind" not in data:
+            return rest
+        claims = [{"kind": data["kind"]} | one if isinstance(one, dict) else one for one in data["claim"]]
+        return rest | {"claim": claims}
 
 
 def load(file: Path) -> tuple[Claim, ...]:
@@ -115,6 +119,7 @@ class Verdict(StrEnum):
 
     HOLDS = "holds"
     DIFFERS = "differs"
+    OPEN = "open"
     NOT_DECIDABLE = "not decidable"
     NOT_RUN = "not run"
     NOT_CHECKED = "not checked here"
@@ -122,19 +127,42 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Measured:
-    """One check and what was measured over the seeds; with `each`, every one of them must hold, not their mean."""
+    """One check and what was measured over the seeds.
+
+    With `each`, every seed must hold, not their mean. `certain` is what nothing is drawn in. Of several numbers
+    (points, bins) `family` has each with its name, and `value` is the one that decides; their intervals are so much
+    wider that 95 % is the chance that all are right (Bonferroni).
+    """
 
     check: Check
     value: Estimate | None
     each: bool = False
+    certain: bool = False
+    family: tuple[tuple[str, Estimate], ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the mean, or each value, lies within the bound."""
+        """Where the interval lies; of several, by what the check asks of them."""
         if self.value is None:
             return Verdict.NOT_DECIDABLE
-        judged = self.value.values if self.each else (self.value.mean,)
-        return Verdict.HOLDS if all(map(self.check.bound.admits, judged)) else Verdict.DIFFERS
+        verdicts = {self._of(value) for _, value in self.family} or {self._of(self.value)}
+        decides, otherwise = (
+            (Verdict.HOLDS, Verdict.DIFFERS) if self.check.over == "some" else (Verdict.DIFFERS, Verdict.HOLDS)
+        )
+        if decides in verdicts:
+            return decides
+        return otherwise if verdicts == {otherwise} else Verdict.OPEN
+
+    def _of(self, value: Estimate) -> Verdict:
+        bound = self.check.bound
+        single = len(value.values) == 1 and not self.certain and not self.each
+        if self.each or bound.exact or self.certain:
+            verdict = Verdict.HOLDS if all(map(bound.admits, value.values)) else Verdict.DIFFERS
+            return Verdict.OPEN if single else verdict
+        low, high = (min(value.values), max(value.values)) if value.identical else (value.low, value.high)
+        if single or not (bound.covers(low, high) or bound.misses(low, high)):
+            return Verdict.OPEN
+        return Verdict.HOLDS if bound.covers(low, high) else Verdict.DIFFERS
 
     @property
     def worst(self) -> float | None:
@@ -145,17 +173,22 @@ class Measured:
         )
 
     @property
-    def borderline(self) -> bool:
-        """Whether the bound cuts through the confidence interval, so that more seeds could turn the verdict."""
-        if self.value is None:
-            return False
-        ends = (self.value.low, self.value.high)
-        return any(self.check.bound.admits(end) != self.check.bound.admits(self.value.mean) for end in ends)
+    def name(self) -> str:
+        """Of several numbers, that of the one that decides."""
+        return next((name for name, value in self.family if value is self.value), "")
+
+    @property
+    def inside(self) -> bool:
+        """Whether the mean lies within the bound, whatever its interval."""
+        return self.value is not None and self.check.bound.admits(self.value.mean)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict in one profile; `quick` for one of shrunk runs, of which the notes do not speak."""
+    """A claim with its verdict in one profile; `quick` for one of shrunk runs, of which the notes do not speak.
+
+    `literal` says that the profile takes the paper at its word.
+    """
 
     claim: Claim
     figure: str
@@ -164,15 +197,31 @@ class Judged:
     measured: tuple[Measured, ...]
     verdict: Verdict
     quick: bool = False
+    literal: bool = False
 
     def of_quick_look(self) -> Judged:
         """The same of shrunk runs: without a verdict, where these do not allow one."""
-        told = self.claim.quick is not None and self.verdict in (Verdict.HOLDS, Verdict.DIFFERS)
+        told = self.claim.quick is not None and self.verdict in (Verdict.HOLDS, Verdict.DIFFERS, Verdict.OPEN)
         return replace(self, quick=True, verdict=Verdict.NOT_DECIDABLE if told else self.verdict)
 
     @property
+    def kind(self) -> Kind:
+        """What kind of claim it is under its profile."""
+        return self.claim.kind_in(self.profile)
+
+    @property
+    def word(self) -> str:
+        """Its verdict; of a kind that is not counted, with that kind."""
+        return str(self.verdict) if self.kind.counts else f"{self.kind} ({self.verdict})"
+
+    @property
     def reason(self) -> str:
-        """Why it is not decidable, or what is known about a difference."""
+        """Why it is not decidable or open, what was chosen, or what is known about a difference."""
+        chosen = self.claim.chosen.get(self.profile, self.claim.chosen.get(EVERYWHERE, ""))
+        return "; ".join(text for text in (chosen, self._of_verdict) if text)
+
+    @property
+    def _of_verdict(self) -> str:
         if self.claim.undecidable and self.verdict is Verdict.NOT_DECIDABLE:
             return self.claim.undecidable
         if self.quick and self.claim.quick and self.verdict is Verdict.NOT_DECIDABLE:
@@ -180,14 +229,20 @@ class Judged:
         missing = [item.check.metric for item in self.measured if item.value is None]
         if self.verdict is Verdict.NOT_DECIDABLE and missing:
             return f"these runs do not show {', '.join(missing)}"
-        if any(item.borderline for item in self.measured):
-            note = "the bound lies within the confidence interval"
-            return f"{note}; {self._note}" if self._note else note
-        return self._note
+        return "; ".join(text for text in (self._open, self._note) if text)
+
+    @property
+    def _open(self) -> str:
+        if self.verdict is not Verdict.OPEN:
+            return ""
+        if self.seeds == 1:
+            place = "within" if all(item.inside for item in self.measured) else "outside"
+            return f"one seed has no interval; it lies {place} the bound"
+        return "the 95 % interval straddles the bound"
 
     @property
     def _note(self) -> str:
-        if self.verdict is not Verdict.DIFFERS or self.profile not in self.claim.notes:
+        if self.verdict not in (Verdict.DIFFERS, Verdict.OPEN) or self.profile not in self.claim.notes:
             return ""
         return f"{'in the full run: ' if self.quick else ''}{self.claim.notes[self.profile]}"
 
@@ -197,6 +252,10 @@ class Judged:
             "id": self.claim.id,
             "figure": self.figure,
             "profile": self.profile,
+            "literal": self.literal,
+            "kind": str(self.kind),
+            "headline": self.claim.headline,
+            "counted": self.kind.counts,
             "text": self.claim.text,
             "paper": self.claim.paper,
             "verdict": str(self.verdict),
@@ -208,7 +267,8 @@ class Judged:
                     "unit": item.check.unit,
                     "bound": item.check.bound.text,
                     "verdict": str(item.verdict),
-                    "borderline": item.borderline,
+                    "of": item.name,
+                    "among": len(item.family) or 1,
                     "mean": item.value.mean if item.value else None,
                     "half_width_95": item.value.half_width if item.value else None,
                     "values": list(item.value.values) if item.value else [],
@@ -222,32 +282,53 @@ def judge(
     claim: Claim,
     figure: str,
     profile: str,
-    per_seed: Sequence[Mapping[str, float | bool | None]],
+    per_seed: Sequence[Mapping[str, Measurement]],
     *,
     each: bool = False,
+    certain: bool = False,
 ) -> Judged:
-    """The verdict on a claim from what a figure measured at each seed: by the mean, or with `each` in every one."""
+    """The verdict on a claim from what a figure measured at each seed: by the mean, or with `each` in every one.
+
+    With `certain` nothing is drawn in it: a figure without runs.
+    """
     if not per_seed:
         return Judged(claim, figure, profile, 0, (), Verdict.NOT_RUN)
-    measured = tuple(replace(_measure(check, figure, per_seed), each=each) for check in claim.checks)
+    certain = certain or claim.kind.certain
+    measured = tuple(replace(_measure(check, figure, per_seed), each=each, certain=certain) for check in claim.checks)
     verdicts = {item.verdict for item in measured}
     if claim.undecidable is not None or Verdict.NOT_DECIDABLE in verdicts:
         verdict = Verdict.NOT_DECIDABLE
     else:
-        verdict = Verdict.DIFFERS if Verdict.DIFFERS in verdicts else Verdict.HOLDS
+        verdict = next((one for one in (Verdict.DIFFERS, Verdict.OPEN) if one in verdicts), Verdict.HOLDS)
     return Judged(claim, figure, profile, len(per_seed), measured, verdict)
 
 
-def _measure(check: Check, figure: str, per_seed: Sequence[Mapping[str, float | bool | None]]) -> Measured:
-    values: list[float] = []
+def _measure(check: Check, figure: str, per_seed: Sequence[Mapping[str, Measurement]]) -> Measured:
+    found: list[Measurement] = []
     for metrics in per_seed:
         if check.metric not in metrics:
             known = ", ".join(sorted(metrics))
             raise UsageError(
                 f"{figure}/figure.py measures no {check.metric!r}, which claims.toml names (it has {known})"
             )
-        value = metrics[check.metric]
-        if value is None or math.isnan(value):
-            return Measured(check, None)
-        values.append(float(value))
-    return Measured(check, estimate(values))
+        found.append(metrics[check.metric])
+    families = [one for one in found if isinstance(one, dict)]
+    if families:
+        return _of_family(check, families)
+    values = [float(one) for one in found if isinstance(one, float | int) and not math.isnan(one)]
+    return Measured(check, estimate(values) if len(values) == len(found) else None)
+
+
+def _of_family(check: Check, seeds: Sequence[Family]) -> Measured:
+    """Several numbers of one name: those that every seed has, each with an interval that allows for their number."""
+    names = [name for name in seeds[0] if all(_known(one.get(name)) for one in seeds)]
+    found = tuple((name, estimate([float(one[name] or 0) for one in seeds], among=len(names))) for name in names)
+    if not found:
+        return Measured(check, None)
+    outermost = max if check.over == "some" else min
+    _, value = outermost(found, key=lambda one: min(one[1].mean - check.bound.low, check.bound.high - one[1].mean))
+    return Measured(check, value, family=found)
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

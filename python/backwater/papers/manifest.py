@@ -71,5 +71,5 @@ def _instead(folder: Path) -> str:
         return "it is a file"
     parts = sorted(file.parent for file in folder.glob(f"*/{FILE}"))
     if parts:
-        return f"it has no {FILE}; what was reproduced is in {', '.join(map(str, parts))}"
+        return f"it has no {FILE}; what was run is in {', '.join(map(str, parts))}"
     return f"it has no {FILE}; see backwater reproduce --help"

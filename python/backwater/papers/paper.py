@@ -16,7 +16,7 @@ ALL = "all"
 
 
 class Left(Part):
-    """A part of the paper that is not reproduced."""
+    """A part of the paper that is not looked at."""
 
     what: str
     why: str
@@ -31,6 +31,7 @@ class Profile(Part):
     set: tuple[str, ...] = Field((), description="Overrides, before those of a figure.")
     runs: tuple[str, ...] = Field(("*",), description="Names of runs, or patterns with *, that `set` applies to.")
     default: bool = Field(True, description="Whether figures that do not say otherwise run under it.")
+    literal: bool = Field(False, description="Whether it takes the paper at its word: its verdicts come first.")
 
     def of(self, run: str) -> tuple[str, ...]:
         """What comes before all other overrides of a run."""
@@ -45,14 +46,14 @@ def _built_in() -> tuple[Profile, ...]:
 
 
 class Paper(Part):
-    """Title and place of a paper, what of it is held by tests, and what is not reproduced."""
+    """Title and place of a paper, what of it is held by tests, and what is not looked at."""
 
     title: str
     short: str = Field(description="What it is called in headings, such as TCD.")
     authors: str = ""
     venue: str = ""
     link: str = ""
-    about: str = Field("", description="In a sentence or two, what it says and how it is reproduced.")
+    about: str = Field("", description="In a sentence or two, what it says and how it is judged.")
     profile: tuple[Profile, ...] = Field(
         _built_in(),
         min_length=1,

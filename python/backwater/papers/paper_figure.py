@@ -22,7 +22,7 @@ from __future__ import annotations
 import fnmatch
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -31,7 +31,7 @@ from pydantic import Field
 
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis, combinations
-from backwater.papers import Metrics, Runs, Seeds, claims, paper
+from backwater.papers import Measurement, Runs, Seeds, claims, paper
 from backwater.papers.files import Part, read_toml
 
 
@@ -128,7 +128,7 @@ class FigureFile(Part):
 class Module(Protocol):
     """What a figure.py offers."""
 
-    def metrics(self, runs: Runs) -> Metrics:
+    def metrics(self, runs: Runs) -> Mapping[str, Measurement]:
         """What one seed's runs measured."""
 
     def draw(self, seeds: Seeds, file: Path) -> None:
@@ -170,6 +170,10 @@ class Figure:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return cast("Module", module)
+
+    def is_literal(self, profile: str) -> bool:
+        """Whether a profile takes the paper at its word."""
+        return any(one.literal for one in self.known if one.name == profile)
 
     def profiles(self, asked: Sequence[str]) -> tuple[str, ...]:
         """Those of the profiles asked for under which its runs are done."""
@@ -225,7 +229,17 @@ def load(folder: Path) -> Figure:
     if not experiment.profiles:
         default = tuple(profile.name for profile in known if profile.default)
         experiment = experiment.model_copy(update={"profiles": default})
-    return Figure(folder, experiment, claims.load(folder / "claims.toml"), known)
+    own = claims.load(folder / "claims.toml")
+    _require_profiles(own, known, folder / "claims.toml")
+    return Figure(folder, experiment, own, known)
+
+
+def _require_profiles(own: Sequence[claims.Claim], known: Sequence[paper.Profile], file: Path) -> None:
+    """Raise UsageError for a claim that says what was chosen under a profile that the paper does not have."""
+    names = [claims.EVERYWHERE, *(profile.name for profile in known)]
+    for claim in own:
+        for name in claim.chosen.keys() - set(names):
+            raise UsageError(f"{file}: {claim.id}: chosen.{name}: there are {', '.join(names)}")
 
 
 def _require_known(experiment: FigureFile, known: Sequence[paper.Profile], file: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from backwater.experiments.executor import Job
 from backwater.experiments.plan import keyed
 from backwater.experiments.store import RunFolders, finished
-from backwater.papers import Runs, Seeds
+from backwater.papers import Measurement, Runs, Seeds
 from backwater.papers.claims import Judged, judge
 from backwater.papers.number_tables import NumberTable
 from backwater.papers.paper_figure import Figure, RunSpec
@@ -176,12 +176,12 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
     if file is not None:
         # A picture of other runs must not stand beside this report.
         file.unlink(missing_ok=True)
-    judged = tuple(judge(claim, figure.name, profile, []) for claim in figure.claims)
+    judged = _judged(figure, profile, [])
     tables: tuple[NumberTable, ...] = ()
     try:
         module = figure.module()
         per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
-        judged = tuple(judge(claim, figure.name, profile, per_seed) for claim in figure.claims)
+        judged = _judged(figure, profile, per_seed)
         if per_seed and file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             module.draw(list(by_seed.values()), file)
@@ -201,6 +201,13 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
         failure=failure,
         tables=tables,
     )
+
+
+def _judged(figure: Figure, profile: str, per_seed: Sequence[Mapping[str, Measurement]]) -> tuple[Judged, ...]:
+    """Every claim's verdict; nothing is drawn in a figure without runs."""
+    certain, literal = not figure.experiment.run, figure.is_literal(profile)
+    found = (judge(claim, figure.name, profile, per_seed, certain=certain) for claim in figure.claims)
+    return tuple(replace(one, literal=literal) for one in found)
 
 
 def _no_tables(_: Seeds) -> tuple[NumberTable, ...]:

@@ -18,7 +18,7 @@ from backwater.errors import UsageError
 from backwater.experiments import sobol
 from backwater.experiments.executor import Outcome
 from backwater.papers import paper, paper_figure, reproduce, run_costs, search_space, sensitivity
-from backwater.papers.claims import Bound, Claim, Judged, Measured, Verdict
+from backwater.papers.claims import Claim, Judged, Verdict
 from backwater.papers.open_parameters import Parameter
 from backwater.papers.paper_figure import Figure
 from backwater.papers.reproduce import Reproduction
@@ -52,30 +52,13 @@ class Look:
 
     @property
     def state(self) -> State:
-        """Holds if every interval lies inside its bound, differs if one lies outside of it, open otherwise."""
-        if self.judged is None:
-            return State.NOT_RUN
-        each = [_state(one) for one in self.judged.measured]
-        return next((state for state in (State.DIFFERS, State.OPEN) if state in each), State.HOLDS)
+        """The claim's verdict."""
+        return State(self.judged.verdict) if self.judged is not None else State.NOT_RUN
 
     def value(self, metric: str) -> float | None:
         """The mean of a metric."""
         measured = self.judged.measured if self.judged else ()
         return next((one.value.mean for one in measured if one.value and one.check.metric == metric), None)
-
-
-def _state(measured: Measured) -> State:
-    if measured.value is None:
-        return State.NOT_RUN
-    bound, low, high = measured.check.bound, measured.value.low, measured.value.high
-    if bound.admits(low) and bound.admits(high):
-        return State.HOLDS
-    return State.DIFFERS if _apart(bound, low, high) else State.OPEN
-
-
-def _apart(bound: Bound, low: float, high: float) -> bool:
-    """Whether no value of an interval is within a bound."""
-    return not (bound.admits(low) or bound.admits(high) or (low < bound.low and high > bound.high))
 
 
 @dataclass
@@ -91,7 +74,7 @@ class Tried:
     def candidate(self) -> bool:
         """Whether the claim held at first: every mean is within its bound."""
         measured = self.first.judged.measured if self.first.judged else ()
-        return bool(measured) and all(one.value and one.check.bound.admits(one.value.mean) for one in measured)
+        return bool(measured) and all(one.inside for one in measured)
 
     @property
     def last(self) -> Look:

@@ -13,7 +13,7 @@ from backwater.cli.options import AtLeastOne, Flag, Json, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments.executor import Outcome
-from backwater.papers import paper, paper_figure, report, run_costs
+from backwater.papers import paper, paper_figure, provenance, report, run_costs
 from backwater.papers import reproduce as machinery
 from backwater.papers.manifest import Manifest
 from backwater.papers.paper_figure import Figure
@@ -36,9 +36,12 @@ def reproduce(
 ) -> int:
     """Run the figures of a paper over several seeds on all cores and print which of its claims hold.
 
-    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, claims.md,
-    verdicts.md, a picture per figure, timing.json and report.html, which `backwater report` makes again from what there
-    is.
+    A claim holds if the 95 % interval of its number lies within the bound, differs if it lies outside, and is open if
+    it straddles the bound. Counted are claims that could have failed.
+
+    Runs that are done stay done: a second call continues where the first was stopped. Writes claims.json, counts.json,
+    claims.md, verdicts.md, a picture per figure, timing.json and report.html, which `backwater report` makes again from
+    what there is.
 
     Parameters
     ----------
@@ -78,6 +81,7 @@ def reproduce(
             outcomes += do(run_costs.expected(made, known), jobs, "runs", quiet=json_)
     timing.ran(outcomes)
     run_costs.learn(root, known, outcomes, quick=quick)
+    provenance.learn(root, outcomes)
     folder = root / _part(figure, profile, seeds, quick=quick)
     names = tuple(item.name for item in figures)
     manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
@@ -122,8 +126,10 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
         console = terminal.stdout()
         console.print(report.claims_table(made.figures, made.definitions))
         console.print(report.tally(made.figures), highlight=False)
+        for mark in made.marks:
+            console.say(f"{mark}.")
         if manifest.quick:
-            console.print(report.of_quick_look(made.figures), highlight=False)
+            console.print(f"{report.of_quick_look(made.figures)}.", highlight=False)
         if made.definitions:
             console.print(report.held_by_tests(made.definitions), highlight=False)
         texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"

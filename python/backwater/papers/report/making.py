@@ -13,6 +13,7 @@ from backwater.papers import (
     open_parameters,
     paper,
     paper_figure,
+    provenance,
     sensitivity_findings,
     timing,
 )
@@ -28,13 +29,17 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Made:
-    """A report: what was judged, the files, with a clock where the time went in a sentence, and what was left out."""
+    """A report: what was judged, the files, with a clock where the time went in a sentence, and what was left out.
+
+    `marks` are what a reader must know before citing it.
+    """
 
     figures: list[Reproduced]
     definitions: list[Held]
     written: list[Path]
     time: str | None
     warnings: list[str]
+    marks: list[str]
 
 
 def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> Made:
@@ -61,10 +66,12 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
     with clock_of_call.phase("report"):
         told = _or_warn(lambda: sensitivity_of(manifest, root), warnings)
         held = _definitions(manifest, about, home)
-        written = write(found, folder, about, facts, held, quick=manifest.quick, sensitivity=told)
+        runs = {run.folder for item in found for by_name in item.runs.values() for run in by_name.values()}
+        marks = provenance.marks(root, runs, provenance.tree())
+        written = write(found, folder, about, facts, held, quick=manifest.quick, sensitivity=told, marks=marks)
     if clock is None:
-        return Made(found, held, written, None, warnings)
-    return Made(found, held, [*written, folder / timing.FILE], timing.line(clock.write(folder)), warnings)
+        return Made(found, held, written, None, warnings, marks)
+    return Made(found, held, [*written, folder / timing.FILE], timing.line(clock.write(folder)), warnings, marks)
 
 
 def _definitions(manifest: Manifest, about: paper.Paper, home: Path) -> list[Held]:

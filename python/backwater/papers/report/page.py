@@ -9,16 +9,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from backwater.papers.claims import Judged, Measured, Verdict
 from backwater.papers.definitions import Held
+from backwater.papers.kinds import Kind
 from backwater.papers.paper import Paper
 from backwater.papers.paper_figure import Figure
+from backwater.papers.report import order
+from backwater.papers.report.order import every
 from backwater.papers.report.pictures import embedded
-from backwater.papers.report.text import bound, every, ours
+from backwater.papers.report.text import bound, ours
 from backwater.papers.reproduce import FigureRun, Reproduced
 
 #: A sign and a word for each verdict, so that colours are not needed to tell them apart.
 SIGNS = {
     Verdict.HOLDS: "✓",
     Verdict.DIFFERS: "✗",
+    Verdict.OPEN: "◇",
     Verdict.NOT_DECIDABLE: "◐",
     Verdict.NOT_RUN: "○",
     Verdict.NOT_CHECKED: "○",
@@ -33,6 +37,7 @@ def html(
     *,
     quick: bool = False,
     sensitivity: Mapping[str, Any] | None = None,
+    marks: Sequence[str] = (),
 ) -> str:
     """One self-contained page: tally, every claim, and per figure setting, pictures, verdicts, open parameters."""
     environment = Environment(
@@ -43,7 +48,8 @@ def html(
         lstrip_blocks=True,
     )
     names = list(dict.fromkeys(item.figure.name for item in figures))
-    profiles = list(dict.fromkeys(item.profile for item in figures))
+    literal = {item.profile for item in figures if item.figure.is_literal(item.profile)}
+    profiles = sorted(dict.fromkeys(item.profile for item in figures), key=lambda one: one not in literal)
     shown: dict[tuple[str, str], str] = {}
     anchors = _anchors(figures)
     return environment.get_template("report.html").render(
@@ -51,13 +57,15 @@ def html(
         facts=facts,
         quick=quick,
         profiles=profiles,
+        literal=literal,
         signs=[(str(verdict), SIGNS[verdict], _slug(verdict)) for verdict in Verdict],
-        tally=[(profile, _tally(figures, profile)) for profile in profiles],
+        tally=[_tally(figures, profile) for profile in profiles],
         overview=_overview(figures, profiles, anchors),
         figures=[_figure([item for item in figures if item.figure.name == name], shown, anchors) for name in names],
         definitions=[_defined(item) for item in held],
         missing=[(_named(item), item.missing, item.failure) for item in figures if item.missing or item.failure],
         sensitivity=sensitivity,
+        marks=marks,
     )
 
 
@@ -69,13 +77,20 @@ def _named(item: Reproduced) -> str:
     return f"{item.figure.name}, {item.profile}"
 
 
-def _tally(figures: Sequence[Reproduced], profile: str) -> list[dict[str, Any]]:
-    verdicts = [judged.verdict for judged in every(figures) if judged.profile == profile]
-    return [_verdict(verdict) | {"count": verdicts.count(verdict)} for verdict in Verdict if verdict in verdicts]
+def _tally(figures: Sequence[Reproduced], profile: str) -> dict[str, Any]:
+    """How many claims hold under a profile, by kind; how many of the kinds that are not counted there are."""
+    judged = [one for one in every(figures) if one.profile == profile]
+    found = order.counts(judged)
+    counted = [
+        (kind.some(2), [_verdict(Verdict(word)) | {"count": count} for word, count in found[kind].items()])
+        for kind in Kind
+        if kind.counts and kind in found
+    ]
+    return {"profile": profile, "counted": counted, "beside": order.uncounted(found)}
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {"word": str(verdict), "sign": SIGNS[verdict], "slug": _slug(verdict)}
+def _verdict(verdict: Verdict, word: str = "") -> dict[str, Any]:
+    return {"word": word or str(verdict), "sign": SIGNS[verdict], "slug": _slug(verdict)}
 
 
 def _defined(item: Held) -> dict[str, Any]:
@@ -96,13 +111,18 @@ def _anchors(figures: Sequence[Reproduced]) -> dict[tuple[str, str], str]:
 def _overview(
     figures: Sequence[Reproduced], profiles: Sequence[str], anchors: Mapping[tuple[str, str], str]
 ) -> list[dict[str, Any]]:
-    """One row per claim, with its verdict in each profile.
+    """One row per claim, with its verdict in each profile, by parts: headlines first, what is not counted last.
 
     A claim that figures of different profiles have is one row, with a text and a place on the page for each figure.
     """
-    order = {name: index for index, name in enumerate(dict.fromkeys(item.figure.name for item in figures))}
+    return [{"title": title, "rows": _rows(judged, profiles, anchors)} for title, judged in order.parts(every(figures))]
+
+
+def _rows(
+    part: Sequence[Judged], profiles: Sequence[str], anchors: Mapping[tuple[str, str], str]
+) -> list[dict[str, Any]]:
     by_claim: dict[tuple[str, str], dict[str, Judged]] = {}
-    for judged in sorted(every(figures), key=lambda judged: order[judged.figure]):
+    for judged in part:
         together = by_claim.setdefault((judged.claim.id, ""), {})
         if judged.profile in together:
             together = by_claim.setdefault((judged.claim.id, judged.figure), {})
@@ -112,17 +132,11 @@ def _overview(
         texts = {judged.figure: judged.claim.text for judged in by_profile.values()}
         places = [{"figure": name, "anchor": anchors[name, claim], "text": text} for name, text in texts.items()]
         verdicts = [
-            _verdict(by_profile[profile].verdict) | {"note": _seeds_note(by_profile[profile])}
-            if profile in by_profile
-            else None
+            _verdict(by_profile[profile].verdict, by_profile[profile].word) if profile in by_profile else None
             for profile in profiles
         ]
         rows.append({"id": claim, "places": places, "verdicts": verdicts})
     return rows
-
-
-def _seeds_note(judged: Judged) -> str:
-    return "borderline" if any(item.borderline for item in judged.measured) else ""
 
 
 def _figure(
@@ -183,6 +197,7 @@ def _state(item: Reproduced) -> dict[str, Any]:
 
 def _claim(name: str, profiles: Sequence[Reproduced]) -> dict[str, Any]:
     judged = [one for item in profiles for one in item.judged if one.claim.id == name]
+    judged.sort(key=lambda one: not one.literal)
     claim = judged[0].claim
     return {
         "id": name,
@@ -191,7 +206,7 @@ def _claim(name: str, profiles: Sequence[Reproduced]) -> dict[str, Any]:
         "rows": [
             {
                 "profile": one.profile,
-                "verdict": _verdict(one.verdict),
+                "verdict": _verdict(one.verdict, one.word),
                 "checks": [_check(one, item) for item in one.measured],
                 "seeds": one.seeds,
                 "reason": one.reason,

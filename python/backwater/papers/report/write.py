@@ -1,4 +1,4 @@
-"""Writes a report: claims.json, claims.md, verdicts.md, report.html."""
+"""Writes a report: claims.json, counts.json, claims.md, verdicts.md, report.html."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 from backwater.common.atomic_files import write_text
 from backwater.papers.definitions import Held
 from backwater.papers.paper import Paper
+from backwater.papers.report import order
+from backwater.papers.report.order import every
 from backwater.papers.report.page import html
-from backwater.papers.report.text import every, markdown, verdicts
+from backwater.papers.report.text import markdown, verdicts
 from backwater.papers.reproduce import Reproduced
 
 
@@ -24,16 +26,18 @@ def write(
     *,
     quick: bool = False,
     sensitivity: Mapping[str, Any] | None = None,
+    marks: Sequence[str] = (),
 ) -> list[Path]:
-    """Write the four files to `folder`; each is whole or not there."""
+    """Write the five files to `folder`; each is whole or not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    title = f"Reproducing {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
+    title = f"Judging {paper.short}{' (--quick: fewer seeds, shorter runs)' if quick else ''}"
     rows = [judged.as_json() for judged in every(figures)] + [item.as_json() for item in held]
     texts = {
         "claims.json": json.dumps(rows, indent=2) + "\n",
-        "claims.md": markdown(figures, title, held),
-        "verdicts.md": verdicts(figures, dict(facts), held),
-        "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity),
+        "counts.json": json.dumps(order.counts(every(figures)), indent=2) + "\n",
+        "claims.md": markdown(figures, title, held, marks),
+        "verdicts.md": verdicts(figures, dict(facts), held, marks),
+        "report.html": html(figures, paper, facts, held, quick=quick, sensitivity=sensitivity, marks=marks),
     }
     for name, text in texts.items():
         write_text(folder / name, text)

@@ -145,7 +145,7 @@ class Measured:
         """Where the interval lies; of several, by what the check asks of them."""
         if self.value is None:
             return Verdict.NOT_DECIDABLE
-        verdicts = {self._of(value) for _, value in self.family} or {self._of(self.value)}
+        verdicts = {self.of(value) for _, value in self.family} or {self.of(self.value)}
         decides, otherwise = (
             (Verdict.HOLDS, Verdict.DIFFERS) if self.check.over == "some" else (Verdict.DIFFERS, Verdict.HOLDS)
         )
@@ -153,10 +153,11 @@ class Measured:
             return decides
         return otherwise if verdicts == {otherwise} else Verdict.OPEN
 
-    def _of(self, value: Estimate) -> Verdict:
+    def of(self, value: Estimate) -> Verdict:
+        """Where the interval of one number lies."""
         bound = self.check.bound
         single = len(value.values) == 1 and not self.certain and not self.each
-        if self.each or bound.exact or self.certain:
+        if self.each or bound.exact:
             verdict = Verdict.HOLDS if all(map(bound.admits, value.values)) else Verdict.DIFFERS
             return Verdict.OPEN if single else verdict
         low, high = (min(value.values), max(value.values)) if value.identical else (value.low, value.high)
@@ -325,9 +326,13 @@ def _of_family(check: Check, seeds: Sequence[Family]) -> Measured:
     found = tuple((name, estimate([float(one[name] or 0) for one in seeds], among=len(names))) for name in names)
     if not found:
         return Measured(check, None)
+    whole = Measured(check, found[0][1], family=found)
     outermost = max if check.over == "some" else min
-    _, value = outermost(found, key=lambda one: min(one[1].mean - check.bound.low, check.bound.high - one[1].mean))
-    return Measured(check, value, family=found)
+    _, value = outermost(
+        (one for one in found if whole.of(one[1]) is whole.verdict),
+        key=lambda one: min(one[1].mean - check.bound.low, check.bound.high - one[1].mean),
+    )
+    return replace(whole, value=value)
 
 
 def _known(value: float | None) -> bool:

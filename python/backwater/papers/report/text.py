@@ -97,8 +97,8 @@ def _alone(judged: Judged) -> tuple[str, ...]:
 
 
 def _with_place(judged: Judged) -> str:
-    """A verdict; where one seed left it open, with the side of the bound that it lies on."""
-    if judged.verdict is not Verdict.OPEN or judged.seeds > 1:
+    """A verdict; where one seed left one number open, with the side of the bound that it lies on."""
+    if judged.verdict is not Verdict.OPEN or judged.seeds > 1 or len(judged.measured) > 1:
         return judged.word
     return f"{judged.word}, {'within' if all(item.inside for item in judged.measured) else 'outside'}"
 

@@ -1,4 +1,6 @@
 //! Spraying, flowlets and adaptive routing beside ECMP: what arithmetic says of loads and times, and one course on every engine.
+mod ranks;
+
 use backwater_control::detector::Detector;
 use backwater_control::notify::NotifyConfig;
 use backwater_fabric::{AckSpec, Balancing, Kind, Spec};

@@ -7,10 +7,11 @@ use backwater_engine::Post;
 use backwater_units::Time;
 
 use crate::ctx::Ctx;
+use crate::link::extensions::Extensions;
 use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
-use crate::packet::Packet;
+use crate::packet::{LAST, Packet};
 
 /// What a host keeps of its flows.
 #[derive(Clone, Debug)]
@@ -41,6 +42,12 @@ impl Counts {
     }
 }
 
+/// The last packet of a message tells what it ends and has no room for all of its number: that travels beside it.
+#[cold]
+pub(crate) fn put_number(last: &Packet, number: u32, extensions: &mut Extensions) {
+    extensions.append(last, &number.to_le_bytes());
+}
+
 impl Reorder {
     pub(crate) fn new(receivers: usize) -> Self {
         Self { early: BTreeMap::new(), counts: vec![Counts::default(); receivers] }
@@ -50,13 +57,13 @@ impl Reorder {
         self.counts[slot as usize]
     }
 
-    fn keep(&mut self, slot: u32, packet: &Packet) {
+    fn keep(&mut self, slot: u32, number: u32, packet: &Packet) {
         let counts = &mut self.counts[slot as usize];
         counts.early += 1;
         counts.waiting += 1;
         counts.most = counts.most.max(counts.waiting);
-        counts.latest = counts.latest.max((packet.number(), packet.time));
-        self.early.insert((slot, packet.number()), *packet);
+        counts.latest = counts.latest.max((number, packet.time));
+        self.early.insert((slot, number), *packet);
     }
 
     fn take(&mut self, slot: u32, number: u32) -> Option<Packet> {
@@ -96,9 +103,13 @@ impl Host {
     #[inline(never)]
     pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
-        if self.reorder.is_some() && packet.number() > self.receivers[slot as usize].packets {
+        let beside = self.receivers[slot as usize].messages && packet.seq & LAST != 0;
+        let beside = if beside { self.ports.extensions.take(packet) } else { None };
+        let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
+        let number = number.unwrap_or_else(|| packet.number());
+        if self.reorder.is_some() && number > self.receivers[slot as usize].packets {
             self.notify_early(slot, packet, cx);
-            self.reorder.as_mut().expect("just seen").keep(slot, packet);
+            self.reorder.as_mut().expect("just seen").keep(slot, number, packet);
             return;
         }
         self.on_data(packet, cx);
@@ -133,12 +144,12 @@ mod tests {
         let mut reorder = Reorder::new(2);
         let packet = |seq| Packet { seq, ..Packet::NONE };
         for seq in [3, 1, 2] {
-            reorder.keep(1, &packet(seq));
+            reorder.keep(1, seq, &packet(seq));
         }
         assert!(reorder.take(0, 1).is_none() && reorder.take(1, 0).is_none());
         let given: Vec<u32> = (1..5).map_while(|number| reorder.take(1, number)).map(|p| p.seq).collect();
         assert_eq!(given, [1, 2, 3]);
-        reorder.keep(1, &packet(9));
+        reorder.keep(1, 9, &packet(9));
         let counts = reorder.counts(1);
         assert_eq!((counts.early, counts.most, counts.waiting), (4, 3, 1));
     }
@@ -147,7 +158,7 @@ mod tests {
     fn the_last_packet_waits_until_the_flow_is_complete_if_it_came_early() {
         let mut reorder = Reorder::new(1);
         for (seq, time) in [(3, 700), (2, 800), (1, 900)] {
-            reorder.keep(0, &Packet { time, seq, ..Packet::NONE });
+            reorder.keep(0, seq, &Packet { time, seq, ..Packet::NONE });
         }
         // Number 0 comes at 1000; of five packets the last one is number 4, which came in its turn.
         assert_eq!(reorder.counts(0).last_waited(4, 1000), 300);

@@ -25,6 +25,7 @@ use crate::ctx::Ctx;
 use crate::link::gates::Opens;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
+use crate::nic::reorder::put_number;
 use crate::packet::{Kind, Packet};
 use crate::transport::roce::queue_pair::After;
 use crate::transport::{Frame, What};
@@ -296,7 +297,11 @@ impl Host {
     ) {
         let class = packet.class;
         if !matches!(after, After::Acknowledged) {
-            packet.seq = self.senders[pair as usize].last_seq(packet.seq);
+            let number = packet.seq;
+            packet.seq = self.senders[pair as usize].last_seq(number);
+            if self.reorder.is_some() && self.senders[pair as usize].message().is_some() {
+                put_number(packet, number, &mut self.ports.extensions);
+            }
         }
         let After::Message(next) = after else {
             self.pacing_queue.sent_last(class);

@@ -308,27 +308,16 @@ const ENTRY_CLASHES: [EntryClash; 6] = [
         at: &[],
         both: |it, index, _| balances(it) && is_put(it, index),
         message: |it, name| {
-            out_of_order(
-                it,
-                name,
-                "of PUTs, whose target asks again for all that follows a packet out of order (go-back-N)",
+            let spread = balancing(it);
+            format!(
+                "{spread} reorders packets, which does not fit traffic.{name}, of PUTs, whose target asks again for all that \
+                 follows a packet out of order (go-back-N)"
             )
         },
-        label: IN_ORDER.0,
-        help: IN_ORDER.1,
+        label: "needs packets in order",
+        help: "write switch.load-balancing = \"ecmp\", or transport = \"roce\" for this entry",
     },
 ];
-
-/// What to say where packets must come in order: label, help.
-pub(super) const IN_ORDER: (&str, &str) = (
-    "needs packets in order",
-    "write switch.load-balancing = \"ecmp\", or use flows or a collective with transport = \"roce\"",
-);
-
-/// Load balancing reorders packets of an entry that needs them in order.
-pub(super) fn out_of_order(settings: &Settings, entry: &str, why: &str) -> String {
-    format!("{} reorders packets, which does not fit traffic.{entry}, {why}", balancing(settings))
-}
 
 /// Reports every two choices that do not go together.
 pub(super) fn check(context: &mut Context<'_>) {

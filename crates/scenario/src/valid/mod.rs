@@ -289,11 +289,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let switching = switching(context);
     let overflow = overflow::overflow(context);
     let arbiter = arbitration::arbiter(context, &lanes);
-    let balancing = balancing::balancing(
-        context,
-        network.as_ref().zip(routes.as_ref()),
-        flows.as_deref().unwrap_or_default(),
-    );
+    let balancing = balancing::balancing(context, network.as_ref().zip(routes.as_ref()));
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
         deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());

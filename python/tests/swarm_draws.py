@@ -299,11 +299,16 @@ def _throttle(made: Draw, rng: Random) -> None:
 
 
 def _spread(made: Draw, rng: Random) -> bool | None:
-    if _ranks(made) or made.scenario["topology"]["kind"] in ("dragonfly", "torus"):
-        # Ranks tell their messages apart by the order of their packets, and there is one way through the others.
-        return False
+    if made.scenario["topology"]["kind"] in ("dragonfly", "torus"):
+        return False  # There is one way through them.
     _switch(made)["load-balancing"] = rng.choice(["spray", "flowlet", "adaptive"])
     return None
+
+
+def _router(made: Draw, rng: Random) -> None:
+    """Who goes first in a switch, and whose memory it is."""
+    kinds = ["voq", "oldest-first", "input", "output"]
+    _switch(made)["queueing"] = rng.choice(kinds if made.fabric == "pfc" else [*kinds, "shared"])
 
 
 def _five_tuple(made: Draw, _: Random) -> None:
@@ -406,6 +411,7 @@ _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] =
     "slow-host": (0.35, _ANY, _slow_host),
     "lanes": (0.3, "pfc credits hpc lossy isolation", _lanes),
     "throttle": (0.5, "credits hpc", _throttle),
+    "router": (0.4, "pfc credits hpc", _router),
     "spread": (0.2, "pfc credits hpc", _spread),
     "window": (0.2, "pfc credits hpc isolation", _window),
     "five-tuple": (0.2, _ANY, _five_tuple),

@@ -9,7 +9,10 @@ use scene::{FAST, flow, ideal, infiniband, per_port, run, try_run, us};
 const RATE: Rate = Rate::from_gbps(40);
 const DELAY: Span = Span::from_us(1);
 const RING: u32 = 7;
-const QUEUEINGS: [Queueing; 2] = [Queueing::Output, Queueing::VirtualOutput];
+const QUEUEINGS: [Queueing; 5] =
+    [Queueing::Output, Queueing::VirtualOutput, Queueing::OldestFirst, Queueing::Input, Queueing::Shared];
+/// Of those the ones in which new packets fill the ring. The oldest first are those that are on their way.
+const LOCKING: [Queueing; 4] = [Queueing::Output, Queueing::VirtualOutput, Queueing::Input, Queueing::Shared];
 const RETURNS: [CreditReturn; 2] = [CreditReturn::AtOnce, CreditReturn::Periodic(Span::from_us(20))];
 
 /// A ring of seven switches with a host each, and two hosts at a switch of their own.
@@ -72,7 +75,8 @@ fn under_pfc(flows: Vec<Flow>, form: Form, queueing: Queueing) -> Spec {
 /// When the circle was found. It must be complete and in order, and the flows must be those of the ring.
 #[track_caller]
 fn found(spec: Spec, until: Option<Time>) -> Time {
-    let Err(violation) = try_run(spec, FAST, until) else { panic!("the ring did not lock up") };
+    let queueing = spec.switch.queueing;
+    let Err(violation) = try_run(spec, FAST, until) else { panic!("{queueing:?}: the ring did not lock up") };
     let Violation::Deadlock { time, circle, blocked, .. } = &violation else { panic!("{violation}") };
     let hop = |i: u32| format!("s{}->s{} (priority 3)", i % RING, (i + 1) % RING);
     let first = (0..RING).find(|i| hop(*i) == circle[0]).expect("a port of the ring");
@@ -88,7 +92,7 @@ fn found(spec: Spec, until: Option<Time>) -> Time {
 
 #[test]
 fn credits_that_wait_for_each_other_in_a_circle_are_a_deadlock_that_names_it() {
-    for queueing in QUEUEINGS {
+    for queueing in LOCKING {
         for returned in RETURNS {
             // Nothing is left to happen: a fraction of what the messages take.
             assert!(found(under_credits(around(), returned, queueing), None) < us(200));
@@ -103,7 +107,7 @@ fn credits_that_wait_for_each_other_in_a_circle_are_a_deadlock_that_names_it() {
 #[test]
 fn a_dead_circle_is_found_although_two_hosts_elsewhere_go_on_sending() {
     let flows = || around().into_iter().chain([elsewhere()]).collect();
-    for queueing in QUEUEINGS {
+    for queueing in LOCKING {
         for returned in RETURNS {
             assert!(found(under_credits(flows(), returned, queueing), Some(us(100_000))) <= us(20_000));
         }

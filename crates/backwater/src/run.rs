@@ -147,6 +147,7 @@ impl Run {
         let ends = FinalRecords {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
+            blocked: if plan.has(TableId::Blocked) { simulation.blocked() } else { Vec::new() },
             ranks: simulation.ranks(),
         };
         let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;

@@ -55,6 +55,9 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     if matches!(spec.switch.queueing, Queueing::Combined(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
+    if spec.switch.queueing == Queueing::Input {
+        demands.push(known(TableId::Blocked, of_ports(spec.network.port_count())));
+    }
     if !spec.programs.ranks.is_empty() {
         demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));
     }

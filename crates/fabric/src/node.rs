@@ -60,13 +60,12 @@ impl FabricNode {
         holders.iter().map(|holder| (node, holder.out, holder.scope)).collect()
     }
 
-    /// Sizes of the first packets of the queues of a switch behind a gate; what waits at a gate of a host is not made yet.
+    /// Sizes of the packets of a switch that may be next to pass a gate; what waits at a gate of a host is not made yet.
     pub(crate) fn first_sizes(&self, port: u16, class: u8) -> impl Iterator<Item = u16> {
         let switch = if let Self::Switch(switch) = self { Some(switch) } else { None };
         switch.into_iter().flat_map(move |switch| {
             let ports = &switch.chassis.ports;
-            let fifos = switch.fifos(ports.at(port, class)).iter().filter(|fifo| !fifo.is_empty());
-            fifos.map(|fifo| ports.pool.first(*fifo).size)
+            switch.fabric.first_sizes(ports, ports.at(port, class))
         })
     }
 

@@ -8,8 +8,9 @@ use crate::ideal::{Ideal, Ways};
 use crate::nic::host::Host;
 use crate::nic::reorder::Counts;
 use crate::node::FabricNode;
-use crate::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
+use crate::record::{BlockedRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use crate::simulation::Simulation;
+use crate::switch::chassis::Fabric;
 use crate::world::World;
 
 /// Flows per piece of [`Simulation::each_flow`].
@@ -120,6 +121,27 @@ impl Simulation {
         switches
             .map(|node| node.ports().isolation_counts.record(node.ports().node, self.world.slots))
             .collect()
+    }
+
+    /// One record per egress port of a switch and priority in use: what head-of-line blocking cost it.
+    pub fn blocked(&self) -> Vec<BlockedRecord> {
+        let now = self.engine.now().as_ps();
+        let mut records = Vec::new();
+        for node in self.engine.nodes() {
+            let FabricNode::Switch(switch) = node else { continue };
+            let ports = &switch.chassis.ports;
+            for (port, class) in (0..ports.egress.len() as u16)
+                .flat_map(|port| (0..ports.classes as u8).map(move |class| (port, class)))
+            {
+                records.push(BlockedRecord {
+                    node: ports.node,
+                    port,
+                    priority: self.world.classes.priority(class),
+                    blocked: Span::from_ps(switch.fabric.blocked(ports, ports.at(port, class), now)),
+                });
+            }
+        }
+        records
     }
 
     /// One record per node, port and priority in use.

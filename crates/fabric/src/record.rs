@@ -15,6 +15,19 @@ pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamR
 pub use rank::{RankRecord, TimingRecord};
 pub use throttle::{ThrottleRecord, ThrottleStateRecord};
 
+/// What head-of-line blocking cost an egress queue of a switch with one FIFO per ingress port, over the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockedRecord {
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port at that node.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// How long the port was free, its gate open, and all packets for it stood behind others in their FIFOs.
+    pub blocked: Span,
+}
+
 /// A detector marked a packet as it left an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkRecord {

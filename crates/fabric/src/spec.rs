@@ -176,6 +176,13 @@ pub enum Queueing {
     Output,
     /// Virtual output queues: one per ingress port, egress port and priority. An egress port serves the ingress ports in turn.
     VirtualOutput,
+    /// The same, and an egress port takes the packet that entered the network first.
+    OldestFirst,
+    /// One FIFO per ingress port and priority: nothing passes what came in before it.
+    Input,
+    /// One queue per egress port and priority, in the order of arrival, in a memory from which all ports promise credits. Only with
+    /// [`SwitchSpec::credits`].
+    Shared,
     /// At both sides of a crossbar that is faster than the links (combined input and output queueing): one queue per ingress port
     /// and priority, from which whole packets move to one queue per egress port and priority.
     Combined(Combined),

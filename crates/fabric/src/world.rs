@@ -239,7 +239,7 @@ impl World {
                 .switch
                 .credits
                 .as_ref()
-                .map(|credits| credit_settings(credits, spec.packet, classes)),
+                .map(|credits| credit_settings(credits, spec.switch.queueing, spec.packet, classes)),
             buffer: spec.switch.buffer.get(),
             most_at_port: match spec.switch.overflow {
                 Overflow::Stop => None,

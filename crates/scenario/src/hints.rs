@@ -91,9 +91,11 @@ const MOVED: [(&str, &str); 67] = [
 ];
 
 /// Words that the literature has for ours: how the key ends, word, ours.
-const SYNONYMS: [(&str, &str, &str); 5] = [
+const SYNONYMS: [(&str, &str, &str); 7] = [
     ("switch.flow-control", "cbfc", "credits"),
     ("switch.queueing", "virtual-output", "voq"),
+    ("switch.queueing", "age", "oldest-first"),
+    ("switch.queueing", "fifo", "input"),
     ("put.policy", "tcp", "aimd"),
     ("put.policy", "ec", "dack"),
     ("transport", "rdma", "roce"),

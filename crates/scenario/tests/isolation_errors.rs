@@ -49,7 +49,10 @@ fn what_does_not_go_together_with_a_crossbar_says_what_does() {
         "switch.combined.egress=4000B",
         &["switch.combined.egress = 4KB holds no packet", "at least 4KiB"],
     );
-    refused("switch.queueing=shared", &["\"shared\" is not known", "output, voq, combined"]);
+    refused(
+        "switch.queueing=crosspoint",
+        &["\"crosspoint\" is not known", "output, voq, oldest-first, input, shared, combined"],
+    );
 }
 
 #[test]

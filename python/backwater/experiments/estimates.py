@@ -19,7 +19,7 @@ from backwater.scenario.scenario import Scenario
 
 #: Seconds of CPU for one packet over one link in a small network, by the queueing of the switches, and where hosts send
 #: PUTs; in release builds on the machine of docs/performance.md.
-_HOP_S = {"output": 42e-9, "voq": 150e-9, "combined": 150e-9}
+_HOP_S = {"output": 42e-9} | dict.fromkeys(["voq", "oldest-first", "input", "shared", "combined"], 150e-9)
 _PUT_HOP_S = 130e-9
 #: Large networks miss the processor's caches: what a packet-hop costs more in one of that many ports or beyond, as a
 #: multiple of the above, and what it does with the ground truth, which is kept for every port. It grows in proportion.

@@ -419,6 +419,11 @@ class Results:
         return self.table("switches")
 
     @property
+    def blocked(self) -> pl.LazyFrame:
+        """Head-of-line blocking: one row per egress port of a switch and priority, with queueing = input."""
+        return self.table("blocked")
+
+    @property
     def puts(self) -> pl.LazyFrame:
         """One row per event of the PUT streams of the entries in `probe.puts`."""
         return self.table("puts")

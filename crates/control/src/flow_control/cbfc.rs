@@ -235,6 +235,18 @@ impl CreditReceiver {
         self.abr = fctbs;
     }
 
+    /// Units that are taken, or promised to what has not come yet.
+    #[inline]
+    pub const fn committed(&self) -> u32 {
+        self.held + self.granted.wrapping_sub(self.abr)
+    }
+
+    /// The buffer is so large from now on: no less than [`Self::committed`].
+    #[inline]
+    pub const fn resize(&mut self, units: u32) {
+        self.buffer = units;
+    }
+
     /// FCCL, as an update would tell it now.
     #[inline]
     pub const fn fccl(&self) -> u32 {

@@ -5,6 +5,7 @@ mod feasibility;
 mod headroom;
 mod pause;
 mod pfc;
+mod shared_credits;
 mod threshold;
 mod wide;
 
@@ -16,5 +17,6 @@ pub use pause::{
     GateChange, PauseConfig, PauseGate, PauseIngress, QUANTUM_BITS, StormChange, Watchdog, quanta_span,
 };
 pub use pfc::{Decision, Form};
+pub use shared_credits::CreditPool;
 pub use threshold::{Admission, Ingress, Level, Threshold};
 pub use wide::{CreditLane, Verdict};

@@ -23,7 +23,11 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
             return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes));
         }
         let (port, class) = (at / ports.classes, at % ports.classes);
-        if (packets > 0) != (ports.egress[port].waiting & (1 << class) != 0) {
+        let ready = match node {
+            FabricNode::Host(_) => packets > 0,
+            FabricNode::Switch(switch) => !switch.fabric.first_sizes(ports, at).is_empty(),
+        };
+        if ready != (ports.egress[port].waiting & (1 << class) != 0) {
             return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
         }
         held += packets;

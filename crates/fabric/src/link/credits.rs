@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 
 use backwater_control::CodePoint;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{CreditReceiver, CreditReturn, CreditSender, Unit, feasibility};
+use backwater_control::flow_control::{
+    CreditPool, CreditReceiver, CreditReturn, CreditSender, Unit, feasibility,
+};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
@@ -71,6 +73,10 @@ pub(crate) struct Credits {
     close: Vec<bool>,
     /// Per port: with fewer units than these free, the other end may have to wait before the next update.
     ample: Vec<u32>,
+    /// Per port: what this end may send before the first update, and how much its own buffer has before it.
+    first: Vec<[u32; 2]>,
+    /// By class, the memory that all ports promise from; empty if each has its own.
+    pools: Vec<CreditPool>,
     /// Units of a full packet.
     packet: u32,
     keeps_issued: bool,
@@ -100,12 +106,6 @@ impl Credits {
         let ports = network.ports(node);
         let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let keeps_issued = network.is_switch(node) && world.detectors.iter().any(Detector::wants_last_hold);
-        let lane = Lane {
-            sender: CreditSender::new(settings.units),
-            receiver: CreditReceiver::new(settings.units),
-            issued: if keeps_issued { VecDeque::from([(0, settings.units)]) } else { VecDeque::new() },
-            leaving: Vec::new(),
-        };
         let entity = |port: usize| u64::from(node) << 16 | port as u64;
         let phase = |port: usize| match settings.returned {
             CreditReturn::AtOnce => Span::ZERO,
@@ -116,19 +116,40 @@ impl Credits {
         };
         // The updates of all classes may leave together.
         let frame = Bytes::new(u64::from(settings.frame)) * u64::from(settings.classes.count_ones());
-        let ample = |port: &Port| {
+        let ample_of = |port: &Port| {
             let needed =
                 feasibility(port.rate, port.delay, settings.returned, mtu, frame, settings.unit).needed;
             settings.unit.count(needed.get().min(u64::from(u32::MAX)) as u32)
         };
+        let ample: Vec<u32> = ports.iter().map(ample_of).collect();
+        // All windows of a switch are alike, so that its ports share on equal terms.
+        let window = |node: u32| {
+            if settings.shared && network.is_switch(node) {
+                network.ports(node).iter().map(ample_of).max().unwrap_or(0).min(settings.units)
+            } else {
+                settings.units
+            }
+        };
+        let first: Vec<[u32; 2]> = ports.iter().map(|port| [window(port.peer), window(node)]).collect();
+        let lane = |[sends, receives]: &[u32; 2]| Lane {
+            sender: CreditSender::new(*sends),
+            receiver: CreditReceiver::new(*receives),
+            issued: if keeps_issued { VecDeque::from([(0, *receives)]) } else { VecDeque::new() },
+            leaving: Vec::new(),
+        };
+        let classes = usize::from(world.classes.count);
+        let pool = CreditPool::new(ports.len() as u32, settings.units, window(node));
+        let shares = settings.shared && network.is_switch(node);
         Self {
             settings: *settings,
             periodic: matches!(settings.returned, CreditReturn::Periodic(_)),
-            lanes: vec![lane; ports.len() * usize::from(world.classes.count)],
+            lanes: first.iter().flat_map(|first| vec![lane(first); classes]).collect(),
             phase: (0..ports.len()).map(phase).collect(),
             loss: (0..ports.len()).map(|port| stream(world.seed, LOSS, entity(port))).collect(),
             round: ports.iter().map(|p| round(p, mtu)).collect(),
-            ample: ports.iter().map(ample).collect(),
+            ample,
+            first,
+            pools: if shares { vec![pool; classes] } else { Vec::new() },
             packet: settings.unit.count(mtu.get() as u32),
             close: ports.iter().map(|p| close(round(p, mtu), settings.returned)).collect(),
             keeps_issued,
@@ -178,6 +199,17 @@ impl Credits {
             + size_of_val(&*self.round)
             + size_of_val(&*self.close)
             + size_of_val(&*self.ample)
+            + size_of_val(&*self.first)
+            + size_of_val(&*self.pools)
+    }
+
+    /// If the ports share a memory: units of a class that they have in all, or that are free, and all that there are.
+    pub(crate) fn shared(&self, class: usize) -> Option<(u64, u64)> {
+        let (pool, classes) = (self.pools.get(class)?, self.lanes.len() / self.first.len());
+        let ports = self.lanes.iter().skip(class).step_by(classes);
+        let given: u64 = ports.map(|lane| u64::from(lane.receiver.buffer())).sum();
+        let all = self.first.len() as u64 * u64::from(self.settings.units);
+        Some((given + u64::from(pool.free()), all))
     }
 
     /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
@@ -252,6 +284,11 @@ impl Ports {
         let port = packet.port as usize;
         let known = packet.time.saturating_sub(credits.round[port]);
         let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(known, credits.packet);
+        // What has come in may go on into the memory that all share, and its credits back.
+        let shares = !credits.pools.is_empty();
+        if shares && !self.is_armed(packet.port, packet.class) {
+            self.tell_at(packet.port, packet.class, packet.time);
+        }
         Earned { fits, held_back }
     }
 
@@ -303,10 +340,9 @@ impl Ports {
 
     /// Units of a lane at the far end that are in use as far as this end knows.
     pub(crate) fn used(&self, port: u16, class: u8) -> u32 {
-        self.credits
-            .as_ref()
-            .filter(|credits| credits.govern(class))
-            .map_or(0, |credits| credits.lanes[self.at(port, class)].sender.used(credits.settings.units))
+        self.credits.as_ref().filter(|credits| credits.govern(class)).map_or(0, |credits| {
+            credits.lanes[self.at(port, class)].sender.used(credits.first[usize::from(port)][0])
+        })
     }
 
     /// The same of all lanes of a port.
@@ -347,6 +383,9 @@ impl Ports {
         let still_leaving = credits.settle(at, cx.now);
         let (round, ample) = (credits.round[port as usize], credits.ample[port as usize]);
         let lane = &mut credits.lanes[at];
+        if let Some(pool) = credits.pools.get_mut(usize::from(class)) {
+            pool.allot(&mut lane.receiver);
+        }
         let abr = lane.receiver.abr();
         let fccl = lane.receiver.grant();
         let fctbs = lane.sender.fctbs();

@@ -21,6 +21,12 @@ impl Fifo {
     pub(crate) const fn is_empty(self) -> bool {
         self.head == NONE
     }
+
+    /// The slots of the first and the last packet of a queue that is not empty.
+    #[inline]
+    pub(crate) const fn slots(self) -> (usize, usize) {
+        (self.head as usize, self.tail as usize)
+    }
 }
 
 /// The slab. Freed slots are used again last in, first out, so that they are still in the cache.

@@ -70,7 +70,7 @@ impl Host {
             } else if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
                 let packet = self.ports.dequeue(NIC, class);
                 self.count_sent(&packet);
-                self.ports.transmit(NIC, &packet, packet.code, cx);
+                self.ports.inject(&packet, cx);
             } else if !self.transports.is_empty() {
                 self.send_offered(cx);
             } else {
@@ -170,7 +170,7 @@ impl Host {
             Source::Queue => {
                 let packet = self.ports.dequeue_in_turn(NIC, offer.class);
                 self.count_sent(&packet);
-                self.ports.transmit(NIC, &packet, packet.code, cx);
+                self.ports.inject(&packet, cx);
                 if self.ports.credits.is_some() {
                     self.ports.spend_credit(NIC, &packet, None);
                 }
@@ -278,7 +278,7 @@ impl Host {
             self.note_injection(packet.flow, due, cx);
         }
         self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, cx);
+        self.ports.inject(&packet, cx);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }

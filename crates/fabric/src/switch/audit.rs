@@ -37,6 +37,15 @@ impl Chassis {
                 ));
             }
         }
+        for class in 0..ports.classes {
+            if let Some((given, all)) = ports.credits.as_ref().and_then(|credits| credits.shared(class))
+                && given != all
+            {
+                return Err(format!(
+                    "of the {all} units that ports share in class {class} {given} are counted"
+                ));
+            }
+        }
         let own = |packet: &&Packet| !packet.is_flow_control();
         let waiting = (0..ports.queues.len())
             .map(|at| self.waiting(fabric, at).filter(own).count() as u64)

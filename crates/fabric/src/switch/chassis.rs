@@ -9,11 +9,13 @@ use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::observe::ground_truth::Truth;
 use crate::packet::Packet;
+use crate::spec::Queueing;
 use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
 use crate::switch::output::Output;
 use crate::switch::truth::Holder;
-use crate::switch::voq::Voq;
+use crate::switch::voq::order::{InTurn, InputFifos, Oldest};
+use crate::switch::voq::{self, Voq};
 use crate::user::UserQueues;
 use crate::world::World;
 
@@ -79,7 +81,7 @@ pub(crate) trait Fabric: Sized {
     }
 
     /// The gate of an egress queue has closed.
-    fn gate_closed(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8) {}
+    fn gate_closed(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64) {}
 
     /// The gate of an egress queue has opened.
     fn gate_opened(&mut self, _chassis: &mut Chassis, _out: u16, _class: u8, _now: u64) {}
@@ -87,6 +89,22 @@ pub(crate) trait Fabric: Sized {
     /// What the closed gates wait for: those of classes, or of what within a class has one.
     fn waits(&self, chassis: &Chassis) -> Vec<Wait> {
         chassis.ports.waits().collect()
+    }
+
+    /// The egress queues that hold what came in by a port and class.
+    fn holders(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        chassis.holders_at_egress(self, port, class, world)
+    }
+
+    /// Sizes of the packets of an egress queue of which one leaves next.
+    fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
+        let fifos = self.fifos(ports, at).iter().filter(|fifo| !fifo.is_empty());
+        fifos.map(|fifo| ports.pool.first(*fifo).size).collect()
+    }
+
+    /// Picoseconds for which the port of an egress queue was free while all packets for it stood behind others.
+    fn blocked(&self, _ports: &Ports, _at: usize, _now: u64) -> u64 {
+        0
     }
 
     /// The egress queues that what came in by a port waits for, as far as a gate upstream holds it back, if nothing of it is
@@ -128,7 +146,11 @@ pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
     Output(Output),
     /// Queues by ingress port, credits, or weighted turns.
-    Voq(Box<Voq>),
+    Voq(Box<Voq<InTurn>>),
+    /// The same, and the oldest packet goes first.
+    Oldest(Box<Voq<Oldest>>),
+    /// One FIFO for each ingress port.
+    Input(Box<Voq<InputFifos>>),
     /// Queues at both sides of a crossbar.
     Cioq(Box<Cioq>),
 }
@@ -139,6 +161,8 @@ macro_rules! of {
         match $fabric {
             SwitchFabric::Output($it) => $ask,
             SwitchFabric::Voq($it) => $ask,
+            SwitchFabric::Oldest($it) => $ask,
+            SwitchFabric::Input($it) => $ask,
             SwitchFabric::Cioq($it) => $ask,
         }
     };
@@ -148,9 +172,21 @@ impl SwitchFabric {
     /// The fabric of a switch: the first one that the settings ask for.
     pub(crate) fn new(node: u32, network: &Network, ports: &Ports, world: &World) -> Self {
         let (count, classes) = (ports.egress.len(), ports.classes);
-        let cioq = || Cioq::new(node, network, classes, world).map(Self::Cioq);
-        let voq = || Voq::new(count, classes, world).map(Self::Voq);
-        cioq().or_else(voq).unwrap_or(Self::Output(Output))
+        let queues = count * classes;
+        match world.queueing {
+            Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
+            Queueing::Output if !voq::is_needed(world) => Self::Output(Output),
+            Queueing::Output | Queueing::Shared => {
+                Self::Voq(Box::new(Voq::new(count, classes, 1, InTurn, world)))
+            }
+            Queueing::VirtualOutput => Self::Voq(Box::new(Voq::new(count, classes, count, InTurn, world))),
+            Queueing::OldestFirst => {
+                Self::Oldest(Box::new(Voq::new(count, classes, count, Oldest::default(), world)))
+            }
+            Queueing::Input => {
+                Self::Input(Box::new(Voq::new(count, classes, queues, InputFifos::new(queues), world)))
+            }
+        }
     }
 }
 
@@ -198,8 +234,8 @@ impl Fabric for SwitchFabric {
         of!(self, it => it.timer(chassis, purpose, at, cx));
     }
 
-    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
-        of!(self, it => it.gate_closed(chassis, out, class));
+    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
+        of!(self, it => it.gate_closed(chassis, out, class, now));
     }
 
     fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
@@ -208,6 +244,18 @@ impl Fabric for SwitchFabric {
 
     fn waits(&self, chassis: &Chassis) -> Vec<Wait> {
         of!(self, it => it.waits(chassis))
+    }
+
+    fn holders(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        of!(self, it => it.holders(chassis, port, class, world))
+    }
+
+    fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
+        of!(self, it => it.first_sizes(ports, at))
+    }
+
+    fn blocked(&self, ports: &Ports, at: usize, now: u64) -> u64 {
+        of!(self, it => it.blocked(ports, at, now))
     }
 
     fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {

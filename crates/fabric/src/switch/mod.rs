@@ -22,7 +22,6 @@ use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose, Queue};
-use crate::link::queue::Fifo;
 use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
 use crate::packet::{Kind, Packet};
@@ -195,11 +194,6 @@ impl Switch {
     #[inline]
     const fn is_plain(&self) -> bool {
         matches!(self.fabric, SwitchFabric::Output(_))
-    }
-
-    /// The queues of an egress port and class.
-    pub(crate) fn fifos(&self, at: usize) -> &[Fifo] {
-        self.fabric.fifos(&self.chassis.ports, at)
     }
 
     /// The packets of an egress port and class.

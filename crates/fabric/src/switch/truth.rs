@@ -70,7 +70,7 @@ impl Chassis {
     ) {
         for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
             cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
-            fabric.gate_closed(self, port, class);
+            fabric.gate_closed(self, port, class, cx.now);
         }
     }
 
@@ -130,12 +130,12 @@ impl Chassis {
         if self.memory.holds(port, class, cx.now) {
             return;
         }
-        for holder in self.holders(fabric, port, class, cx.world) {
+        for holder in fabric.holders(self, port, class, cx.world) {
             self.push_hold((port, class), holder, cx);
         }
     }
 
-    /// [`Chassis::holders`]; none if one of the packets is leaving just now.
+    /// [`Fabric::holders`]; none if one of the packets is leaving just now.
     pub(crate) fn holders_at_rest<F: Fabric>(
         &self,
         fabric: &F,
@@ -143,12 +143,18 @@ impl Chassis {
         class: u8,
         world: &World,
     ) -> Vec<Holder> {
-        if self.ports.is_leaving(port, class) { Vec::new() } else { self.holders(fabric, port, class, world) }
+        if self.ports.is_leaving(port, class) { Vec::new() } else { fabric.holders(self, port, class, world) }
     }
 
     /// The egress queues in which packets stand that came in by a port and class. Where a threshold of the whole port holds back all
     /// classes, packets of any class may be the reason.
-    pub(crate) fn holders<F: Fabric>(&self, fabric: &F, port: u16, class: u8, world: &World) -> Vec<Holder> {
+    pub(crate) fn holders_at_egress<F: Fabric>(
+        &self,
+        fabric: &F,
+        port: u16,
+        class: u8,
+        world: &World,
+    ) -> Vec<Holder> {
         let classes = if self.memory.whole_port(port) { world.lossless } else { world.queues_of(class) };
         let mut holders = Vec::new();
         for out in 0..self.ports.egress.len() as u16 {

@@ -3,7 +3,7 @@ use backwater_control::arbitration::{Quanta, VlEntry};
 use backwater_control::flow_control::{CreditReturn, Unit};
 
 use super::Classes;
-use crate::spec::{Arbiter, CreditSpec, PacketSpec, Start};
+use crate::spec::{Arbiter, CreditSpec, PacketSpec, Queueing, Start};
 
 /// Credits as all nodes apply them.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct CreditSettings {
     pub(crate) unit: Unit,
     /// Units of the buffer of an ingress port and class.
     pub(crate) units: u32,
+    /// All ingress ports of a switch promise from one memory, which is as large as their buffers together.
+    pub(crate) shared: bool,
     /// Units without which no packet starts.
     pub(crate) least: u32,
     pub(crate) frame: u16,
@@ -49,11 +51,17 @@ pub(super) fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
     Some(Quanta::new(&by_class))
 }
 
-pub(super) fn credit_settings(credits: &CreditSpec, packet: PacketSpec, classes: Classes) -> CreditSettings {
+pub(super) fn credit_settings(
+    credits: &CreditSpec,
+    queueing: Queueing,
+    packet: PacketSpec,
+    classes: Classes,
+) -> CreditSettings {
     CreditSettings {
         returned: credits.returned,
         unit: credits.unit,
         units: credits.unit.within(credits.buffer) as u32,
+        shared: queueing == Queueing::Shared,
         least: match credits.start {
             Start::Packet => 0,
             Start::Full => credits.unit.count((packet.payload + packet.header).get() as u32),

@@ -57,6 +57,8 @@ pub enum TableId {
     Isolation,
     /// Totals of each switch with combined queueing.
     Switches,
+    /// Head-of-line blocking at egress ports of switches with one FIFO per ingress port.
+    Blocked,
     /// What happened in PUT streams, packet by packet.
     Puts,
     /// What the ends of PUT streams did, by sampling period.
@@ -82,7 +84,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -98,6 +100,7 @@ impl TableId {
         Self::Arrived,
         Self::Isolation,
         Self::Switches,
+        Self::Blocked,
         Self::Puts,
         Self::Streams,
         Self::Endpoints,
@@ -128,6 +131,7 @@ impl TableId {
             Self::Arrived => "arrived",
             Self::Isolation => "isolation",
             Self::Switches => "switches",
+            Self::Blocked => "blocked",
             Self::Puts => "puts",
             Self::Streams => "streams",
             Self::Endpoints => "endpoints",
@@ -209,6 +213,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Switches => {
                 type $Record = backwater_fabric::record::SwitchRecord;
+                $body
+            }
+            $crate::columns::TableId::Blocked => {
+                type $Record = backwater_fabric::record::BlockedRecord;
                 $body
             }
             $crate::columns::TableId::Puts => {

@@ -2,7 +2,7 @@
 use super::common::{node, node_index, port, port_index, priority};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
-use backwater_fabric::record::{FlowRecord, PortRecord};
+use backwater_fabric::record::{BlockedRecord, FlowRecord, PortRecord};
 use backwater_units::{Bytes, PS_PER_S, Span, Time};
 
 /// Flow completion time; `None` while unfinished.
@@ -24,6 +24,29 @@ pub(crate) fn throughput_bps(received: Bytes, over: Span) -> Option<u64> {
 
 fn known(time: Time) -> Option<u64> {
     (time != Time::MAX).then(|| time.as_ps())
+}
+
+impl Table for BlockedRecord {
+    const ID: TableId = TableId::Blocked;
+    const DOC: &'static str =
+        "One row per egress port of a switch and priority, with queueing = input: totals over the run.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        priority(|r| r.priority),
+        column(
+            "blocked_ps",
+            "ps",
+            "Head-of-line blocking: how long the port was free, its gate open, and all packets for it stood behind others in the \
+             FIFOs of their ingress ports.",
+            Take::U64(|r| r.blocked.as_ps()),
+        ),
+    ];
+    fn time(&self) -> Option<Time> {
+        None
+    }
 }
 
 impl Table for FlowRecord {

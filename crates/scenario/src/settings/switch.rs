@@ -14,6 +14,16 @@ pub enum Queueing {
     Output,
     /// At the ingress port, in virtual output queues: one for each egress port and priority, served in turn.
     Voq,
+    /// The same, but an egress port takes the packet that left its NIC first (age-based arbitration: Abts and Weisser, SC 2007; priority
+    /// `age` of `BookSim`, which counts from the making of a packet).
+    OldestFirst,
+    /// At the ingress port: one FIFO for each priority, whose first packet holds up the others (Karol, Hluchyj and Morgan, IEEE
+    /// Trans. Comm. 1987). Egress ports serve the FIFOs whose first packet is theirs in turn; a FIFO sends to one at a time.
+    Input,
+    /// At the egress port, in the order of arrival, in a memory from which all ports promise credits: `credits.buffer` of each port
+    /// together. Each has what line rate takes for itself, and of the rest as much as it leaves free (Choudhury and Hahne, ToN 1998;
+    /// IBM's SP2 switch has such a memory behind FIFOs with credits). Needs flow-control = credits.
+    Shared,
     /// At both: first in the ingress region of the port it came in by, then in the egress region, as `[switch.combined]` says.
     /// A crossbar that is faster than the links lies between them.
     Combined,

@@ -22,7 +22,7 @@ struct Clash {
     help: &'static str,
 }
 
-const CLASHES: [Clash; 15] = [
+const CLASHES: [Clash; 16] = [
     Clash {
         at: &["switch", "switching"],
         both: |it| is_combined(it) && it.switch.switching == Switching::CutThrough,
@@ -43,6 +43,18 @@ const CLASHES: [Clash; 15] = [
         },
         label: "not with combined",
         help: "write switch.flow-control = \"pfc\" (or none)",
+    },
+    Clash {
+        at: &["switch", "queueing"],
+        both: |it| it.switch.queueing == Queueing::Shared && it.switch.flow_control != FlowControl::Credits,
+        message: |it| {
+            let here = is("switch.flow-control", it.switch.flow_control);
+            format!(
+                "switch.queueing = \"shared\" is a memory that credits are promised from, and here {here}"
+            )
+        },
+        label: "needs credits",
+        help: "write switch.queueing = \"output\", whose memory all ports share anyway; or switch.flow-control = \"credits\"",
     },
     Clash {
         at: &["switch", "arbiter"],
@@ -154,7 +166,7 @@ const CLASHES: [Clash; 15] = [
             )
         },
         label: "needs other queues",
-        help: "write switch.queueing = \"output\" or \"voq\" (and switch.isolation.kind = \"none\")",
+        help: "write switch.queueing = \"output\", \"voq\", \"oldest-first\", \"input\" or \"shared\" (and switch.isolation.kind = \"none\")",
     },
     Clash {
         at: &["host", "throttle", "kind"],

@@ -349,6 +349,9 @@ fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Queu
     match context.settings.switch.queueing {
         settings::Queueing::Output => Queueing::Output,
         settings::Queueing::Voq => Queueing::VirtualOutput,
+        settings::Queueing::OldestFirst => Queueing::OldestFirst,
+        settings::Queueing::Input => Queueing::Input,
+        settings::Queueing::Shared => Queueing::Shared,
         settings::Queueing::Combined => Queueing::Combined(combined::combined(context, network, lanes)),
     }
 }

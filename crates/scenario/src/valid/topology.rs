@@ -147,7 +147,7 @@ fn lanes(context: &mut Context<'_>, routes: Routes) -> Routes {
                                  in a dragonfly, change it",
         ),
         (Some(true), _) if !able => Some(
-            "lanes are virtual lanes of credits, with the queues of switch.queueing = \"output\" or \"voq\"",
+            "lanes are virtual lanes of credits, with the queues of any switch.queueing but \"combined\"",
         ),
         _ => None,
     };

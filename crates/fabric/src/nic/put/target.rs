@@ -186,7 +186,7 @@ impl Host {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.transmit(NIC, &packet, packet.code, cx);
+        self.ports.inject(&packet, cx);
         if self.ports.credits.is_some() {
             self.ports.spend_credit(NIC, &packet, None);
         }

@@ -140,13 +140,13 @@ pub(crate) struct Cioq {
 }
 
 impl Cioq {
-    pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Option<Box<Self>> {
-        let limits = world.combined?;
+    pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Box<Self> {
+        let limits = world.combined.expect("its regions are in the settings");
         let ports = network.ports(node).len();
         let input =
             Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, paused: 0, held: 0, strays: 0 };
         let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
-        Some(Box::new(Self {
+        Box::new(Self {
             lines: vec![IngressQueue { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
             inputs: vec![input; ports],
             outputs: vec![output; ports],
@@ -155,7 +155,7 @@ impl Cioq {
             isolation: CongestedFlows::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
             deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
-        }))
+        })
     }
 
     /// The ingress ports, the one that `out` served longest ago first.
@@ -220,7 +220,7 @@ impl Fabric for Cioq {
     }
 
     /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
-    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
+    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8, _now: u64) {
         let fifo = chassis.ports.queues[chassis.ports.at(out, class)].fifo;
         if self.arrivals && !fifo.is_empty() && chassis.ports.pool.first(fifo).kind == Kind::Data {
             chassis.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;

@@ -9,6 +9,10 @@
 //! of the TCD paper has an internal bus of seven times the link rate). A packet holds its place in the ingress buffer until
 //! its last byte has left the switch.
 //!
+//! Which of the packets leaves first is the one thing in which these switches differ (`order.rs`): ingress ports in turn, the packet that is
+//! oldest in the network, or one FIFO for each ingress port, which feeds one egress port at a time and whose first packet holds up the others.
+//! With one queue per egress port it is the order of arrival; their credits may come from a memory that all ports share.
+//!
 //! A gate under credits closes when the arbiter finds packets of a class and credits for none of them, and opens when there are
 //! credits for one.
 //! The way of a packet under credits:
@@ -26,6 +30,7 @@
 //! 7. A host takes what arrives out of its buffer at once, and sends under the credits of its link like any port.
 //! 8. Where the routing has lanes (torus, dragonfly), a packet leaves on another lane than it came by. Switch and destination give
 //!    the lane (`switch/lanes.rs`), so that a packet carries nothing for it.
+pub(crate) mod order;
 pub(crate) mod queues;
 
 use backwater_control::CodePoint;
@@ -36,43 +41,50 @@ use backwater_engine::Post;
 
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
-use crate::link::ports::Ports;
+use crate::link::gates::Scope;
+use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
 use crate::spec::Queueing;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::count;
+use crate::switch::truth::Holder;
+use crate::switch::voq::order::Order;
 use crate::switch::voq::queues::Voqs;
 use crate::violation::What;
 use crate::world::World;
 
 #[derive(Clone)]
-pub(crate) struct Voq {
+pub(crate) struct Voq<O> {
     pub(crate) voqs: Voqs,
+    /// Who leaves next.
+    pub(crate) order: O,
     /// Per egress port, if turns are weighted.
     arbiters: Vec<VlArbiter>,
     /// Whether detectors look at arrivals.
     arrivals: bool,
 }
 
-impl Voq {
-    /// What a switch of `ports` ports needs, if the plain output queues do not do.
-    pub(crate) fn new(ports: usize, classes: usize, world: &World) -> Option<Box<Self>> {
-        if matches!(world.queueing, Queueing::Combined(_)) {
-            return None;
-        }
-        let arrivals = world.detectors.iter().any(Detector::wants_arrivals);
-        let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.weights.is_none();
-        if plain && !arrivals {
-            return None;
-        }
-        let lanes = if world.queueing == Queueing::Output { 1 } else { ports };
+/// Whether a world needs these switches rather than the plain output queues.
+pub(crate) fn is_needed(world: &World) -> bool {
+    let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.weights.is_none();
+    !plain || arrivals(world)
+}
+
+fn arrivals(world: &World) -> bool {
+    world.detectors.iter().any(Detector::wants_arrivals)
+}
+
+impl<O> Voq<O> {
+    /// A switch of `ports` ports, in which each egress port and class has one queue for each of so many `lanes`.
+    pub(crate) fn new(ports: usize, classes: usize, lanes: usize, order: O, world: &World) -> Self {
         let arbiters = if world.weights.is_some() { ports } else { 0 };
-        Some(Box::new(Self {
+        Self {
             voqs: Voqs::new(ports * classes, lanes),
+            order,
             arbiters: vec![VlArbiter::default(); arbiters],
-            arrivals,
-        }))
+            arrivals: arrivals(world),
+        }
     }
 }
 
@@ -102,7 +114,7 @@ impl Chassis {
     }
 }
 
-impl Voq {
+impl<O: Order> Voq<O> {
     /// The same on the lane on which it leaves; `came` is the packet on the one by which it has come.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the common case is that both are the same packet")]
@@ -115,8 +127,10 @@ impl Voq {
         cx: &mut Ctx<'_, P>,
     ) {
         let credited = chassis.memory.credited & (1 << packet.class) != 0;
+        let lane = O::lane(&self.voqs, &chassis.ports, (came.port, came.class));
         let egress = &chassis.ports.egress[out as usize];
         let free = egress.busy_until <= packet.time
+            && !self.order.holds_back(lane, packet.time)
             && (egress.waiting | egress.paused) & (1 << packet.class) == 0
             && if credited {
                 chassis.ports.fits(out, packet.class, packet.size)
@@ -125,12 +139,13 @@ impl Voq {
             };
         if free {
             let at = chassis.ports.at(out, packet.class);
-            self.voqs.passed(at, packet.port);
+            self.voqs.passed(at, lane);
             self.launch(chassis, out, packet, cx);
+            self.order.left(&mut chassis.ports, lane, out, cx.now);
             return;
         }
         if chassis.admit(came, out, cx) {
-            let first = self.line_up(chassis, packet, out, cx.world);
+            let first = self.line_up(chassis, packet, lane, out, cx.world);
             if chassis.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
                 self.look_at_head(chassis, packet, out, cx);
             }
@@ -141,17 +156,27 @@ impl Voq {
     /// Puts a packet into its queue; returns whether it is the first there.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
-    fn line_up(&mut self, chassis: &mut Chassis, packet: &Packet, out: u16, world: &World) -> bool {
+    fn line_up(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        lane: usize,
+        out: u16,
+        world: &World,
+    ) -> bool {
         let at = chassis.ports.at(out, packet.class);
-        let queue = &mut chassis.ports.queues[at];
+        let queue = &chassis.ports.queues[at];
         let mut packet = *packet;
         let detector = &world.detectors[usize::from(chassis.ports.egress[out as usize].detector)];
         if packet.kind == Kind::Data && detector.on_arrival(u64::from(queue.bytes)) {
             packet.echo = CodePoint::Congestion;
         }
-        queue.bytes += u32::from(packet.size);
-        chassis.ports.egress[out as usize].waiting |= 1 << packet.class;
-        self.voqs.push(&mut chassis.ports.pool, at, &packet)
+        if !O::BLOCKS {
+            chassis.ports.egress[out as usize].waiting |= 1 << packet.class;
+        }
+        let first = self.order.push(&mut self.voqs, &mut chassis.ports, (at, lane), &packet, packet.time);
+        chassis.ports.queues[at].bytes += u32::from(packet.size);
+        first
     }
 
     /// A packet has come to the head of its queue behind a closed gate. If credits are short, they may do for this one.
@@ -167,7 +192,22 @@ impl Voq {
         if credited && chassis.ports.fits(out, packet.class, packet.size) {
             self.open(chassis, out, packet.class, cx);
         } else {
-            self.gate_closed(chassis, out, packet.class);
+            self.unflag_heads(chassis, out, packet.class);
+        }
+    }
+
+    /// What stands before a closed gate is delayed by lack of credits, no candidate for a mark.
+    fn unflag_heads(&self, chassis: &mut Chassis, out: u16, class: u8) {
+        if !self.arrivals {
+            return;
+        }
+        let at = chassis.ports.at(out, class);
+        let mut turns = self.voqs.in_turn(at);
+        while let Some(lane) = turns.next(&self.voqs, at) {
+            let head = chassis.ports.pool.first_mut(self.voqs.head(at, lane));
+            if head.kind == Kind::Data {
+                head.echo = CodePoint::NotCapable;
+            }
         }
     }
 
@@ -207,7 +247,7 @@ impl Voq {
         Some(pick(ready, egress.turn, world.round_robin))
     }
 
-    /// The next ingress port whose first packet may start; those passed over for lack of credits are no candidates for a mark
+    /// The lane whose first packet may start and has its turn; those passed over for lack of credits are no candidates for a mark
     /// any more.
     #[inline]
     fn choose_lane(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<usize> {
@@ -217,16 +257,21 @@ impl Voq {
             _ => (u32::MAX, Unit::BLOCK),
         };
         let mut turns = self.voqs.in_turn(at);
+        let mut oldest: Option<(u32, usize)> = None;
         while let Some(lane) = turns.next(&self.voqs, at) {
-            let head = chassis.ports.pool.first_mut(self.voqs.head(at, lane));
+            let queue = self.voqs.head(at, lane);
+            let head = chassis.ports.pool.first_mut(queue);
             if unit.count(u32::from(head.size)) <= available {
-                return Some(lane);
-            }
-            if head.kind == Kind::Data {
+                let Some(injected) = self.order.injected(queue) else { return Some(lane) };
+                // Stamps wrap around.
+                if oldest.is_none_or(|(before, _)| injected.wrapping_sub(before).cast_signed() < 0) {
+                    oldest = Some((injected, lane));
+                }
+            } else if head.kind == Kind::Data {
                 head.echo = CodePoint::NotCapable;
             }
         }
-        None
+        oldest.map(|(_, lane)| lane)
     }
 
     /// A packet starts to leave by `out`, an idle port.
@@ -263,7 +308,7 @@ impl Voq {
     }
 }
 
-impl Fabric for Voq {
+impl<O: Order> Fabric for Voq<O> {
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -302,7 +347,7 @@ impl Fabric for Voq {
         while let Some(class) = self.choose_class(chassis, out, cx.world) {
             let at = chassis.ports.at(out, class);
             if let Some(lane) = self.choose_lane(chassis, out, class) {
-                let packet = self.voqs.pop(&mut chassis.ports.pool, at, lane);
+                let packet = self.order.pop(&mut self.voqs, &mut chassis.ports, at, lane);
                 if self.voqs.is_empty(at) {
                     chassis.ports.egress[out as usize].waiting &= !(1 << class);
                 }
@@ -310,6 +355,7 @@ impl Fabric for Voq {
                 chassis.waited(&packet, out, cx);
                 chassis.let_go(self, &packet, cx);
                 self.launch(chassis, out, &packet, cx);
+                self.order.left(&mut chassis.ports, lane, out, cx.now);
                 return;
             }
             self.shut(chassis, out, class, cx);
@@ -329,21 +375,65 @@ impl Fabric for Voq {
         }
     }
 
-    /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
-    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8) {
-        if !self.arrivals {
-            return;
+    /// The first packet of a FIFO has left completely.
+    fn timer<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        _purpose: Purpose,
+        (port, argument): (u16, u32),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let lane = O::lane(&self.voqs, &chassis.ports, (port, argument as u8));
+        let Some(at) = self.order.next_head(&mut self.voqs, &mut chassis.ports, lane, cx.now) else { return };
+        let (out, class) = ((at / chassis.ports.classes) as u16, (at % chassis.ports.classes) as u8);
+        if chassis.ports.egress[out as usize].paused & (1 << class) != 0 {
+            let head = *chassis.ports.pool.first(self.voqs.head(at, lane));
+            self.look_at_head(chassis, &head, out, cx);
         }
-        let at = chassis.ports.at(out, class);
-        for fifo in self.voqs.fifos(at).iter().filter(|fifo| !fifo.is_empty()) {
-            let head = chassis.ports.pool.first_mut(*fifo);
-            if head.kind == Kind::Data {
-                head.echo = CodePoint::NotCapable;
-            }
+        chassis.send_next(self, out, cx);
+    }
+
+    fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
+        self.order.gate_moved(&chassis.ports, chassis.ports.at(out, class), now, false);
+        self.unflag_heads(chassis, out, class);
+    }
+
+    fn gate_opened(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) {
+        self.order.gate_moved(&chassis.ports, chassis.ports.at(out, class), now, true);
+    }
+
+    /// Of a FIFO, what its first packet waits for; else all queues in which something stands.
+    fn holders(&self, chassis: &Chassis, port: u16, class: u8, world: &World) -> Vec<Holder> {
+        if !O::BLOCKS {
+            return chassis.holders_at_egress(self, port, class, world);
         }
+        let ports = &chassis.ports;
+        let classes = if chassis.memory.whole_port(port) { world.lossless } else { 1 << class };
+        let lanes = (0..world.classes.count).filter(|class| classes & (1 << class) != 0);
+        let lanes = lanes.map(|class| O::lane(&self.voqs, ports, (port, class)));
+        let holder = |lane: usize| {
+            let at = self.order.head_of(lane)?;
+            let packets = (0..ports.queues.len()).flat_map(|at| ports.pool.iter(self.voqs.head(at, lane)));
+            Some(Holder {
+                out: (at / ports.classes) as u16,
+                scope: Scope::class((at % ports.classes) as u8),
+                bytes: packets.map(|packet| u64::from(packet.size)).sum(),
+            })
+        };
+        lanes.filter_map(holder).collect()
+    }
+
+    fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
+        let mut turns = self.voqs.in_turn(at);
+        let lanes = std::iter::from_fn(|| turns.next(&self.voqs, at));
+        lanes.map(|lane| ports.pool.first(self.voqs.head(at, lane)).size).collect()
+    }
+
+    fn blocked(&self, ports: &Ports, at: usize, now: u64) -> u64 {
+        self.order.blocked(ports, at, now)
     }
 
     fn state_bytes(&self) -> usize {
-        self.voqs.state_bytes() + size_of_val(&*self.arbiters)
+        self.voqs.state_bytes() + size_of_val(&*self.arbiters) + self.order.state_bytes()
     }
 }

@@ -36,13 +36,31 @@ impl Voqs {
 
     /// Appends a packet; returns whether it is the first of its queue.
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut Pool, at: usize, packet: &Packet) -> bool {
-        let lane = self.lane(packet.port);
+    pub(crate) fn push(&mut self, pool: &mut Pool, at: usize, lane: usize, packet: &Packet) -> bool {
+        let first = self.store(pool, at, lane, packet);
+        self.show(at, lane);
+        first
+    }
+
+    /// The same, but nobody serves the queue before it is [shown](Self::show).
+    #[inline]
+    pub(crate) fn store(&mut self, pool: &mut Pool, at: usize, lane: usize, packet: &Packet) -> bool {
         let fifo = &mut self.fifos[at * self.lanes + lane];
         let first = fifo.is_empty();
         pool.push(fifo, packet);
-        self.waiting[at * self.words + lane / 64] |= 1 << (lane % 64);
         first
+    }
+
+    /// From now on a queue is among those with packets.
+    #[inline]
+    pub(crate) fn show(&mut self, at: usize, lane: usize) {
+        self.waiting[at * self.words + lane / 64] |= 1 << (lane % 64);
+    }
+
+    /// From now on it is not, though there may be packets in it.
+    #[inline]
+    pub(crate) fn hide(&mut self, at: usize, lane: usize) {
+        self.waiting[at * self.words + lane / 64] &= !(1 << (lane % 64));
     }
 
     /// Takes the first packet of a queue that is not empty; its ingress port has had its turn.
@@ -51,7 +69,7 @@ impl Voqs {
         let fifo = &mut self.fifos[at * self.lanes + lane];
         let packet = pool.pop(fifo);
         if fifo.is_empty() {
-            self.waiting[at * self.words + lane / 64] &= !(1 << (lane % 64));
+            self.hide(at, lane);
         }
         self.turn[at] = lane as u16;
         packet
@@ -59,8 +77,8 @@ impl Voqs {
 
     /// A packet that found everything free has had its turn, too.
     #[inline]
-    pub(crate) fn passed(&mut self, at: usize, ingress: u16) {
-        self.turn[at] = self.lane(ingress) as u16;
+    pub(crate) fn passed(&mut self, at: usize, lane: usize) {
+        self.turn[at] = lane as u16;
     }
 
     #[inline]
@@ -165,7 +183,8 @@ mod tests {
     fn the_ingress_ports_with_packets_take_turns_and_each_keeps_its_order() {
         let (mut voqs, mut pool) = (Voqs::new(1, 130), Pool::new());
         for (port, seq) in [(129, 0), (1, 1), (129, 2), (1, 3), (64, 4)] {
-            voqs.push(&mut pool, 0, &packet(port, seq));
+            let lane = voqs.lane(port);
+            voqs.push(&mut pool, 0, lane, &packet(port, seq));
         }
         assert_eq!(order(&mut voqs, &mut pool), [(1, 1), (64, 4), (129, 0), (1, 3), (129, 2)]);
         assert!(voqs.is_empty(0));
@@ -175,7 +194,8 @@ mod tests {
     fn with_one_lane_packets_leave_in_the_order_in_which_they_came() {
         let (mut voqs, mut pool) = (Voqs::new(1, 1), Pool::new());
         for (port, seq) in [(9, 0), (1, 1), (9, 2)] {
-            voqs.push(&mut pool, 0, &packet(port, seq));
+            let lane = voqs.lane(port);
+            voqs.push(&mut pool, 0, lane, &packet(port, seq));
         }
         assert_eq!(order(&mut voqs, &mut pool), [(9, 0), (1, 1), (9, 2)]);
     }
@@ -184,7 +204,7 @@ mod tests {
     fn a_walk_meets_every_waiting_lane_once_and_the_one_served_last_at_the_end() {
         let (mut voqs, mut pool) = (Voqs::new(1, 4), Pool::new());
         for port in [0, 1, 3] {
-            voqs.push(&mut pool, 0, &packet(port, 0));
+            voqs.push(&mut pool, 0, usize::from(port), &packet(port, 0));
         }
         voqs.passed(0, 1);
         let (mut turns, mut met) = (voqs.in_turn(0), Vec::new());

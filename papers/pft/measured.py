@@ -49,6 +49,13 @@ def _beside(run: Results) -> Beside:
     return Beside(latency.average, latency.p99, bandwidth.average, bandwidth.p99)
 
 
+def impacts(run: Results) -> tuple[float, float]:
+    """GPCNeT's congestion impact factors of average latency and bandwidth; of a run that has the tests alone, too."""
+    measured = gpcnet.of(run)
+    latency, bandwidth = (measured.impacts(key) for key in ("lat", "bw"))
+    return (latency[0], bandwidth[0]) if latency and bandwidth else (math.nan, math.nan)
+
+
 def processes(run: Results, key: str) -> list[float]:
     """The mean of each process in the test ``lat`` or ``bw`` beside congestors, over all rings."""
     test = next(one for one in gpcnet.tests(gpcnet.entry(run)) if one.key == key)

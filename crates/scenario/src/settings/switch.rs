@@ -21,8 +21,8 @@ pub enum Queueing {
     /// Trans. Comm. 1987). Egress ports serve the FIFOs whose first packet is theirs in turn; a FIFO sends to one at a time.
     Input,
     /// At the egress port, in the order of arrival, in a memory from which all ports promise credits: `credits.buffer` of each port
-    /// together. Each has what line rate takes for itself, and of the rest as much as it leaves free (Choudhury and Hahne, ToN 1998;
-    /// IBM's SP2 switch has such a memory behind FIFOs with credits). Needs flow-control = credits.
+    /// together. Each has what line rate takes for itself, and of the rest as much as it leaves free (Choudhury and Hahne, IEEE/ACM
+    /// Trans. Networking 1998; IBM's SP2 switch has such a memory behind FIFOs with credits). Needs flow-control = credits.
     Shared,
     /// At both: first in the ingress region of the port it came in by, then in the egress region, as `[switch.combined]` says.
     /// A crossbar that is faster than the links lies between them.

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from backwater.common import atomic_files, terminal
 from backwater.common.late import pl
-from backwater.papers import search_findings, sensitivity_findings
+from backwater.papers import search_findings, search_map, sensitivity_findings
 from backwater.papers.report.text import bound, ours
 from backwater.papers.search import Look, Search, Tried
 from backwater.papers.search_findings import Effect, Region
@@ -27,8 +27,6 @@ def place(search: Search) -> Path:
 
 def write(search: Search, told: dict[str, Any]) -> list[Path]:
     """Write it all, each file whole or not at all."""
-    from backwater.papers import search_map  # what draws takes long to import
-
     folder = place(search)
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / name for name in ("search.json", "search.parquet", "map.png", "map.pdf")]

@@ -138,7 +138,9 @@ def test_max_ton_under_credits_is_their_period(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.rstrip().endswith("max(Ton) = Tc = 50us")
     assert main(["tcd", "max-ton", "--flow-control", "credits", "--period", "20us", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["max_ton_ps"], answer["period_ps"]) == (20_000_000, 200_000_000)
+    # T = max(Ton) = Tc (§4.4); with the rule of ours whole Tc's, at least 4 and 200 µs.
+    assert (answer["max_ton_ps"], answer["period_ps"]) == (20_000_000, 20_000_000)
+    assert answer["period_rise_bp_ps"] == 200_000_000
 
 
 def test_the_papers_buffer_feeds_a_link_of_32_but_not_of_40_gbps(capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,12 @@ pub(crate) fn detector() -> impl Strategy<Value = Detector> {
             Detector::Tcd(tcd)
         }),
         (5u64..60, 0u64..30_000).prop_map(|(tc, threshold)| {
-            Detector::Tcd(Tcd::credits(Span::from_us(tc), Bytes::new(threshold), Bytes::new(1048)))
+            Detector::Tcd(Tcd::credits(
+                Trend::RiseBp,
+                Span::from_us(tc),
+                Bytes::new(threshold),
+                Bytes::new(1048),
+            ))
         }),
         (0u64..20_000, 0u16..4, 0u64..700).prop_map(|(threshold, marking_rate, packet_size)| {
             Detector::Fecn(Fecn {

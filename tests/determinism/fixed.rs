@@ -74,7 +74,7 @@ fn mpi_and_io_messages_over_a_fat_tree_of_infiniband_with_tcd_have_their_digest(
     let mut flows = mix.flows(&group, 1);
     sort(&mut flows);
     connect(&mut flows, 0);
-    let tcd = Tcd::credits(Span::from_us(50), Bytes::from_kb(50), Bytes::new(2048));
+    let tcd = Tcd::credits(Trend::RiseBp, Span::from_us(50), Bytes::from_kb(50), Bytes::new(2048));
     let mut spec = ib_cc(net, flows, Detector::Tcd(tcd), IbCcConfig::with_tcd());
     spec.routes = routes;
     check("messages", spec, None, 0x4cb5_d4ec_4a54_0220);

@@ -98,7 +98,7 @@ fn small_buffers(detector: Detector, returned: CreditReturn, flows: Vec<Flow>) -
 #[test]
 fn all_to_all_under_credits_that_come_back_every_10_us_with_tcd() {
     let tc = Span::from_us(10);
-    let tcd = Detector::Tcd(Tcd::credits(tc, Bytes::new(20_000), Bytes::new(2048)));
+    let tcd = Detector::Tcd(Tcd::credits(Trend::RiseBp, tc, Bytes::new(20_000), Bytes::new(2048)));
     let spec = || small_buffers(tcd, CreditReturn::Periodic(tc), all_to_all(16, 60_000));
     assert!(run(spec()).ports.iter().any(|port| port.pauses > 0));
     check(spec);

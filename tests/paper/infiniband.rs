@@ -20,7 +20,7 @@ fn fecn() -> Detector {
 }
 
 fn tcd() -> Detector {
-    Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), Bytes::new(2048)))
+    Detector::Tcd(Tcd::credits(Trend::RiseBp, Span::from_us(50), Bytes::from_kb(50), Bytes::new(2048)))
 }
 
 /// F1 alone for 1 ms, then 16 messages of 64 KB from each of 15 hosts back to back, then F0 and F2 at `gbps`.
@@ -133,7 +133,7 @@ fn however_often_credits_come_back_an_overloaded_port_is_found_congested_and_no_
             // Returned at once there is no Tc: max(Ton) is that of Eqn 3, with a gap of the one packet that a port waits for.
             let at_once = || max_ton(Rate::from_gbps(32), Span::from_us(4), mtu, mtu, 0.05).unwrap().max_ton;
             let detector = match tc {
-                Some(tc) => Tcd::credits(tc, threshold, mtu),
+                Some(tc) => Tcd::credits(Trend::RiseBp, tc, threshold, mtu),
                 None => Tcd { red: Red::step(threshold), ..Tcd::flowchart(Trend::RiseBp, at_once(), mtu) },
             };
             spec.switch.detectors = per_port(&spec.network, |_| Detector::Tcd(detector));

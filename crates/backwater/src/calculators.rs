@@ -1,6 +1,6 @@
 //! The formulas of the control crate for one link, with their arithmetic; quantities are texts, as options have them.
 use crate::error::Error;
-use backwater_control::detector::{Tcd, max_ton as ton, max_ton_authors as ton_authors};
+use backwater_control::detector::{Tcd, Trend, max_ton as ton, max_ton_authors as ton_authors};
 use backwater_control::flow_control::{
     CreditReturn, Unit, feasibility as feasible, headroom as room, longest_period,
 };
@@ -76,24 +76,27 @@ pub fn max_ton_authors(rate: &str, delay: &str, gap: &str, epsilon: f64) -> Resu
     Ok(json!({ "max_ton_ps": answer.map_err(|error| refused(format!("error: {error}")))?.as_ps() }))
 }
 
-/// max(Ton) and T under credits that come back every `period`, `max_ton_ps`, `period_ps`, `steps`.
+/// max(Ton) and T under credits that come back every `period`, `max_ton_ps`, `period_ps`, with trend = rise-bp
+/// `period_rise_bp_ps`, `steps`.
 ///
 /// # Errors
 /// What is no quantity, or none that a link can have.
 pub fn max_ton_credits(period: &str) -> Result<Value, Error> {
     let tc = cycle(period)?;
-    let tcd = Tcd::credits(tc, Bytes::new(1), Bytes::new(1));
+    let of = |trend| Tcd::credits(trend, tc, Bytes::new(1), Bytes::new(1));
+    let (tcd, own) = (of(Trend::Rise), of(Trend::RiseBp));
     let steps = [
         format!("Ton = Rd/Ri Tc < Tc = {tc}, as the input rate Ri is above the drain rate Rd (Eqn 4)"),
         format!(
-            "T = whole Tc's, at least 4 and 200us = {}; T = Tc would take the queue's swing within a Tc for its trend",
-            tcd.period
+            "T = max(Ton) (§4.4); with trend = rise-bp whole Tc's, at least 4 and 200us = {}",
+            own.period
         ),
         format!("max(Ton) = Tc = {}", tcd.max_ton),
     ];
     Ok(json!({
         "max_ton_ps": tcd.max_ton.as_ps(),
         "period_ps": tcd.period.as_ps(),
+        "period_rise_bp_ps": own.period.as_ps(),
         "steps": steps,
     }))
 }

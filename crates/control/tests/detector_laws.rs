@@ -69,7 +69,7 @@ fn detector() -> impl Strategy<Value = Detector> {
         Detector::NpEcn(NpEcn { red: Red::standard() }),
         Detector::Fecn(Fecn::standard()),
         Detector::Fecn(Fecn { marking_rate: 3, packet_size: Bytes::new(1_000), ..Fecn::standard() }),
-        Detector::Tcd(Tcd::credits(Span::from_us(50), Bytes::from_kb(50), mtu)),
+        Detector::Tcd(Tcd::credits(Trend::RiseBp, Span::from_us(50), Bytes::from_kb(50), mtu)),
         Detector::Tcd(Tcd::authors()),
         tcd(Trend::Rise),
         tcd(Trend::NoFall),

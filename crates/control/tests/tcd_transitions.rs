@@ -285,7 +285,7 @@ fn a_window_of_no_length_is_refused() {
 
 #[test]
 fn under_credits_max_ton_is_tc_and_the_trend_is_judged_over_whole_ones_four_at_least_and_200_us() {
-    let of = |tc| Tcd::credits(Span::from_us(tc), Bytes::from_kb(50), Bytes::new(2_048));
+    let of = |tc| Tcd::credits(Trend::RiseBp, Span::from_us(tc), Bytes::from_kb(50), Bytes::new(2_048));
     for (tc, period) in [(5, 200), (30, 210), (40, 200), (50, 200), (60, 240)] {
         assert_eq!((of(tc).max_ton, of(tc).period), (Span::from_us(tc), Span::from_us(period)));
     }
@@ -295,7 +295,7 @@ fn under_credits_max_ton_is_tc_and_the_trend_is_judged_over_whole_ones_four_at_l
 
 /// A port under credits that come every 50 µs, K = 50 KB, packets of 2 048 B.
 fn on_credits() -> Tcd {
-    Tcd::credits(Span::from_us(50), Bytes::from_kb(50), Bytes::new(2_048))
+    Tcd::credits(Trend::RiseBp, Span::from_us(50), Bytes::from_kb(50), Bytes::new(2_048))
 }
 
 #[test]

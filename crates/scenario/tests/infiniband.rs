@@ -64,35 +64,40 @@ fn the_profile_is_the_papers_infiniband_fabric() {
 }
 
 #[test]
-fn tcd_on_credits_takes_max_ton_from_their_period_and_a_longer_t() {
-    // Eqn 4: max(Ton) = Tc = 50 us; T = 4 Tc = 200 us; a step at 50 KB; one packet is a drained queue.
+fn tcd_on_credits_takes_max_ton_and_t_from_their_period_as_the_paper_does() {
+    // Eqn 4 and §4.4: T = max(Ton) = Tc = 50 us; a step at 50 KB; one packet is a drained queue.
     let expected = Tcd {
         red: Red::step(Bytes::from_kb(50)),
-        trend: Trend::RiseBp,
+        trend: Trend::Rise,
         max_ton: Span::from_us(50),
-        period: Span::from_us(200),
+        period: Span::from_us(50),
         low: Bytes::new(2048),
         delta: Bytes::new(4096),
         clock: Span::from_ps(1),
     };
     assert_eq!(tcd(&[]), expected);
     let short = tcd(&["switch.credits.period=20us"]);
-    assert_eq!((short.max_ton, short.period), (Span::from_us(20), Span::from_us(200)));
+    assert_eq!((short.max_ton, short.period), (Span::from_us(20), Span::from_us(20)));
+    // Backwater's own rule looks at whole Tc's, at least 4 and 200 us.
+    for (tc, period) in [(20, 200), (50, 200), (60, 240)] {
+        let own = tcd(&[&format!("switch.credits.period={tc}us"), "switch.detector.tcd.trend=rise-bp"]);
+        assert_eq!((own.max_ton, own.period), (Span::from_us(tc), Span::from_us(period)));
+    }
     let own = tcd(&["switch.detector.tcd.max-ton=30us", "switch.detector.tcd.period=90us"]);
     assert_eq!((own.max_ton, own.period), (Span::from_us(30), Span::from_us(90)));
     let resolved = figure_2(&[]).resolved();
     let detector = &resolved["switch"]["detector"]["tcd"];
-    assert_eq!((&detector["max-ton"], &detector["period"]), (&"50us".into(), &"200us".into()));
+    assert_eq!((&detector["max-ton"], &detector["period"]), (&"50us".into(), &"50us".into()));
     assert!(detector.get("epsilon").is_none());
 }
 
 #[test]
 fn what_a_profile_says_about_the_on_time_under_pfc_does_not_hold_under_credits() {
-    for profile in ["authors", "ideal", "hpcc-ns3"] {
+    for (profile, period) in [("authors", 50), ("ideal", 50), ("hpcc-ns3", 200)] {
         let profile = format!("profile={profile}");
         let credits = [&profile, "switch.flow-control=credits", "switch.detector.kind=tcd"];
         let tcd = tcd(&credits);
-        assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(50), Span::from_us(200)), "{profile}");
+        assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(50), Span::from_us(period)), "{profile}");
     }
     let caveats = figure_2(&["switch.detector.tcd.epsilon=0.1"]).caveats().said();
     says(&caveats, &["without effect with credits that come back every switch.credits.period", "{epsilon}"]);

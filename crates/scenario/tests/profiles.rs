@@ -67,7 +67,7 @@ fn with_epsilon_the_authors_max_ton_is_that_of_their_sweep() {
 fn the_ideal_profile_computes_100_4_us_for_the_papers_simulations() {
     let spec = figure_2(&["profile=ideal"]);
     let Detector::Tcd(tcd) = p2(&spec) else { panic!() };
-    assert_eq!(tcd, Tcd::flowchart(Trend::RiseBp, Span::from_ns(100_400), Bytes::new(1000)));
+    assert_eq!(tcd, Tcd::flowchart(Trend::Rise, Span::from_ns(100_400), Bytes::new(1000)));
     let pfc = spec.switch.pfc.unwrap();
     assert_eq!(pfc.form, Form::Ideal);
     let (node, _) = spec.network.alias("P2").unwrap();

@@ -76,13 +76,13 @@ fn of(settings: &Settings, ports: &[Port]) -> Result<Detector, ConfigError> {
 
 /// max(Ton) and T.
 fn longest_on(settings: &Settings, ports: &[Port]) -> Result<(Span, Span), ConfigError> {
-    let settings::Detector::Tcd { max_ton: given, epsilon, tau, .. } = &settings.detector else {
+    let settings::Detector::Tcd { max_ton: given, epsilon, tau, trend, .. } = &settings.detector else {
         return Ok((Span::ZERO, Span::ZERO));
     };
     let mtu = packet(settings);
     if let Some(FlowControl::Credits(credits)) = ports.first().map(|port| &port.flow_control) {
-        let paper = Tcd::credits(credits.period, Bytes::ZERO, mtu);
-        return Ok((given.map_or(paper.max_ton, |given| given.0), paper.period));
+        let own = Tcd::credits(*trend, credits.period, Bytes::ZERO, mtu);
+        return Ok((given.map_or(own.max_ton, |given| given.0), own.period));
     }
     if let Some(given) = given {
         return Ok((given.0, given.0));

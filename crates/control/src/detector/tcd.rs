@@ -25,7 +25,8 @@
 //! | max(Ton) | ps | 97 µs (authors), 100.4 µs (Eqn 3 at 40G, 4 µs) | authors' release; paper §4.3 |
 //! | | | Tc (credits) | paper §4.4, Eqn 4 |
 //! | T | ps | max(Ton) | paper §4.3 |
-//! | | | whole Tc's, at least 4 and 200 µs (credits) | see below; paper §4.4: Tc |
+//! | | | Tc (credits) | paper §4.4 |
+//! | | | whole Tc's, at least 4 and 200 µs (credits, [`Trend::RiseBp`]) | see below |
 //! | K | B | RED as without TCD | paper §4.2 ("same as in the lossy network") |
 //! | | | a step at 50 KB (credits) | paper §3.1: the threshold of FECN |
 //! | low | B | 2 060 (authors), 1 MTU | authors' release: 2 units of 1030 B; the paper gives no value |
@@ -37,12 +38,13 @@
 //! authors' release its last OFF counts as ended at time 0, which is the same, as its traffic starts at 2 s. UE is
 //! marked over 01 only (see [`CodePoint`]).
 //!
-//! Under credits T is not Tc ([`Tcd::credits`]). What a switch frees in one period Tc is advertised upstream at its end and arrives
-//! in the next, in a lump with a gap behind it, so that a queue swings with the period even while it drains. A window of one
-//! period can begin before a lump and end before its gap: it aliases with the credits, takes the lump for a rise and marks
-//! CE. Four periods hold lumps and gaps alike; a whole number of periods begins and ends at the same phase of
-//! the credits; and where Tc is short 200 µs, T at Tc = 50 µs, are more than the 160 µs for which the queue of Figure 12's P2 stays
-//! level after its release (with T = 160 µs some seeds take that for congestion).
+//! Under credits the rule of ours, [`Trend::RiseBp`], has a T of its own ([`Tcd::credits`]). What a switch frees in one
+//! period Tc is advertised upstream at its end and arrives in the next, in a lump with a gap behind it, so that a queue
+//! swings with the period even while it drains. A window of one period can begin before a lump and end before its gap: it
+//! aliases with the credits, takes the lump for a rise and marks CE. Four periods hold lumps and gaps alike; a whole
+//! number of periods begins and ends at the same phase of the credits; and where Tc is short 200 µs, T at Tc = 50 µs, are
+//! more than the 160 µs for which the queue of Figure 12's P2 stays level after its release (with T = 160 µs some seeds
+//! take that for congestion).
 use backwater_units::{Bytes, Span, Time};
 
 use super::{CongestionPoint, Departure, Red, Registers};
@@ -63,13 +65,14 @@ pub enum Trend {
     /// not held back (authors' release).
     Authors,
     /// Congested if risen by more than `delta` in a period T and above K (the paper's flowchart, Fig. 9).
+    #[default]
     Rise,
     /// Congested unless fallen in a period T, and if above K (the paper's prose, §4.3).
     #[cfg_attr(feature = "config", serde(rename = "nofall"))]
     NoFall,
     /// `rise`, or a queue that is level (within `delta`) because this switch itself held back an upstream port within
-    /// the last T. Not in the paper: under ideal PFC or credits a congested port is pinned at the upstream ports' ceiling.
-    #[default]
+    /// the last T. Backwater's, not in the paper: under ideal PFC or credits a congested port is pinned at the upstream ports'
+    /// ceiling.
     RiseBp,
 }
 
@@ -119,12 +122,15 @@ impl Tcd {
         }
     }
 
-    /// Credits that come back every `tc` (paper §4.4): max(Ton) = Tc, K a step at `threshold`, T the least number of whole Tc's
-    /// that is at least 4 Tc and 200 µs, and the policy `RiseBp`; low 1 MTU, δ 2 MTU, exact clocks.
-    pub fn credits(tc: Span, threshold: Bytes, mtu: Bytes) -> Self {
-        let periods = Span::from_us(200).as_ps().div_ceil(tc.as_ps().max(1)).max(4);
+    /// Credits that come back every `tc` (paper §4.4): T = max(Ton) = Tc, K a step at `threshold`; low 1 MTU, δ 2 MTU, exact clocks.
+    /// With [`Trend::RiseBp`] T is the least number of whole Tc's that is at least 4 Tc and 200 µs.
+    pub fn credits(trend: Trend, tc: Span, threshold: Bytes, mtu: Bytes) -> Self {
+        let periods = match trend {
+            Trend::RiseBp => Span::from_us(200).as_ps().div_ceil(tc.as_ps().max(1)).max(4),
+            Trend::Authors | Trend::Rise | Trend::NoFall => 1,
+        };
         let period = Span::from_ps(tc.as_ps().saturating_mul(periods));
-        Self { red: Red::step(threshold), period, ..Self::flowchart(Trend::RiseBp, tc, mtu) }
+        Self { red: Red::step(threshold), period, ..Self::flowchart(trend, tc, mtu) }
     }
 
     /// `time` as a register of this clock holds it.
@@ -327,7 +333,8 @@ impl CongestionPoint for Tcd {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct TcdParams {
-    /// How a rising queue is recognised. authors: authors; the other profiles: rise-bp.
+    /// How a rising queue is recognised. authors: authors (authors' release); ideal, infiniband: rise (Fig. 9 of the TCD paper); the
+    /// other profiles: rise-bp, which is Backwater's.
     pub trend: Trend,
     /// max(Ton), how long after the end of an OFF period a port counts as undetermined. authors: 97 µs (authors'
     /// release). Give it or `epsilon`; under periodic credits neither: it is then the credits' period Tc (Eqn 4 of the TCD
@@ -342,8 +349,8 @@ pub struct TcdParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub epsilon: Option<f64>,
-    /// Period T between verdicts; default max(Ton) (TCD paper §5.1); under periodic credits the least number of whole Tc's that
-    /// is at least 4 Tc and 200 µs. (T = Tc would take the swing of the queue within a period for its trend.)
+    /// Period T between verdicts; default max(Ton) (TCD paper §4.4, §5.1). With trend = rise-bp under periodic credits the least
+    /// number of whole Tc's that is at least 4 Tc and 200 µs. (T = Tc can take the swing of the queue within a period for its trend.)
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub period: Option<Quantity<Span>>,
@@ -390,8 +397,8 @@ impl TcdParams {
         let given = self.max_ton.map(|given| given.0);
         let (max_ton, period) = match (port.credits, given) {
             (Some(tc), _) => {
-                let paper = Tcd::credits(tc, Bytes::ZERO, port.mtu);
-                (given.unwrap_or(paper.max_ton), paper.period)
+                let own = Tcd::credits(self.trend, tc, Bytes::ZERO, port.mtu);
+                (given.unwrap_or(own.max_ton), own.period)
             }
             (None, Some(given)) => (given, given),
             (None, None) => self.computed(port).map(|computed| (computed, computed))?,

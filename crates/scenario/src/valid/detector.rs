@@ -40,8 +40,7 @@ pub(super) fn note(scenario: &Scenario) -> Option<Remark> {
 }
 
 /// max(Ton) and T under credits: what a profile says about PFC does not hold, what the user wrote does. Credits that come
-/// back every Tc keep a port ON for less than Tc (Eqn 4 of the TCD paper): max(Ton) = Tc. A period T of Tc, as the paper has
-/// it, would sample the queue in step with the credits; T is long enough not to.
+/// back every Tc keep a port ON for less than Tc (Eqn 4 of the TCD paper): max(Ton) = Tc, and T is what the trend's rule asks for.
 fn under_credits(settings: &mut Settings, written: &Node) {
     if settings.switch.flow_control != FlowControl::Credits {
         return;
@@ -50,8 +49,8 @@ fn under_credits(settings: &mut Settings, written: &Node) {
     let (periodic, detector) = (periodic(settings), &mut settings.switch.detector);
     let tcd = &mut detector.tcd;
     if let Some(period) = periodic {
-        let paper = Tcd::credits(period.0, detector.kmax.0, Bytes::new(1));
-        tcd.period.get_or_insert(Quantity(paper.period));
+        let own = Tcd::credits(tcd.trend, period.0, detector.kmax.0, Bytes::new(1));
+        tcd.period.get_or_insert(Quantity(own.period));
         tcd.epsilon = None;
     }
     if said("max-ton") {

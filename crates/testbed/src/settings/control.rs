@@ -157,7 +157,7 @@ pub enum Detector {
         #[serde(default = "pmax")]
         #[schemars(range(min = 0.0, max = 1.0))]
         pmax: f64,
-        /// How a rising queue is recognised. Default rise-bp.
+        /// How a rising queue is recognised. Default rise (Fig. 9 of the TCD paper).
         #[serde(default)]
         trend: Trend,
         /// How long after an OFF period a port counts as undetermined. Default: from `epsilon` (Eqn 3 of the TCD paper), of the slowest port
